@@ -1,0 +1,1 @@
+"""One Python file an experiment of the paper."""

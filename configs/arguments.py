@@ -1,0 +1,42 @@
+"""Arguments of a config: `--config=mnist_mlp_8x128:activation=relu,seed=3`."""
+
+import ast
+from typing import Any
+
+from elu_zoo import errors
+
+
+def parse(text: str, **defaults: Any) -> dict[str, Any]:
+    """Reads `key=value,key=value` over `defaults`, each of its default's type.
+
+    Raises:
+        UsageError: an unknown key, or a value of another type.
+    """
+    values = dict(defaults)
+    for part in filter(None, text.split(",")):
+        key, separator, value = part.partition("=")
+        if not separator:
+            raise errors.UsageError(
+                f"A config's arguments are key=value,key=value. Received: {part!r}."
+            )
+        if key not in defaults:
+            raise errors.unknown("config argument", key, defaults)
+        values[key] = _typed(key, value, defaults[key])
+    return values
+
+
+def _typed(key: str, value: str, default: Any) -> Any:
+    if isinstance(default, str):
+        return value
+    try:
+        typed = ast.literal_eval(value.title() if isinstance(default, bool) else value)
+    except (ValueError, SyntaxError):
+        typed = value
+    if isinstance(default, float) and type(typed) is int:
+        typed = float(typed)
+    if type(typed) is not type(default):
+        raise errors.UsageError(
+            f"The config argument {key} is of type {type(default).__name__}, for "
+            f"instance {default!r}. Received: {value!r}."
+        )
+    return typed

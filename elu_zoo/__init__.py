@@ -1,0 +1,43 @@
+"""elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
+
+The public names are imported when they are first used, so that `import elu_zoo`
+loads neither Keras nor TensorFlow.
+"""
+
+import importlib
+from typing import Any
+
+from elu_zoo import keras_registration
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "ELU": "elu_zoo.activations",
+    "elu": "elu_zoo.activations",
+    "elu_xla": "elu_zoo.activations",
+    "register_activation": "elu_zoo.activations",
+    "register_model": "elu_zoo.registry",
+    "get_model": "elu_zoo.zoo",
+    "list_models": "elu_zoo.zoo",
+    "model_info": "elu_zoo.zoo",
+    "preprocess_input": "elu_zoo.zoo",
+    "decode_predictions": "elu_zoo.zoo",
+    "list_weights": "elu_zoo.weights",
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'elu_zoo' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
+
+
+keras_registration.install()

@@ -1,0 +1,75 @@
+"""Piecewise linear units without state: the leaky and the shifted rectifier.
+
+The rectifier itself is `keras.activations.relu`.
+"""
+
+from typing import Any
+
+import keras
+
+from elu_zoo.activations.arguments import positive
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class LeakyReLU(keras.layers.Layer):
+    """Leaky rectified linear unit (Maas et al., 2013).
+
+    Formula:
+
+    ```
+    f(x) = x           for x > 0
+    f(x) = alpha * x   for x <= 0
+    ```
+
+    Args:
+        alpha: Finite and > 0; the slope for negative inputs. Defaults to `0.1`,
+            that of Clevert et al. (2016), figure 1 and section 4.1.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: any. Output shape: that of the input.
+    """
+
+    def __init__(self, alpha: float = 0.1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.alpha = positive("alpha", alpha)
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        return keras.ops.leaky_relu(inputs, negative_slope=self.alpha)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "alpha": self.alpha}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class ShiftedReLU(keras.layers.Layer):
+    """Shifted rectified linear unit, SReLU (Clevert et al., 2016, section 4).
+
+    Formula:
+
+    ```
+    f(x) = max(-1, x)
+    ```
+
+    Not the S-shaped rectified linear unit of Jin et al. (2016), also SReLU.
+
+    Args:
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: any. Output shape: that of the input.
+
+    Reference: https://arxiv.org/abs/1511.07289
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        return keras.ops.maximum(inputs, keras.ops.cast(-1, inputs.dtype))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape

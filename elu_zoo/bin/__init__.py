@@ -1,0 +1,1 @@
+"""Absl binaries: train, evaluate, predict, export."""

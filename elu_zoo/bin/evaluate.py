@@ -1,0 +1,58 @@
+"""Measures loss and error of weights on a data set's splits.
+
+elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
+"""
+
+import json
+
+from absl import app
+from absl import flags as absl_flags
+
+from elu_zoo.bin import flags
+
+_DATA = absl_flags.DEFINE_string("data", None, "Name of a data set.", required=True)
+_SPLIT = absl_flags.DEFINE_enum(
+    "split", "test", ["train", "validation", "test"], "Which split is measured."
+)
+_JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
+flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
+absl_flags.mark_flags_as_required(["model", "weights"])
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    values = absl_flags.FLAGS
+
+    from elu_zoo import zoo
+    from elu_zoo.data import sources
+    from elu_zoo.training import losses
+    from elu_zoo.training.evaluate import Evaluator
+
+    model = zoo.get_model(
+        values.model,
+        weights=values.weights,
+        activation=values.activation,
+        allow_unverified=values.allow_unverified,
+    )
+    data = sources.load(_DATA.value, values.data_dir)
+    split = getattr(data, _SPLIT.value)
+    found = Evaluator(model, losses.softmax_cross_entropy)(split)
+    note = data.note if values.weights != _DATA.value else ""
+    if _JSON.value:
+        print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
+    else:
+        print(
+            f"{values.model} on {_DATA.value}, {len(split)} {_SPLIT.value} images: "
+            f"error {found['error_percent']:.2f} %, loss {found['loss']:.4f} nats"
+        )
+    if note:
+        print(f"note: {note}")
+
+
+def run() -> None:
+    flags.run(main)
+
+
+if __name__ == "__main__":
+    run()

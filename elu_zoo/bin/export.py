@@ -1,0 +1,50 @@
+"""Exports a model with its weights as a SavedModel.
+
+elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
+"""
+
+from absl import app
+from absl import flags as absl_flags
+
+from elu_zoo.bin import flags
+
+_EXPORT_DIR = absl_flags.DEFINE_string(
+    "export_dir", None, "Gets <model>/<version>/.", required=True
+)
+_VERSION = absl_flags.DEFINE_integer(
+    "version", None, "The next free one by default.", lower_bound=1
+)
+flags.define("model", "weights", "activation", "allow_unverified")
+absl_flags.mark_flags_as_required(["model", "weights"])
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    values = absl_flags.FLAGS
+
+    from elu_zoo import zoo
+    from elu_zoo.export.saved_model import export_saved_model
+
+    model = zoo.get_model(
+        values.model,
+        weights=values.weights,
+        activation=values.activation,
+        allow_unverified=values.allow_unverified,
+    )
+    path = export_saved_model(
+        model,
+        _EXPORT_DIR.value,
+        name=values.model,
+        class_names=zoo.class_names(values.model, values.weights),
+        version=_VERSION.value,
+    )
+    print(path)
+
+
+def run() -> None:
+    flags.run(main)
+
+
+if __name__ == "__main__":
+    run()

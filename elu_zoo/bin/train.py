@@ -1,0 +1,75 @@
+"""Trains a network as a config says.
+
+elu-zoo-train --config=quickstart
+elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epochs=10
+"""
+
+from pathlib import Path
+
+from absl import app
+from absl import flags as absl_flags
+
+from elu_zoo.bin import flags
+
+_WORKDIR = absl_flags.DEFINE_string(
+    "workdir",
+    None,
+    "The run's folder; the same folder resumes. By default "
+    "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
+)
+_STRATEGY = absl_flags.DEFINE_enum(
+    "strategy", "auto", ["auto", "one", "mirrored", "multi_worker"], "tf.distribute's."
+)
+_NUM_DEVICES = absl_flags.DEFINE_integer(
+    "num_devices", None, "GPUs, or logical CPU devices, of this machine.", lower_bound=1
+)
+_COMPILE = absl_flags.DEFINE_enum(
+    "compile", "auto", ["auto", "on", "off"], "XLA for the training step."
+)
+_STEPS_PER_CALL = absl_flags.DEFINE_integer(
+    "steps_per_call", None, "Iterations in one program.", lower_bound=1
+)
+_ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
+    "allow_config_change", False, "Resume although the folder's config differs."
+)
+flags.define("data_dir")
+flags.define_config()
+
+
+def default_workdir(config_name: str, config) -> Path:
+    """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
+    variant = config.model.activation.name + "_bn" * config.model.batch_norm
+    run = f"{variant}-s{config.seed}" + "-smoke" * config.smoke
+    return Path("runs") / config_name / run
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    config = absl_flags.FLAGS.config
+    name = flags.config_name(absl_flags.FLAGS["config"].config_filename)
+    workdir = _WORKDIR.value or default_workdir(name, config)
+
+    from elu_zoo import training
+
+    entry = training.train(
+        config,
+        workdir,
+        data_dir=absl_flags.FLAGS.data_dir,
+        strategy=_STRATEGY.value,
+        num_devices=_NUM_DEVICES.value,
+        compile=_COMPILE.value,
+        steps_per_call=_STEPS_PER_CALL.value,
+        allow_config_change=_ALLOW_CONFIG_CHANGE.value,
+    )
+    if entry:
+        print(f"test error {entry['metrics']['test_error_percent']:.2f} %")
+        print(f"weights {Path(workdir) / entry['tag']}.weights.h5")
+
+
+def run() -> None:
+    flags.run(main)
+
+
+if __name__ == "__main__":
+    run()

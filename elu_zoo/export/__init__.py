@@ -1,0 +1,1 @@
+"""SavedModels that servers take unchanged."""

@@ -1,0 +1,114 @@
+"""What a SavedModel has to pass before it gets its version number."""
+
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import saved_model_pb2
+
+from elu_zoo import errors
+
+# They call back into the Python process that made them.
+_PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+_TOLERANCE = 1e-5
+
+
+def check(directory: Path, model: keras.Model, shape: tuple[int, int, int]) -> None:
+    """Checks a written SavedModel: its graph, that it loads, and its parity.
+
+    Raises:
+        EluZooError: see `check_graph` and `check_parity`; or it does not run.
+    """
+    check_graph(directory)
+    # An accelerator may choose its kernels, and with them the precision, differently
+    # for the model and for its export.
+    with tf.device("CPU:0"):
+        try:
+            saved = tf.saved_model.load(str(directory))
+            check_parity(model, saved.signatures, shape)
+        except tf.errors.OpError as error:
+            raise errors.EluZooError(
+                f"The written SavedModel does not run: {error.message}"
+            ) from error
+
+
+def check_graph(directory: Path) -> None:
+    """Checks that stock TensorFlow, without an XLA compiler, can run every node.
+
+    Args:
+        directory: the folder with saved_model.pb.
+
+    Raises:
+        EluZooError: a function must be compiled by XLA, or an op is a Python
+            callback or not among TensorFlow's own.
+        CorruptError: saved_model.pb cannot be parsed.
+    """
+    saved = saved_model_pb2.SavedModel()
+    try:
+        saved.ParseFromString((directory / "saved_model.pb").read_bytes())
+    except DecodeError as error:
+        raise errors.CorruptError(f"{directory}/saved_model.pb: {error}.") from error
+    for graph in (meta.graph_def for meta in saved.meta_graphs):
+        nodes = list(graph.node)
+        for function in graph.library.function:
+            if function.attr["_XlaMustCompile"].b:
+                raise errors.EluZooError(
+                    f"The function {function.signature.name} of the graph must be "
+                    "compiled by XLA, which a server may lack. Export the plain form "
+                    "of the layer, without jit_compile=True."
+                )
+            nodes.extend(function.node_def)
+        for node in nodes:
+            if node.op in _PYTHON_OPS or not hasattr(tf.raw_ops, node.op):
+                raise errors.EluZooError(
+                    f"The node {node.name} is a {node.op}, which a server does not "
+                    "have. Use TensorFlow's own ops in every layer."
+                )
+
+
+def check_parity(
+    model: keras.Model, signatures: Any, shape: tuple[int, int, int]
+) -> None:
+    """Checks that both signatures give the logits of the Keras model.
+
+    The batch is three images of seeded noise and a black one. The rule: the largest
+    |difference| is at most 1e-5 * max(1, largest |logit|).
+
+    Args:
+        model: images (batch, height, width, channels) -> logits (batch, classes).
+        signatures: of the loaded SavedModel.
+        shape: (height, width, channels).
+
+    Raises:
+        UsageError: the model's outputs are probabilities, not logits.
+        EluZooError: logits that are not finite, or too large a difference.
+    """
+    noise = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
+    pixels = np.concatenate([noise, np.zeros((1, *shape), np.uint8)])
+    images = tf.constant(pixels, tf.float32)
+    encoded = tf.stack([tf.io.encode_png(image) for image in pixels])
+    expected = keras.ops.convert_to_numpy(model(images, training=False))
+    expected = expected.astype(np.float32)
+    if not np.isfinite(expected).all():
+        raise errors.EluZooError("The model's logits for noise images are not finite.")
+    if np.all(expected >= 0) and np.allclose(expected.sum(-1), 1, atol=1e-3):
+        raise errors.UsageError(
+            "The model returns probabilities; an export takes logits. Build it with "
+            "classifier_activation=None."
+        )
+    limit = _TOLERANCE * max(1.0, float(np.abs(expected).max()))
+    for name, batch in (
+        ("serving_default", {"images": images}),
+        ("serve_bytes", {"image_bytes": encoded}),
+    ):
+        logits = signatures[name](**batch)["logits"].numpy()
+        difference = float(np.abs(logits - expected).max())
+        # Written so that a NaN fails.
+        if not difference <= limit:
+            raise errors.EluZooError(
+                f"The logits of the signature {name} differ by {difference:.3g} from "
+                f"the Keras model's; at most {limit:.3g} is allowed."
+            )

@@ -1,0 +1,120 @@
+"""An exported model in Python: what a server would answer, without a server."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.export import versions
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedModel:
+    """A loaded export.
+
+    Attributes:
+        path: the version's folder.
+        class_names: the name of each class, in the order of the outputs.
+        image_shape: (height, width, channels) of the images that `predict` takes.
+    """
+
+    path: Path
+    class_names: tuple[str, ...]
+    image_shape: tuple[int, int, int]
+    # A signature alone does not keep the variables alive that it reads.
+    _saved: Any = dataclasses.field(repr=False, compare=False)
+
+    def predict(self, images: np.ndarray) -> dict[str, np.ndarray]:
+        """Answers for raw images, through the signature `serving_default`.
+
+        Args:
+            images: (batch, height, width, channels), pixels 0..255 of any real type.
+
+        Returns:
+            `logits` and `probabilities`, float32 (batch, classes), and `classes`,
+            int64 (batch,), the index of the largest logit.
+
+        Raises:
+            UsageError: another shape, or an empty batch.
+        """
+        try:
+            images = np.asarray(images, np.float32)
+        except (TypeError, ValueError) as error:
+            raise errors.UsageError(f"images must be an array: {error}.") from error
+        # A shape that ends in image_shape has one more dimension: the batch.
+        if images.shape[1:] != self.image_shape or not len(images):
+            expected = ", ".join(map(str, self.image_shape))
+            raise errors.UsageError(
+                f"images must have the shape (batch >= 1, {expected}), "
+                f"got {images.shape}."
+            )
+        return self._answer("serving_default", images=tf.constant(images))
+
+    def predict_bytes(self, encoded: Sequence[bytes]) -> dict[str, np.ndarray]:
+        """Answers for PNG or JPEG files, through the signature `serve_bytes`.
+
+        Args:
+            encoded: the content of each file; images of any size, which are resized.
+
+        Returns:
+            As `predict`.
+
+        Raises:
+            UsageError: no image at all, or one that cannot be decoded.
+        """
+        encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
+        if not encoded or not all(isinstance(image, bytes) for image in encoded):
+            raise errors.UsageError(
+                "encoded must be a list with the content (bytes) of at least one file."
+            )
+        return self._answer("serve_bytes", image_bytes=tf.constant(encoded))
+
+    def _answer(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
+        try:
+            outputs = self._saved.signatures[signature](**inputs)
+        except tf.errors.InvalidArgumentError as error:
+            raise errors.UsageError(f"{signature}: {_reason(error)}") from error
+        except tf.errors.ResourceExhaustedError as error:
+            raise errors.ResourceError(f"{signature}: {_reason(error)}") from error
+        return {name: value.numpy() for name, value in outputs.items()}
+
+
+def _reason(error: tf.errors.OpError) -> str:
+    """Returns the sentence of a graph's error, which stands among names of nodes."""
+    lines = [line.strip() for line in error.message.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("[[")]
+    return lines[-1] if lines else type(error).__name__
+
+
+def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
+    """Loads a model that `export_saved_model` wrote.
+
+    Args:
+        directory: <dir>/<name>/<version>, or <dir>/<name> for its highest version, or
+            <dir> with exactly one model in it.
+
+    Raises:
+        NotFoundError: `directory` does not exist.
+        UsageError: it holds no model, or several.
+        CorruptError: a file is missing or damaged, or the SavedModel is not one that
+            `export_saved_model` wrote.
+    """
+    path = versions.find_version(Path(directory))
+    try:
+        saved = tf.saved_model.load(str(path))
+        images = saved.signatures["serving_default"].structured_input_signature[1]
+        _, *image_shape = images["images"].shape
+        _ = saved.signatures["serve_bytes"]
+        labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8")
+    # TensorFlow's readers raise whatever they stumble over first in a damaged file.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise errors.CorruptError(
+            f"{path} is damaged or not an export of elu_zoo: {reason} Export it again."
+        ) from error
+    return LoadedModel(path, tuple(labels.splitlines()), tuple(image_shape), saved)

@@ -1,0 +1,68 @@
+"""The signatures of an exported model: what a server offers, and how it refuses."""
+
+import keras
+import tensorflow as tf
+
+from elu_zoo.data import images as image_files
+
+
+def endpoints(model: keras.Model, shape: tuple[int, int, int]) -> dict:
+    """Traces the signatures of `model`.
+
+    Both have the outputs `logits` and `probabilities`, float32 (batch, classes), and
+    `classes`, int64 (batch,), the index of the largest logit:
+
+    - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
+    - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
+      decoded and resized in the graph. TensorFlow Serving's REST surface takes an
+      input whose name ends in `_bytes` as {"b64": ...}.
+
+    A wrong shape, an empty batch and bytes that are no image fail the request with an
+    InvalidArgumentError, and never the process.
+
+    Args:
+        model: images (batch, height, width, channels) -> logits (batch, classes).
+        shape: (height, width, channels).
+
+    Returns:
+        Concrete functions by the name of their signature.
+    """
+
+    def answer(images):
+        logits = tf.cast(model(images, training=False), tf.float32)
+        return {
+            "logits": logits,
+            "probabilities": tf.nn.softmax(logits),
+            "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
+        }
+
+    # A signature's declared shape is not enforced when a request arrives: without
+    # ensure_shape a wrong rank reaches the kernels, and some of them end the process.
+    @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32, "images")])
+    def serving_default(images):
+        return answer(_not_empty(tf.ensure_shape(images, (None, *shape)), shape))
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
+    def serve_bytes(image_bytes):
+        images = tf.map_fn(
+            lambda encoded: image_files.decode_image(encoded, shape),
+            _not_empty(tf.ensure_shape(image_bytes, (None,)), shape),
+            fn_output_signature=tf.TensorSpec(shape, tf.float32),
+        )
+        return answer(images)
+
+    return {
+        "serving_default": serving_default.get_concrete_function(),
+        "serve_bytes": serve_bytes.get_concrete_function(),
+    }
+
+
+def _not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:
+    size = "x".join(map(str, shape))
+    guard = tf.debugging.Assert(
+        tf.shape(batch)[0] > 0,
+        [f"The batch is empty, expected at least one image of {size}"],
+    )
+    # The images depend on the guard, so that no pass over the graph drops it.
+    with tf.control_dependencies([guard]):
+        return tf.identity(batch)

@@ -1,0 +1,75 @@
+"""The layout of exports: <directory>/<name>/<version>/, versions are integers."""
+
+from pathlib import Path
+
+from elu_zoo import errors
+
+
+def is_version(name: str) -> bool:
+    """Says whether a folder's `name` is a version: a positive decimal integer."""
+    return name.isascii() and name.isdecimal() and int(name) > 0
+
+
+def versions(folder: Path) -> dict[int, Path]:
+    """Returns the versions in a model's `folder`, in ascending order."""
+    if not folder.is_dir():
+        return {}
+    found = {int(path.name): path for path in folder.iterdir() if is_version(path.name)}
+    return dict(sorted(found.items()))
+
+
+def new_version(folder: Path, version: int | None) -> Path:
+    """Returns the path of a version that does not exist yet.
+
+    Args:
+        folder: the model's folder, <directory>/<name>; it need not exist.
+        version: a positive integer, or None for the one after the highest, from 1.
+
+    Raises:
+        UsageError: `version` is not a positive integer, or it exists.
+    """
+    known = versions(folder)
+    if version is None:
+        version = max(known, default=0) + 1
+    if type(version) is not int or version < 1:
+        raise errors.UsageError(
+            f"version must be a positive integer or None, got {version!r}."
+        )
+    if version in known:
+        raise errors.UsageError(
+            f"{known[version]} exists already and is never overwritten. Leave out the "
+            f"version to write {max(known) + 1}, or name one that does not exist."
+        )
+    return folder / str(version)
+
+
+def find_version(directory: Path) -> Path:
+    """Returns the version folder that `directory` means.
+
+    Args:
+        directory: a version's folder, a model's folder (its highest version is
+            taken), or a folder with exactly one model in it.
+
+    Raises:
+        NotFoundError: `directory` does not exist.
+        UsageError: it holds no model, or several.
+    """
+    if not directory.exists():
+        raise errors.NotFoundError(f"{directory} does not exist.")
+    if not directory.is_dir():
+        raise errors.UsageError(f"{directory} is not a folder.")
+    if (directory / "saved_model.pb").exists():
+        return directory
+    models = [directory] if versions(directory) else []
+    models = models or [path for path in sorted(directory.iterdir()) if versions(path)]
+    if len(models) > 1:
+        names = ", ".join(path.name for path in models)
+        raise errors.UsageError(
+            f"{directory} holds several models: {names}. Name the folder of one."
+        )
+    if not models:
+        raise errors.UsageError(
+            f"{directory} holds no exported model. Expected <version>/saved_model.pb "
+            "or <name>/<version>/saved_model.pb in it, with an integer <version>."
+        )
+    return list(versions(models[0]).values())[-1]

@@ -1,0 +1,113 @@
+"""Files that are whole or absent: atomic writes, hashes, locks."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from elu_zoo import errors
+
+
+def home() -> Path:
+    """Returns the cache folder: $ELU_ZOO_HOME, else ~/.cache/elu_zoo."""
+    return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
+
+
+def sha256(data: bytes | Path) -> str:
+    """Returns the SHA-256 of bytes, or of a file's content, in hexadecimal."""
+    if isinstance(data, Path):
+        with data.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(data).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file atomically: a reader sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    _sync(path.parent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes `value` as indented JSON, atomically."""
+    text = json.dumps(value, indent=2, sort_keys=True, allow_nan=False)
+    write_bytes(path, (text + "\n").encode())
+
+
+@contextlib.contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """Yields a temporary folder that becomes `path` when the block succeeds.
+
+    Everything in it is flushed to the disk before the rename; when the block
+    raises, nothing is left behind.
+
+    Raises:
+        UsageError: `path` exists already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        raise errors.UsageError(f"{path} exists already and is never overwritten.")
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        yield temporary
+        for folder, _, names in os.walk(temporary):
+            for name in names:
+                _sync(Path(folder) / name)
+            _sync(Path(folder))
+        os.chmod(temporary, 0o755)
+        os.rename(temporary, path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    _sync(path.parent)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Holds the lock file `path`; the lock ends with the process, even by kill -9.
+
+    Raises:
+        ResourceError: another process holds it; the message names that process.
+    """
+    import fcntl
+    import socket
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise errors.ResourceError(
+                f"{path.parent} is in use by {file.read().strip() or 'another process'}"
+                ". Wait for it, stop it, or name another folder."
+            ) from None
+        file.seek(0)
+        file.truncate()
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.flush()
+        yield

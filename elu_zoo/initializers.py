@@ -1,0 +1,40 @@
+"""Initial weights that depend on the run's seed and the layer's name alone.
+
+Two networks of one seed start from equal weights whatever their activation, with
+or without batch normalisation, on TensorFlow and on JAX: the draws are NumPy's.
+"""
+
+import hashlib
+import math
+
+import keras
+import numpy as np
+
+
+def layer_seed(seed: int, layer_name: str) -> int:
+    """Returns the 31-bit seed of a layer in a run with this seed."""
+    digest = hashlib.sha256(f"{seed}/{layer_name}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class HeUniform(keras.initializers.Initializer):
+    """Uniform on +-sqrt(6 / fan_in), drawn with NumPy's Philox (He et al., 2015).
+
+    Args:
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, seed: int):
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        fan_in = math.prod(shape[:-1])
+        limit = math.sqrt(6 / fan_in)
+        draws = np.random.Generator(np.random.Philox(self.seed)).random(shape)
+        return keras.ops.convert_to_tensor(
+            ((2 * draws - 1) * limit).astype("float32"), dtype=dtype
+        )
+
+    def get_config(self):
+        return {"seed": self.seed}

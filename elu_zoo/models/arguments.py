@@ -1,0 +1,64 @@
+"""Checks of the arguments that every builder takes."""
+
+import math
+from typing import Any
+
+from elu_zoo import errors
+
+
+def check_builder_arguments(
+    *, num_classes: Any, input_shape: Any, width: Any, seed: Any
+) -> tuple[int, int, int]:
+    """Checks what all builders share and returns `input_shape` as a tuple.
+
+    Raises:
+        UsageError: an argument is out of its range; the message says the range.
+    """
+    _check_integer("num_classes", num_classes, minimum=1)
+    _check_integer("seed", seed, minimum=0)
+    if (
+        isinstance(width, bool)
+        or not isinstance(width, int | float)
+        or not math.isfinite(width)
+        or width <= 0
+    ):
+        raise errors.UsageError(
+            "width multiplies the number of units of every layer: a finite number "
+            f"> 0. Received: {width!r}."
+        )
+    return check_image_shape(input_shape)
+
+
+def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
+    """Returns `(height, width, channels)` as a tuple of positive integers.
+
+    Raises:
+        UsageError: another rank, a size that is not positive, or channels first.
+    """
+    expected = "input_shape is (height, width, channels), for instance (28, 28, 1)"
+    try:
+        shape = tuple(input_shape)
+    except TypeError:
+        shape = ()
+    if len(shape) != 3:
+        raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
+    for size in shape:
+        _check_integer("Each entry of input_shape", size, minimum=1)
+    if shape[0] in (1, 3) and shape[2] > 4:
+        raise errors.UsageError(
+            f"{expected}. Received {shape}, which looks like channels first: move "
+            f"the first axis to the end, {(*shape[1:], shape[0])}."
+        )
+    return shape
+
+
+def scaled_units(units: int, width: float) -> int:
+    """Returns the units of a layer in a network of this relative width."""
+    return max(1, round(units * width))
+
+
+def _check_integer(name: str, value: Any, *, minimum: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        raise errors.UsageError(
+            f"{name} is an integer >= {minimum}. Received: {value!r}."
+        )

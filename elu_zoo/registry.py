@@ -1,0 +1,101 @@
+"""The registry of models: a decorator on a plain builder function, and one dict."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from elu_zoo import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelEntry:
+    """What the zoo knows of a model beside its builder.
+
+    Attributes:
+        name: the builder's name.
+        builder: `(activation, *, batch_norm, num_classes, input_shape, width,
+            seed, preprocessing, ...) -> keras.Model`.
+        section: where the paper describes the network.
+        preprocessing: how raw images become the network's input, the argument
+            of `elu_zoo.layers.preprocessing_layers`.
+        classifier: the name of the layer that `num_classes` shapes.
+    """
+
+    name: str
+    builder: Callable[..., Any]
+    section: str
+    preprocessing: dict[str, Any]
+    classifier: str
+
+    def default(self, argument: str) -> Any:
+        """Returns the builder's default of an argument, None if it has none."""
+        parameter = inspect.signature(self.builder).parameters.get(argument)
+        if parameter is None or parameter.default is parameter.empty:
+            return None
+        return parameter.default
+
+
+_MODELS: dict[str, ModelEntry] = {}
+
+
+def register_model(
+    builder: Callable[..., Any] | None = None,
+    *,
+    section: str = "",
+    preprocessing: dict[str, Any] | None = None,
+    classifier: str = "classifier",
+) -> Callable[..., Any]:
+    """Registers a builder under its own name and returns it unchanged.
+
+    Args:
+        builder: the function; absent when the decorator is called with arguments.
+        section: where the paper describes the network.
+        preprocessing: how raw 0..255 images become the network's input;
+            pixels / 255 unless said otherwise.
+        classifier: the name of the layer that `num_classes` shapes.
+
+    Raises:
+        UsageError: the name is taken by another function.
+    """
+
+    def register(builder: Callable[..., Any]) -> Callable[..., Any]:
+        name = builder.__name__
+        taken = _MODELS.get(name)
+        if taken and taken.builder.__module__ != builder.__module__:
+            raise errors.UsageError(
+                f"A model named {name!r} is registered already, by "
+                f"{taken.builder.__module__}. Give the new function another name."
+            )
+        _MODELS[name] = ModelEntry(
+            name=name,
+            builder=builder,
+            section=section,
+            preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
+            classifier=classifier,
+        )
+        return builder
+
+    return register if builder is None else register(builder)
+
+
+def entry(name: str) -> ModelEntry:
+    """Returns the entry of a registered model.
+
+    Raises:
+        UsageTypeError: `name` is not a string.
+        UsageError: no model has this name.
+    """
+    if not isinstance(name, str):
+        raise errors.UsageTypeError(
+            f"A model's name is a string. Received: {name!r} of type "
+            f"{type(name).__name__}."
+        )
+    if name not in _MODELS:
+        raise errors.unknown("model", name, sorted(_MODELS))
+    return _MODELS[name]
+
+
+def names() -> list[str]:
+    """Returns the names of all registered models."""
+    return list(_MODELS)

@@ -1,0 +1,165 @@
+"""Checkpoints that are whole, verified, or passed over.
+
+`<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer)
+and manifest.json (hash of the arrays, state of the loop, versions). A folder appears
+by one rename, after everything in it is on the disk.
+"""
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from absl import logging
+
+import elu_zoo
+from elu_zoo import errors, files
+
+FORMAT = 1
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of what the numbers of a run depend on."""
+    found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
+    found["keras"] = keras.__version__
+    found[keras.backend.backend()] = metadata.version(keras.backend.backend())
+    return found
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        workdir: the run's folder.
+        variables: Keras variables of model and optimizer, in a fixed order.
+        kept: how many of the newest to keep.
+    """
+
+    def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
+        self._folder = workdir / "checkpoints"
+        # Two layers' generators may share a path; their place in the order differs.
+        self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
+        self._kept = kept
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Saves the variables and the loop's state.
+
+        Args:
+            state: JSON values; `state["step"]` is the number of iterations done.
+
+        Raises:
+            TrainingError: a value is not finite; nothing is written.
+            ResourceError: the disk refused; earlier checkpoints are untouched.
+        """
+        step = state["step"]
+        target = self._folder / f"step-{step:09d}"
+        if target.exists():
+            return
+        arrays = {name: np.asarray(v) for name, v in self._variables.items()}
+        for name, value in arrays.items():
+            if not np.isfinite(value).all():
+                raise errors.TrainingError(
+                    f"{name} is not finite after iteration {step}: not saved."
+                )
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        content = buffer.getvalue()
+        manifest = {
+            "format": FORMAT,
+            "state": state,
+            "sha256": files.sha256(content),
+            "versions": versions(),
+        }
+        try:
+            with files.new_directory(target) as folder:
+                (folder / "arrays.npz").write_bytes(content)
+                (folder / "manifest.json").write_text(json.dumps(manifest, indent=2))
+        except OSError as error:
+            raise errors.ResourceError(
+                f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
+                f"be written to {self._folder}: {error}. Earlier ones are intact."
+            ) from error
+        for old in self._all()[self._kept :]:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def restore(self) -> dict[str, Any] | None:
+        """Restores the newest checkpoint that is whole.
+
+        Returns:
+            The loop's state, or None where there is no checkpoint.
+
+        Raises:
+            CorruptError: there are checkpoints and none is whole, or one is of a
+                newer format or of another model.
+        """
+        damaged = []
+        for folder in self._all():
+            try:
+                manifest, arrays = _read(folder)
+            except _Damaged as problem:
+                logging.error("%s is damaged (%s): passed over.", folder, problem)
+                damaged.append(folder.name)
+                continue
+            self._assign(folder, arrays)
+            for name in damaged:
+                shutil.rmtree(self._folder / name)
+            return manifest["state"]
+        if damaged:
+            raise errors.CorruptError(
+                f"Every checkpoint in {self._folder} is damaged: {', '.join(damaged)}. "
+                "Delete that folder to start from the beginning."
+            )
+        return None
+
+    def _all(self) -> list[Path]:
+        return sorted(self._folder.glob("step-*"), reverse=True)
+
+    def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
+        expected = {name: tuple(v.shape) for name, v in self._variables.items()}
+        found = {name: value.shape for name, value in arrays.items()}
+        if found != expected:
+            differing = sorted(set(found.items()) ^ set(expected.items()))
+            raise errors.CorruptError(
+                f"{folder} is of another model or optimizer; differing: "
+                f"{', '.join(sorted({name for name, _ in differing})[:5])}."
+            )
+        for name, variable in self._variables.items():
+            variable.assign(arrays[name])
+
+
+class _Damaged(Exception):
+    """A checkpoint that is not what its manifest says."""
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        content = (folder / "arrays.npz").read_bytes()
+        if manifest["format"] > FORMAT:
+            raise errors.CorruptError(
+                f"{folder} has format {manifest['format']}; this version of elu_zoo "
+                f"reads up to {FORMAT}. Upgrade elu_zoo."
+            )
+        if files.sha256(content) != manifest["sha256"]:
+            raise _Damaged("arrays.npz has another SHA-256 than the manifest says")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            values = dict(arrays)
+        if folder.name != f"step-{manifest['state']['step']:09d}":
+            raise _Damaged("the manifest is of another iteration")
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise _Damaged(f"{type(error).__name__}: {error}") from error
+    if manifest["versions"] != versions():
+        logging.warning(
+            "%s was written with %s, this is %s: the run goes on, but is no longer "
+            "promised to be bit-identical.",
+            folder,
+            manifest["versions"],
+            versions(),
+        )
+    return manifest, values

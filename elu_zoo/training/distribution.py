@@ -1,0 +1,189 @@
+"""Where a run computes: strategy, devices, and how its steps are compiled."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from absl import logging
+
+from elu_zoo import errors
+
+STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
+COMPILE = ("auto", "on", "off")
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """How the steps of a run are compiled.
+
+    Attributes:
+        compiled: the step is an XLA program.
+        steps_per_call: iterations in one program.
+    """
+
+    compiled: bool
+    steps_per_call: int
+
+
+def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
+    """Returns the strategy, before any TensorFlow operation has run.
+
+    Args:
+        name: `auto` takes many machines where TF_CONFIG names several tasks,
+            several GPUs where there are, else one device; `one`, `mirrored` (one
+            machine, all or `num_devices` GPUs, or that many logical CPU devices),
+            `multi_worker` (the machines of TF_CONFIG).
+        num_devices: devices of this machine; None for all GPUs, or one CPU.
+
+    Raises:
+        UsageError: an unknown name, more devices than there are, a TF_CONFIG that
+            cannot be read.
+    """
+    if name not in STRATEGIES:
+        raise errors.unknown("strategy", name, STRATEGIES)
+    if num_devices is not None and num_devices < 1:
+        raise errors.UsageError(f"num_devices is >= 1. Received: {num_devices}.")
+    _warn_of_unused_gpu()
+    gpus = tf.config.list_physical_devices("GPU")
+    tasks = _tasks()
+    if name == "auto":
+        several = (num_devices or len(gpus)) > 1
+        name = "multi_worker" if tasks > 1 else "mirrored" if several else "one"
+    if name == "one":
+        if num_devices not in (None, 1):
+            raise errors.UsageError(
+                f"strategy one has one device, num_devices is {num_devices}. "
+                "Use --strategy=mirrored."
+            )
+        strategy = tf.distribute.get_strategy()
+    elif name == "multi_worker":
+        if not tasks:
+            raise errors.UsageError(
+                "strategy multi_worker needs the environment variable TF_CONFIG, "
+                "which names the machines and this one's task."
+            )
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    else:
+        strategy = _mirrored(gpus, num_devices)
+    logging.info(
+        "Strategy %s with %d replica(s); devices of this machine: %s.",
+        name,
+        strategy.num_replicas_in_sync,
+        ", ".join(d.name for d in tf.config.list_logical_devices()),
+    )
+    return strategy
+
+
+def create_policy(
+    model: keras.Model, replicas: int, compile_: str, steps_per_call: int | None
+) -> Policy:
+    """Decides how steps are compiled, from measurements.
+
+    | platform | network     | replicas | step                  | iterations a call |
+    |----------|-------------|----------|-----------------------|-------------------|
+    | CPU      | dense       | 1        | XLA: 1.7 times plain  | 100               |
+    | CPU      | convolution | 1        | plain: oneDNN         | 10                |
+    | GPU      | any         | 1        | XLA                   | 100               |
+    | any      | as above    | > 1      | XLA gradient of each  | 100: 4 times 1    |
+    | any      | with layers that update variables | > 1 | plain | 10           |
+
+    Several replicas cannot share one XLA program: it would hold another device's
+    variables. Their gradient is a pure XLA function, the sum over replicas outside;
+    layers that update variables of their own cannot be part of it.
+
+    Raises:
+        UsageError: an unknown value, or compile=on where it cannot be.
+    """
+    if compile_ not in COMPILE:
+        raise errors.unknown("value of compile", compile_, COMPILE)
+    if steps_per_call is not None and steps_per_call < 1:
+        raise errors.UsageError(f"steps_per_call is >= 1. Received: {steps_per_call}.")
+    convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
+    plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
+    compiled = compile_ == "on" or (compile_ == "auto" and not plain_is_faster)
+    if replicas > 1 and model.non_trainable_variables:
+        if compile_ == "on":
+            raise errors.UsageError(
+                "compile=on is not possible with several replicas and layers that "
+                "update variables, such as batch normalisation. Use compile=auto."
+            )
+        compiled = False
+    return Policy(compiled, steps_per_call or (100 if compiled else 10))
+
+
+def is_chief() -> bool:
+    """Whether this process writes the run's files."""
+    task = _cluster().get("task", {})
+    return task.get("type", "chief") in ("chief", "master") or (
+        "chief" not in _cluster().get("cluster", {}) and task.get("index", 0) == 0
+    )
+
+
+def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
+    if gpus:
+        count = num_devices or len(gpus)
+        if count > len(gpus):
+            raise errors.UsageError(
+                f"num_devices is {count}, TensorFlow sees {len(gpus)} GPU(s)."
+            )
+        return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(count)])
+    count = num_devices or 1
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        # TensorFlow has started already, as in a notebook: take what there is.
+        available = len(tf.config.list_logical_devices("CPU"))
+        if available < count:
+            raise errors.UsageError(
+                f"num_devices is {count}, but TensorFlow runs with {available} "
+                "logical CPU device(s). Create the strategy before any other "
+                "TensorFlow operation of the process."
+            ) from None
+    return tf.distribute.MirroredStrategy(
+        [f"CPU:{i}" for i in range(count)],
+        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+    )
+
+
+def _cluster() -> dict:
+    text = os.environ.get("TF_CONFIG")
+    if not text:
+        return {}
+    try:
+        cluster = json.loads(text)
+        cluster["task"]["index"], cluster["cluster"].items()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise errors.UsageError(
+            'TF_CONFIG is JSON: {"cluster": {"worker": ["host:port", ...]}, "task": '
+            f'{{"type": "worker", "index": 0}}}}. Received: {text!r} ({error!r}).'
+        ) from None
+    return cluster
+
+
+def _tasks() -> int:
+    cluster = _cluster()
+    tasks = sum(len(hosts) for hosts in cluster.get("cluster", {}).values())
+    if tasks:
+        task = cluster["task"]
+        hosts = cluster["cluster"].get(task.get("type"), [])
+        if not 0 <= task["index"] < len(hosts):
+            raise errors.UsageError(
+                f"TF_CONFIG says that this is task {task}, but its cluster has "
+                f"{len(hosts)} of that type."
+            )
+    return tasks
+
+
+def _warn_of_unused_gpu() -> None:
+    driver = Path("/proc/driver/nvidia/version").exists()
+    if driver and not tf.config.list_physical_devices("GPU"):
+        logging.warning(
+            "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
+            'use the CPU. To mend it: pip install "elu-zoo[gpu]"'
+        )

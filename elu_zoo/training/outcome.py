@@ -1,0 +1,144 @@
+"""What a finished run leaves: its weights as a file, and the entry beside it."""
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import keras
+import numpy as np
+from ml_collections import ConfigDict
+
+import elu_zoo
+from elu_zoo import activations, files, registry
+from elu_zoo.data.sources import ImageData
+from elu_zoo.models import cost
+from elu_zoo.training import settings
+from elu_zoo.training.checkpoint import versions
+from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.weights import entries, h5
+
+
+def find(workdir: Path) -> entries.Entry | None:
+    """Returns the entry of a run that is finished, None before that."""
+    path = workdir / "outcome.json"
+    return entries.read(path) if path.is_file() else None
+
+
+def write(
+    config: ConfigDict,
+    workdir: Path,
+    model: keras.Model,
+    evaluator: Evaluator,
+    data: ImageData,
+    steps: int,
+    seconds: float,
+) -> entries.Entry:
+    """Writes the final weights, measured as they will be read: in float16.
+
+    Args:
+        config: the run's config.
+        workdir: its folder.
+        model: the trained model; its weights are rounded to float16 here.
+        evaluator: of that model.
+        data: the splits; the test split is looked at here, once.
+        steps: iterations of the whole run.
+        seconds: of training, over all resumes.
+
+    Returns:
+        The entry, which is on the disk beside the weights.
+    """
+    content = h5.write(model)
+    for layer in model.layers:
+        for variable in layer.weights:
+            variable.assign(np.asarray(variable).astype(np.float16))
+    test, validation = evaluator(data.test), evaluator(data.validation)
+    sha256 = files.sha256(content)
+    arguments = {
+        "activation": activations.describe(config.model.activation),
+        "batch_norm": config.model.batch_norm,
+        "num_classes": data.num_classes,
+        "input_shape": list(data.image_shape),
+        "width": config.model.width,
+    }
+    tag = entries.tag(config.model.name, config.data.name, arguments, sha256)
+    entry = {
+        "format": entries.FORMAT,
+        "tag": tag,
+        "model": config.model.name,
+        "dataset": config.data.name,
+        "arguments": arguments,
+        "preprocessing": registry.entry(config.model.name).preprocessing,
+        "classes": list(data.class_names),
+        "sha256": sha256,
+        "bytes": len(content),
+        "parameters": cost.parameters(model),
+        "schedule": config.schedule,
+        "schedule_share": 1.0,
+        "config": settings.as_dict(config),
+        "seed": config.seed,
+        "step": steps,
+        "epochs": config.train.epochs,
+        "metrics": {
+            "test_error_percent": test["error_percent"],
+            "test_loss": test["loss"],
+            "validation_error_percent": validation["error_percent"],
+            "validation_loss": validation["loss"],
+        },
+        "commit": commit(),
+        "backend": keras.backend.backend(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "wall_time_seconds": round(seconds, 1),
+        "licence": "Apache-2.0",
+        "data_terms": data.terms,
+        "sources": [],
+    }
+    files.write_bytes(workdir / (tag + entries.SUFFIX), content)
+    files.write_json(workdir / (tag + ".json"), entry)
+    # Last: from here on the run is finished.
+    files.write_json(workdir / "outcome.json", entry)
+    return entry
+
+
+def commit() -> str:
+    """Returns the commit of this code, `+` after it where files were changed."""
+    folder = Path(elu_zoo.__file__).resolve().parent
+    try:
+        git = ["git", "-C", str(folder)]
+        head = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"],
+            capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+        tracked = subprocess.run(
+            [*git, "ls-files", "--error-unmatch", "__init__.py"],
+            capture_output=True, timeout=10,
+        )  # fmt: skip
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return f"release {elu_zoo.__version__}"
+    if tracked.returncode:  # installed inside somebody else's repository
+        return f"release {elu_zoo.__version__}"
+    return head + "+" * bool(changed)
+
+
+def hardware() -> str:
+    """Returns the processor's name and its number of cores."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def summary(entry: entries.Entry) -> str:
+    """Returns the line that a finished run prints."""
+    return json.dumps({"tag": entry["tag"], **entry["metrics"]})

@@ -1,0 +1,84 @@
+"""Checks of a config before anything is started, and its hash."""
+
+import hashlib
+import json
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from elu_zoo import activations, errors, registry
+from elu_zoo.training import losses, schedules
+
+
+def as_dict(config: ConfigDict) -> dict[str, Any]:
+    """Returns the config as plain JSON values."""
+    return json.loads(config.to_json_best_effort())
+
+
+def config_hash(config: ConfigDict) -> str:
+    """Returns the hash of everything that changes the numbers by design."""
+    text = json.dumps(as_dict(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Returns `key: old -> new` for each entry in which two configs differ."""
+    old, new = _flat(old), _flat(new)
+    keys = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
+    return [f"{key}: {old.get(key)} -> {new.get(key)}" for key in keys]
+
+
+def check(config: ConfigDict) -> None:
+    """Checks the values that need no data.
+
+    Raises:
+        UsageError: a value is out of its range; the message names key and range.
+    """
+    train = config.train
+    for key in (
+        "batch_size", "epochs", "evaluate_every", "checkpoint_every", "checkpoints_kept"
+    ):  # fmt: skip
+        if train[key] < 1:
+            raise errors.UsageError(f"train.{key} is >= 1. Received: {train[key]}.")
+    if config.data.train_examples < 0:
+        raise errors.UsageError(
+            "data.train_examples is >= 0, 0 for all of them. Received: "
+            f"{config.data.train_examples}."
+        )
+    if not 0 <= train.momentum < 1:
+        raise errors.UsageError(
+            f"train.momentum is in [0, 1). Received: {train.momentum}."
+        )
+    if config.schedule not in ("paper", "fast"):
+        raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
+    losses.get(train.loss)
+    registry.entry(config.model.name)
+    activations.describe(config.model.activation)
+
+
+def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
+    """Checks the values that depend on the data's size and the devices.
+
+    Raises:
+        UsageError: a batch that the replicas cannot share equally, a schedule that
+            does not fit the run.
+    """
+    size = config.train.batch_size
+    if size % replicas:
+        below, above = size - size % replicas, size + replicas - size % replicas
+        near = f"{below} or {above}" if below else str(above)
+        raise errors.UsageError(
+            f"train.batch_size is shared equally by {replicas} replicas. Received: "
+            f"{size}; take {near}."
+        )
+    schedules.check(config.train.boundaries, config.train.learning_rates, iterations)
+
+
+def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat

@@ -1,0 +1,138 @@
+"""Finds the weights that `weights=` names, and loads them into a model."""
+
+import dataclasses
+import os
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from elu_zoo import errors, files
+from elu_zoo.weights import entries, h5
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """A weight file that was found: its path and its entry, if it has one."""
+
+    path: Path
+    entry: entries.Entry | None
+
+    def load(self, model: keras.Model) -> h5.Arrays:
+        """Reads the file for a model of the same shapes; assigns nothing yet."""
+        sha256 = self.entry["sha256"] if self.entry else None
+        return h5.read(self.path, h5.shapes(model), sha256)
+
+
+def find(
+    weights: str | os.PathLike,
+    *,
+    model: str,
+    wanted: dict[str, Any],
+    allow_unverified: bool = False,
+) -> Weights:
+    """Finds the weights that a user named.
+
+    Args:
+        weights: a data set's name (the activation picks the file), a tag, the path
+            of a weight file, or the folder of a finished training run.
+        model: the model that will take them.
+        wanted: `activation` (described) and `batch_norm` as asked for, or the
+            builder's defaults.
+        allow_unverified: take a file that has no entry beside it.
+
+    Raises:
+        UsageTypeError: `weights` is neither a string nor a path.
+        UsageError: nothing of this name, or it belongs to another model.
+        NotFoundError: a path that does not exist.
+        CorruptError: a file without an entry, unless allowed.
+    """
+    if not isinstance(weights, str | os.PathLike):
+        raise errors.UsageTypeError(
+            "weights is a data set's name, a tag or a path. Received: "
+            f"{weights!r} of type {type(weights).__name__}."
+        )
+    if _is_path(weights, model):
+        found = _from_path(Path(weights), allow_unverified)
+    else:
+        found = _from_manifest(str(weights), model, wanted)
+    if found.entry and found.entry["model"] != model:
+        raise errors.UsageError(
+            f"The weights {found.entry['tag']} belong to the model "
+            f"{found.entry['model']!r}, not to {model!r}."
+        )
+    return found
+
+
+def _is_path(weights: str | os.PathLike, model: str) -> bool:
+    if not isinstance(weights, str):
+        return True
+    if os.sep in weights or weights.endswith(entries.SUFFIX):
+        return True
+    # A folder of this name must not hide the weights of a data set.
+    for entry in entries.manifest().values():
+        if entry["model"] == model and weights in (entry["dataset"], entry["tag"]):
+            return False
+    return Path(weights).exists()
+
+
+def _from_path(path: Path, allow_unverified: bool) -> Weights:
+    if path.is_dir():
+        inside = sorted(path.glob("*" + entries.SUFFIX))
+        if len(inside) != 1:
+            raise errors.UsageError(
+                f"{path} is a folder with {len(inside)} weight files; expected the "
+                "folder of a finished training run, with one, or a file."
+            )
+        path = inside[0]
+    beside = path.with_name(path.name.removesuffix(entries.SUFFIX) + ".json")
+    if beside.is_file():
+        return Weights(path, entries.read(beside))
+    if not path.exists():
+        raise h5.not_found(path)
+    if not allow_unverified:
+        raise errors.CorruptError(
+            f"{path} has no entry {beside.name} beside it, so neither its content nor "
+            "the network it belongs to can be verified. If you trust it, pass "
+            "allow_unverified=True."
+        )
+    return Weights(path, None)
+
+
+def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> Weights:
+    manifest = entries.manifest()
+    if name in manifest:
+        return _located(manifest[name])
+    of_model = [e for e in manifest.values() if e["model"] == model]
+    datasets = sorted({e["dataset"] for e in of_model})
+    if name not in datasets:
+        known = [*datasets, *(e["tag"] for e in of_model)]
+        raise errors.unknown(f"weights of {model}", name, known)
+    fits = [
+        e
+        for e in of_model
+        if e["dataset"] == name
+        and all(e["arguments"][key] == value for key, value in wanted.items())
+    ]
+    if not fits:
+        have = sorted(
+            entries.variant(e["arguments"]) for e in of_model if e["dataset"] == name
+        )
+        raise errors.UsageError(
+            f"{model} has no {name!r} weights for {wanted}. "
+            f"There are weights for: {', '.join(have)}."
+        )
+    return _located(min(fits, key=entries.rank))
+
+
+def _located(entry: entries.Entry) -> Weights:
+    name = entry["tag"] + entries.SUFFIX
+    carried = Path(str(resources.files("elu_zoo.weights"))) / name
+    for path in (carried, files.home() / "weights" / name):
+        if path.is_file():
+            return Weights(path, entry)
+    raise errors.NotFoundError(
+        f"The weights {entry['tag']} are neither in the package nor in "
+        f"{files.home() / 'weights'}. Put {name} there."
+    )

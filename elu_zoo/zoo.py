@@ -1,0 +1,321 @@
+"""The zoo's front door: models by name, with or without weights."""
+
+import dataclasses
+import fnmatch
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+from absl import logging
+
+import elu_zoo.models  # noqa: F401  (registers the networks)
+from elu_zoo import activations, errors, registry
+from elu_zoo.layers import preprocessing_layers
+from elu_zoo.models import cost
+from elu_zoo.weights import entries, h5, store
+
+
+def get_model(
+    name: str,
+    *,
+    weights: str | os.PathLike | None = None,
+    preprocessing: bool | None = None,
+    include_top: bool = True,
+    features: str | Sequence[str] | None = None,
+    classifier_activation: str | None = None,
+    allow_unverified: bool = False,
+    **builder_arguments: Any,
+) -> keras.Model:
+    """Returns a network of the zoo as an ordinary Keras model.
+
+    Args:
+        name: a name of `list_models()`.
+        weights: None for the seeded initial weights; a data set's name
+            (`"mnist"`: the activation picks the file), a tag of `list_weights()`,
+            the path of a `.weights.h5` file, or a finished run's folder.
+        preprocessing: whether the model takes raw 0..255 images. True by default
+            when `weights` is given, else False.
+        include_top: False returns the classifier's input instead of logits.
+        features: the name of a layer, or several, whose outputs are returned
+            instead of logits: one tensor, or a dict by layer name.
+        classifier_activation: an activation on the logits, `"softmax"` for
+            probabilities.
+        allow_unverified: load a file that has no entry beside it.
+        **builder_arguments: `activation`, `batch_norm`, `num_classes`,
+            `input_shape`, `width`, `seed` and what else the builder takes. With
+            weights, what is left out is taken from them; another `num_classes`
+            keeps the body and leaves the classifier at its initial weights;
+            anything else that differs from the weights is refused.
+
+    Returns:
+        A model from `(batch, height, width, channels)` to `(batch, num_classes)`.
+
+    Raises:
+        UsageError: an unknown name or an argument out of its range.
+        CorruptError: the weight file is damaged or of another network.
+
+    Example:
+        >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
+        >>> model(images)  # uint8, (batch, 28, 28, 1)
+    """
+    registered = registry.entry(name)
+    _check_arguments(registered, builder_arguments)
+    arguments = {k: v for k, v in builder_arguments.items() if v is not None}
+    found = None
+    if weights is not None:
+        wanted = _wanted(registered, arguments, by_dataset=not _names_one_file(weights))
+        found = store.find(
+            weights, model=name, wanted=wanted, allow_unverified=allow_unverified
+        )
+        if preprocessing is None:
+            preprocessing = True
+    entry = found.entry if found else None
+    if entry:
+        arguments = _merged(arguments, entry)
+    if preprocessing:
+        arguments["preprocessing"] = (
+            entry["preprocessing"] if entry else registered.preprocessing
+        )
+    model = registered.builder(**arguments)
+    if found:
+        _load(model, registered, found, arguments)
+    return _cut(model, registered, include_top, features, classifier_activation)
+
+
+def _names_one_file(weights: Any) -> bool:
+    return str(weights) in entries.manifest() or os.sep in str(weights)
+
+
+def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
+    known = [p for p in inspect.signature(registered.builder).parameters]
+    for argument in arguments:
+        if argument not in known or argument == "preprocessing":
+            raise errors.unknown(
+                f"argument of {registered.name}", argument, [*known, "weights"]
+            )
+
+
+def _wanted(
+    registered: registry.ModelEntry, arguments: dict, *, by_dataset: bool
+) -> dict[str, Any]:
+    """What the weights must match: what was asked for, else the builder's own."""
+    if not by_dataset:
+        return {}
+    wanted = {}
+    for key in ("activation", "batch_norm"):
+        value = arguments.get(key, registered.default(key))
+        wanted[key] = activations.describe(value) if key == "activation" else value
+    return wanted
+
+
+def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
+    """The entry's arguments, after checking that nothing asked for contradicts."""
+    merged = dict(entry["arguments"])
+    for key, value in arguments.items():
+        if key not in ("num_classes", "seed") and key in merged:
+            asked = activations.describe(value) if key == "activation" else value
+            trained = merged[key]
+            if isinstance(trained, list):
+                asked, trained = tuple(asked), tuple(trained)
+            if asked != trained:
+                raise errors.UsageError(
+                    f"The weights {entry['tag']} were trained with {key}={trained}. "
+                    f"Received: {key}={asked}. Leave {key} out, or name other weights."
+                )
+        merged[key] = value
+    return merged
+
+
+def _load(
+    model: keras.Model,
+    registered: registry.ModelEntry,
+    found: store.Weights,
+    arguments: dict[str, Any],
+) -> None:
+    trained = found.entry["arguments"]["num_classes"] if found.entry else None
+    if trained is None or trained == arguments.get("num_classes", trained):
+        h5.assign(model, found.load(model))
+        return
+    body = registered.builder(**{**arguments, "num_classes": trained})
+    arrays = found.load(body)
+    del arrays[registered.classifier]
+    h5.assign(model, arrays)
+    logging.info(
+        "%s has %d classes, num_classes is %d: the layer %r starts from its initial "
+        "weights, every other layer is loaded.",
+        found.entry["tag"],
+        trained,
+        arguments["num_classes"],
+        registered.classifier,
+    )
+
+
+def _cut(model, registered, include_top, features, classifier_activation):
+    if features is not None:
+        names = [features] if isinstance(features, str) else list(features)
+        known = [layer.name for layer in model.layers]
+        for layer_name in names:
+            if layer_name not in known:
+                raise errors.unknown(f"layer of {model.name}", layer_name, known)
+        outputs = {n: model.get_layer(n).output for n in names}
+        if isinstance(features, str):
+            outputs = outputs[features]
+        return keras.Model(model.input, outputs, name=model.name)
+    if not include_top:
+        before = model.get_layer(registered.classifier).input
+        return keras.Model(model.input, before, name=model.name)
+    if classifier_activation is not None:
+        layer = activations.make(classifier_activation, "predictions")
+        return keras.Model(model.input, layer(model.output), name=model.name)
+    return model
+
+
+def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]:
+    """Returns the names of the zoo's models, in natural order.
+
+    Args:
+        pattern: shell wildcards, `"mnist_*"`.
+        weights: True for models that have pretrained weights, or the data set
+            that they must have been trained on.
+    """
+    names = fnmatch.filter(registry.names(), pattern)
+    if weights:
+        published = entries.manifest().values()
+        trained = {e["model"] for e in published if weights in (True, e["dataset"])}
+        names = [name for name in names if name in trained]
+    return sorted(names, key=entries.natural)
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelInfo:
+    """What `model_info` tells of a network.
+
+    Attributes:
+        name: the model's name.
+        section: where the paper describes it.
+        parameters: trained and running values, preprocessing apart.
+        multiply_accumulates: of dense and convolution layers, for one image.
+        input_shape: `(height, width, channels)`.
+        output_shapes: of each layer, by name, without the batch axis.
+        weights: the metrics of each published weight file, by tag.
+    """
+
+    name: str
+    section: str
+    parameters: int
+    multiply_accumulates: int
+    input_shape: tuple[int, int, int]
+    output_shapes: dict[str, tuple[int, ...]]
+    weights: dict[str, dict[str, float]]
+
+
+def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
+    """Returns size, cost, shapes, source and published weights of a model.
+
+    Args:
+        name: a name of `list_models()`.
+        **builder_arguments: as of `get_model`; the builder's defaults otherwise.
+    """
+    registered = registry.entry(name)
+    model = get_model(name, **builder_arguments)
+    published = entries.manifest()
+    return ModelInfo(
+        name=name,
+        section=registered.section,
+        parameters=cost.parameters(model),
+        multiply_accumulates=cost.multiply_accumulates(model),
+        input_shape=tuple(model.input_shape[1:]),
+        output_shapes={x.name: tuple(x.output.shape[1:]) for x in model.layers},
+        weights={
+            tag: published[tag]["metrics"]
+            for tag in entries.list_weights()
+            if published[tag]["model"] == name
+        },
+    )
+
+
+def preprocess_input(
+    images: np.ndarray, name: str, weights: str | os.PathLike | None = None
+) -> np.ndarray:
+    """Returns what a model without preprocessing layers takes, as a new array.
+
+    Args:
+        images: raw 0..255 images, `(batch, height, width, channels)`.
+        name: the model's name.
+        weights: as of `get_model`; None for the model's own preprocessing.
+
+    Returns:
+        A float32 array of the same shape; `images` is left as it is.
+    """
+    registered = registry.entry(name)
+    description = registered.preprocessing
+    if weights is not None:
+        wanted = _wanted(registered, {}, by_dataset=not _names_one_file(weights))
+        found = store.find(weights, model=name, wanted=wanted)
+        description = found.entry["preprocessing"]
+    images = np.asarray(images)
+    if images.ndim != 4:
+        raise errors.UsageError(
+            "images has the shape (batch, height, width, channels). Received: "
+            f"{images.shape}."
+        )
+    x = images.astype(np.float32)
+    for layer in preprocessing_layers(description):
+        x = layer(x)
+    return keras.ops.convert_to_numpy(x)
+
+
+def decode_predictions(
+    predictions: Any, name: str, weights: str | os.PathLike | None = None, top: int = 5
+) -> list[list[tuple[str, float]]]:
+    """Names the most probable classes of each image.
+
+    Args:
+        predictions: logits or probabilities, `(batch, num_classes)`; rows that
+            are not a distribution already pass through a softmax.
+        name: the model's name.
+        weights: the weights that made the predictions; None for the model's
+            published default.
+        top: how many classes, at most.
+
+    Returns:
+        For each image, `(class name, probability)` in falling probability.
+    """
+    values = np.asarray(predictions, dtype=np.float64)
+    classes = class_names(name, weights)
+    if values.ndim != 2 or values.shape[1] != len(classes):
+        raise errors.UsageError(
+            f"predictions has the shape (batch, {len(classes)}), one column for each "
+            f"class. Received: {values.shape}."
+        )
+    if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
+        values = np.exp(values - values.max(1, keepdims=True))
+        values /= values.sum(1, keepdims=True)
+    ranked = np.argsort(-values, axis=1, kind="stable")[:, :top]
+    return [
+        [(classes[index], float(row[index])) for index in best]
+        for row, best in zip(values, ranked, strict=True)
+    ]
+
+
+def class_names(name: str, weights: str | os.PathLike | None = None) -> list[str]:
+    """Returns the names of the classes that weights were trained on.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`; None for the model's published default.
+    """
+    registered = registry.entry(name)
+    if weights is None:
+        candidates = [e for e in entries.manifest().values() if e["model"] == name]
+        if not candidates:
+            raise errors.UsageError(
+                f"{name} has no published weights, whose classes could be named. "
+                "Pass weights="
+            )
+        return min(candidates, key=entries.rank)["classes"]
+    wanted = _wanted(registered, {}, by_dataset=not _names_one_file(weights))
+    return store.find(weights, model=name, wanted=wanted).entry["classes"]

@@ -1,0 +1,82 @@
+"""The activations on the JAX backend, in a process where TensorFlow is missing."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+sys.modules["tensorflow"] = None  # `import tensorflow` raises from here on
+
+import jax, keras, numpy as np, pytest
+from elu_zoo import errors
+from elu_zoo.activations import ELU, describe, elu, elu_xla, form, make, names
+
+assert keras.backend.backend() == "jax"
+x = np.linspace(-20, 5, 1001).astype(np.float32)
+special = np.array([np.nan, np.inf, -np.inf, 0, -0.0, -1e30, 3.4e38], np.float32)
+
+for alpha in (0.5, 1.0):
+    f = lambda v: elu(v, alpha)
+    exact = np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0).astype(np.float64)))
+    curve = np.where(x > 0, 0, alpha * np.exp(x.astype(np.float64)))
+    first, second = jax.grad(f), jax.grad(jax.grad(f))
+    np.testing.assert_allclose(f(x), exact, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(f)(x), exact, rtol=1e-6)
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(first))(x), np.where(x > 0, 1, curve), rtol=1e-5, atol=2e-7)
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(second))(x), curve, rtol=1e-5, atol=2e-7)
+    y = np.asarray(jax.jit(f)(special))
+    np.testing.assert_array_equal(
+        y, [np.nan, np.inf, -alpha, 0, 0, -alpha, np.float32(3.4e38)])
+    assert np.signbit(y[4])
+    np.testing.assert_array_equal(
+        jax.jit(jax.vmap(first))(special), [np.nan, 1, 0, alpha, alpha, 0, 1])
+    np.testing.assert_array_equal(
+        jax.jit(jax.vmap(second))(special), [np.nan, 0, 0, alpha, alpha, 0, 0])
+    np.testing.assert_allclose(
+        jax.vmap(jax.jacfwd(f))(x), np.where(x > 0, 1, curve), rtol=1e-5, atol=2e-7)
+
+for dtype in ("float16", "bfloat16"):
+    y = elu(keras.ops.cast(x, dtype))
+    assert y.dtype == dtype
+    np.testing.assert_allclose(
+        keras.ops.cast(y, "float32"), elu(x), atol=1e-2, rtol=1e-2)
+
+with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):
+    elu_xla(x)
+
+for name in ("polynomial", "nested"):
+    with form(name):
+        np.testing.assert_array_equal(ELU()(x), elu(x))
+
+for name in names():
+    layer = make(name, "act", seed=1)
+    assert layer(x.reshape(7, 11, 13), training=True).shape == (7, 11, 13), name
+    assert describe(describe(name)) == describe(name)
+
+path = sys.argv[1]
+layers = [make(n, n) for n in ("elu", "leaky_relu", "srelu", "prelu", "rrelu", "relu")]
+model = keras.Sequential([keras.Input([4]), *layers])
+model.save(path)
+loaded = keras.models.load_model(path)
+np.testing.assert_array_equal(loaded(x[:8].reshape(2, 4)), model(x[:8].reshape(2, 4)))
+assert sys.modules["tensorflow"] is None
+"""
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
+)
+def test_jax_without_tensorflow(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "m.keras")],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr

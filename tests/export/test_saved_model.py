@@ -1,0 +1,277 @@
+import os
+import resource
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from elu_zoo import errors
+from elu_zoo.activations import ELU
+from elu_zoo.activations.elu import form
+from elu_zoo.export import checks
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+
+INPUTS = {
+    "serving_default": ("images", tf.float32, (None, 12, 12, 3)),
+    "serve_bytes": ("image_bytes", tf.string, (None,)),
+}
+
+
+def small(shape=(4, 4, 1), *layers):
+    classifier = [keras.layers.Flatten(), keras.layers.Dense(2)]
+    return keras.Sequential([keras.Input(shape), *layers, *classifier])
+
+
+def export(directory, model=None, **arguments):
+    arguments = {"name": "net", "class_names": ("a", "b"), **arguments}
+    return export_saved_model(model or small(), directory, **arguments)
+
+
+@keras.saving.register_keras_serializable("tests")
+class Differs(keras.layers.Layer):
+    """Another function in a graph than eagerly."""
+
+    def call(self, inputs):
+        return inputs if tf.executing_eagerly() else inputs + 1.0
+
+
+@keras.saving.register_keras_serializable("tests")
+class CallsPython(keras.layers.Layer):
+    def call(self, inputs):
+        outputs = tf.numpy_function(lambda x: x, [inputs], tf.float32)
+        return tf.ensure_shape(outputs, inputs.shape)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+@keras.saving.register_keras_serializable("tests")
+class Compiled(keras.layers.Layer):
+    def call(self, inputs):
+        return tf.function(tf.nn.elu, jit_compile=True)(inputs)
+
+
+@keras.saving.register_keras_serializable("tests")
+class LooksUp(keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        entries = tf.lookup.KeyValueTensorInitializer([0], [1.0])
+        # In a lambda, where nothing that looks for state finds it.
+        table = tf.lookup.StaticHashTable(entries, 0.0)
+        self.factor = lambda: table.lookup(tf.constant(0))
+
+    def call(self, inputs):
+        return inputs * self.factor()
+
+
+@pytest.mark.parametrize("signature", INPUTS)
+def test_signature(exports, signature):
+    saved = tf.saved_model.load(str(exports / "colour" / "1"))
+    function = saved.signatures[signature]
+    name, dtype, shape = INPUTS[signature]
+    (spec,) = function.structured_input_signature[1].values()
+    assert (spec.name, spec.dtype, tuple(spec.shape)) == (name, dtype, shape)
+    outputs = function.structured_outputs
+    assert {name: (o.dtype, tuple(o.shape)) for name, o in outputs.items()} == {
+        "logits": (tf.float32, (None, 4)),
+        "probabilities": (tf.float32, (None, 4)),
+        "classes": (tf.int64, (None,)),
+    }
+
+
+@pytest.mark.parametrize("name", ["colour", "grey"])
+def test_answers(models, exports, name):
+    loaded = load_saved_model(exports / name)
+    shape = loaded.image_shape
+    images = np.random.default_rng(3).integers(0, 256, (5, *shape), np.uint8)
+    expected = models[name].predict(images.astype("float32"), verbose=0)
+    answers = loaded.predict(images)
+    from_files = loaded.predict_bytes([tf.io.encode_png(i).numpy() for i in images])
+    np.testing.assert_allclose(answers["logits"], expected, rtol=1e-5, atol=1e-5)
+    exponents = np.exp(expected - expected.max(-1, keepdims=True))
+    softmax = exponents / exponents.sum(-1, keepdims=True)
+    np.testing.assert_allclose(answers["probabilities"], softmax, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(answers["classes"], expected.argmax(-1))
+    for output in answers:
+        np.testing.assert_allclose(from_files[output], answers[output], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["colour", "grey"])
+def test_every_variable_is_stored_once(models, exports, name):
+    path = exports / name / "1"
+    stored = sum(file.stat().st_size for file in path.glob("variables/*"))
+    total = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    weights = sum(variable.numpy().nbytes for variable in models[name].weights)
+    assert weights <= stored <= 1.1 * weights + 2_000
+    assert total <= 1.1 * weights + 120_000
+
+
+@pytest.mark.parametrize("name", ["colour", "grey"])
+def test_graph_needs_no_xla_and_names_no_local_path(exports, name):
+    content = (exports / name / "1" / "saved_model.pb").read_bytes()
+    saved = saved_model_pb2.SavedModel.FromString(content)
+    functions = saved.meta_graphs[0].graph_def.library.function
+    assert functions
+    assert not any(function.attr["_XlaMustCompile"].b for function in functions)
+    assert os.path.expanduser("~").encode() not in content
+    assert b"elu_zoo" not in content and b"/tmp/" not in content
+
+
+def test_labels(exports):
+    labels = (exports / "colour" / "1" / "assets" / "labels.txt").read_bytes()
+    assert labels.decode() == "plane\ncañon\nbird\ndeer\n"
+
+
+def test_folder_holds_nothing_else(exports):
+    folder = exports / "colour"
+    assert [path.name for path in folder.iterdir()] == ["1"]
+    found = {path.name for path in (folder / "1").iterdir()}
+    assert found == {"saved_model.pb", "fingerprint.pb", "variables", "assets"}
+    assert (folder / "1").stat().st_mode & 0o777 == 0o755
+
+
+def test_model_stays_as_it_was(tmp_path, models, class_names):
+    model = models["colour"]
+    before = [weight.copy() for weight in model.get_weights()]
+    export(tmp_path, model, class_names=class_names)
+    assert not model.compiled
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_bfloat16_model(tmp_path):
+    convolution = keras.layers.Conv2D(16, 3, dtype="mixed_bfloat16")
+    loaded = load_saved_model(export(tmp_path, small((8, 8, 3), convolution, ELU())))
+    assert loaded.predict(np.zeros((1, 8, 8, 3)))["logits"].dtype == np.float32
+
+
+def test_versions(tmp_path):
+    assert export(tmp_path) == tmp_path / "net" / "1"
+    assert export(tmp_path, version=7) == tmp_path / "net" / "7"
+    (tmp_path / "net" / "notes").mkdir()
+    assert export(tmp_path) == tmp_path / "net" / "8"
+    before = (tmp_path / "net" / "7" / "saved_model.pb").stat()
+    with pytest.raises(errors.UsageError, match="exists already .* write 9"):
+        export(tmp_path, version=7)
+    assert (tmp_path / "net" / "7" / "saved_model.pb").stat() == before
+
+
+@pytest.mark.parametrize("version", [0, -1, 1.0, True, "2"])
+def test_version_must_be_a_positive_integer(tmp_path, version):
+    with pytest.raises(errors.UsageError, match="positive integer"):
+        export(tmp_path, version=version)
+    assert not list(tmp_path.iterdir())
+
+
+TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "message"),
+    [
+        (None, {"class_names": ["a"]}, "2 classes, but class_names has 1"),
+        (None, {"class_names": "ab"}, "list of names"),
+        (None, {"class_names": ["a", "b\nc"]}, "one line"),
+        (None, {"class_names": ["a", ""]}, "one line"),
+        (None, {"class_names": ["a", 1]}, "one line"),
+        (None, {"name": ""}, "name must be"),
+        (None, {"name": "../net"}, "name must be"),
+        (None, {"name": ".net"}, "name must be"),
+        (None, {"name": "12"}, "name must be"),
+        (None, {"name": None}, "name must be"),
+        (small((4,)), {}, "one image input"),
+        (small((4, 4, 2)), {}, "1 or 3"),
+        (
+            small((None, 4, 1), keras.layers.GlobalMaxPooling2D()),
+            {},
+            "fixed size",
+        ),
+        (
+            keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Dense(2)]),
+            {},
+            "one output",
+        ),
+        (keras.Model(TWO_INPUTS, small()(sum(TWO_INPUTS))), {}, "one image input"),
+        (keras.Sequential([keras.layers.Dense(2)]), {}, "one image input"),
+        ("net.keras", {}, "one image input"),
+        (
+            keras.Sequential([small(), keras.layers.Softmax()]),
+            {},
+            "classifier_activation=None",
+        ),
+    ],
+)
+def test_usage_errors_leave_nothing(tmp_path, model, arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        export(tmp_path / "exports", model, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def infinite():
+    return keras.layers.Rescaling(float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (Differs, "serving_default differ by"),
+        (CallsPython, "PyFunc"),
+        (Compiled, "compiled by XLA"),
+        (LooksUp, "lookup table"),
+        (infinite, "not finite"),
+    ],
+)
+def test_failed_check_leaves_nothing(tmp_path, layer, message):
+    model = small((4, 4, 1), layer())
+    with pytest.raises(errors.EluZooError, match=message):
+        export(tmp_path / "exports", model)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_training_form_of_elu_is_refused(tmp_path):
+    with form("nested"), pytest.raises(errors.EluZooError, match="compiled by XLA"):
+        export(tmp_path, small((4, 4, 1), ELU()))
+    assert not list(tmp_path.iterdir())
+
+
+def test_earlier_versions_survive_a_failure(tmp_path):
+    path = export(tmp_path)
+    with pytest.raises(errors.EluZooError, match="differ by"):
+        export(tmp_path, small((4, 4, 1), Differs()))
+    assert list((tmp_path / "net").iterdir()) == [path]
+
+
+def test_no_number_is_visible_before_the_checks_are_over(tmp_path, monkeypatch):
+    seen = []
+
+    def check(directory, model, shape):
+        seen.extend(path.name for path in (tmp_path / "net").iterdir())
+        assert (directory / "saved_model.pb").exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checks, "check", check)
+    with pytest.raises(KeyboardInterrupt):
+        export(tmp_path)
+    (hidden,) = seen
+    assert hidden.startswith(".1.")
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disk(tmp_path):
+    model = small((4, 4, 1), keras.layers.Flatten(), keras.layers.Dense(4000))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(errors.ResourceError, match="Cannot export to"):
+            export(tmp_path / "exports", model)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_the_way(tmp_path):
+    (tmp_path / "exports").write_text("not a folder")
+    with pytest.raises(errors.ResourceError, match="Cannot export to"):
+        export(tmp_path / "exports")
