@@ -21,9 +21,11 @@ def get_config(arg: str = "") -> ConfigDict:
     args = arguments.parse(arg, activation="elu", seed=0, batch_norm=False, smoke=False)
 
     config = ConfigDict()
+    config.name = "mnist_mlp_8x128"  # of the default workdir and the results' rows
     config.seed = args["seed"]  # of initial weights and data order
     config.smoke = args["smoke"]  # a smoke run's weights are never published
     config.schedule = "paper"  # or "fast", our own
+    config.schedule_epochs = 300  # of the whole schedule; train.epochs may be a share
 
     config.model = ConfigDict()
     config.model.name = "mnist_mlp_8x128"

@@ -16,7 +16,9 @@ from elu_zoo.configs import mnist_mlp_8x128
 
 def get_config(arg: str = "") -> ConfigDict:
     config = mnist_mlp_8x128.get_config(arg)
+    config.name = "quickstart"
     config.schedule = "fast"
+    config.schedule_epochs = 30
     config.data.name = "mnist_5k"
     config.train.learning_rates = (0.05,)
     config.train.epochs = 2 if config.smoke else 30

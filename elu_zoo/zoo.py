@@ -168,9 +168,18 @@ def _cut(model, registered, include_top, features, classifier_activation):
         before = model.get_layer(registered.classifier).input
         return keras.Model(model.input, before, name=model.name)
     if classifier_activation is not None:
-        layer = activations.make(classifier_activation, "predictions")
+        layer = _classifier_activation(classifier_activation)
         return keras.Model(model.input, layer(model.output), name=model.name)
     return model
+
+
+def _classifier_activation(name: str) -> keras.layers.Layer:
+    try:
+        return keras.layers.Activation(name, name="predictions", dtype="float32")
+    except ValueError:
+        raise errors.unknown(
+            "classifier_activation", name, ["softmax", "sigmoid", "log_softmax"]
+        ) from None
 
 
 def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]:

@@ -69,11 +69,6 @@ def define_config() -> None:
     flags.mark_flag_as_required("config")
 
 
-def config_name(argument: str) -> str:
-    """Returns `x` of `x:activation=relu` or `path/to/x.py:activation=relu`."""
-    return Path(argument.partition(":")[0]).stem
-
-
 def run(main: Callable[[list[str]], int | None]) -> None:
     """Runs a binary: usage errors in one line and 2, failures 1, resumable 143."""
     # TensorFlow's C++ notes on the CPU are no news to whoever runs a binary.

@@ -36,19 +36,18 @@ flags.define("data_dir")
 flags.define_config()
 
 
-def default_workdir(config_name: str, config) -> Path:
+def default_workdir(config) -> Path:
     """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
     variant = config.model.activation.name + "_bn" * config.model.batch_norm
     run = f"{variant}-s{config.seed}" + "-smoke" * config.smoke
-    return Path("runs") / config_name / run
+    return Path("runs") / config.name / run
 
 
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
     config = absl_flags.FLAGS.config
-    name = flags.config_name(absl_flags.FLAGS["config"].config_filename)
-    workdir = _WORKDIR.value or default_workdir(name, config)
+    workdir = _WORKDIR.value or default_workdir(config)
 
     from elu_zoo import training
 

@@ -75,7 +75,7 @@ def write(
         "bytes": len(content),
         "parameters": cost.parameters(model),
         "schedule": config.schedule,
-        "schedule_share": 1.0,
+        "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
         "config": settings.as_dict(config),
         "seed": config.seed,
         "step": steps,

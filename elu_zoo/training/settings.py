@@ -49,6 +49,10 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(
             f"train.momentum is in [0, 1). Received: {train.momentum}."
         )
+    if config.schedule_epochs < 1:
+        raise errors.UsageError(
+            f"schedule_epochs is >= 1. Received: {config.schedule_epochs}."
+        )
     if config.schedule not in ("paper", "fast"):
         raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
     losses.get(train.loss)
