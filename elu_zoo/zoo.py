@@ -66,16 +66,16 @@ def get_model(
     arguments = {k: v for k, v in builder_arguments.items() if v is not None}
     found = None
     if weights is not None:
-        wanted = _wanted(registered, arguments, by_dataset=not _names_one_file(weights))
-        found = store.find(
-            weights, model=name, wanted=wanted, allow_unverified=allow_unverified
+        found = find_weights(
+            name,
+            weights,
+            allow_unverified=allow_unverified,
+            **{k: arguments[k] for k in _PICKS_FILE if k in arguments},
         )
-        if preprocessing is None:
-            preprocessing = True
     entry = found.entry if found else None
     if entry:
         arguments = _merged(arguments, entry)
-    if preprocessing:
+    if preprocessing or (preprocessing is None and found):
         arguments["preprocessing"] = (
             entry["preprocessing"] if entry else registered.preprocessing
         )
@@ -85,30 +85,46 @@ def get_model(
     return _cut(model, registered, include_top, features, classifier_activation)
 
 
-def _names_one_file(weights: Any) -> bool:
-    return str(weights) in entries.manifest() or os.sep in str(weights)
+_PICKS_FILE = ("activation", "batch_norm")
+
+
+def find_weights(
+    name: str,
+    weights: str | os.PathLike,
+    *,
+    activation: Any = None,
+    batch_norm: bool | None = None,
+    allow_unverified: bool = False,
+) -> store.Weights:
+    """Returns the weight file that `get_model` would take, with its entry.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`.
+        activation: picks the file where `weights` is a data set's name; the
+            builder's own by default, as for `batch_norm`.
+        batch_norm: see `activation`.
+        allow_unverified: accept a file that has no entry beside it.
+    """
+    registered = registry.entry(name)
+    given = {"activation": activation, "batch_norm": batch_norm}
+    wanted = {
+        key: registered.default(key) if given[key] is None else given[key]
+        for key in _PICKS_FILE
+    }
+    wanted["activation"] = activations.describe(wanted["activation"])
+    return store.find(
+        weights, model=name, wanted=wanted, allow_unverified=allow_unverified
+    )
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
-    known = [p for p in inspect.signature(registered.builder).parameters]
+    known = list(inspect.signature(registered.builder).parameters)
     for argument in arguments:
         if argument not in known or argument == "preprocessing":
             raise errors.unknown(
                 f"argument of {registered.name}", argument, [*known, "weights"]
             )
-
-
-def _wanted(
-    registered: registry.ModelEntry, arguments: dict, *, by_dataset: bool
-) -> dict[str, Any]:
-    """What the weights must match: what was asked for, else the builder's own."""
-    if not by_dataset:
-        return {}
-    wanted = {}
-    for key in ("activation", "batch_norm"):
-        value = arguments.get(key, registered.default(key))
-        wanted[key] = activations.describe(value) if key == "activation" else value
-    return wanted
 
 
 def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
@@ -262,9 +278,7 @@ def preprocess_input(
     registered = registry.entry(name)
     description = registered.preprocessing
     if weights is not None:
-        wanted = _wanted(registered, {}, by_dataset=not _names_one_file(weights))
-        found = store.find(weights, model=name, wanted=wanted)
-        description = found.entry["preprocessing"]
+        description = find_weights(name, weights).entry["preprocessing"]
     images = np.asarray(images)
     if images.ndim != 4:
         raise errors.UsageError(
@@ -310,21 +324,28 @@ def decode_predictions(
     ]
 
 
-def class_names(name: str, weights: str | os.PathLike | None = None) -> list[str]:
+def class_names(
+    name: str, weights: str | os.PathLike | None = None, **arguments: Any
+) -> list[str]:
     """Returns the names of the classes that weights were trained on.
 
     Args:
         name: the model's name.
         weights: as of `get_model`; None for the model's published default.
+        **arguments: `activation`, `batch_norm` and `allow_unverified`, as of
+            `get_model`.
+
+    Returns:
+        One name for each logit; none for a file without an entry.
     """
-    registered = registry.entry(name)
-    if weights is None:
-        candidates = [e for e in entries.manifest().values() if e["model"] == name]
-        if not candidates:
-            raise errors.UsageError(
-                f"{name} has no published weights, whose classes could be named. "
-                "Pass weights="
-            )
-        return min(candidates, key=entries.rank)["classes"]
-    wanted = _wanted(registered, {}, by_dataset=not _names_one_file(weights))
-    return store.find(weights, model=name, wanted=wanted).entry["classes"]
+    if weights is not None:
+        entry = find_weights(name, weights, **arguments).entry
+        return entry["classes"] if entry else []
+    registry.entry(name)
+    published = [e for e in entries.manifest().values() if e["model"] == name]
+    if not published:
+        raise errors.UsageError(
+            f"{name} has no published weights, whose classes could be named. Pass "
+            "weights=, the weights that made the predictions."
+        )
+    return min(published, key=entries.rank)["classes"]

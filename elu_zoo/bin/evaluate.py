@@ -4,6 +4,7 @@ elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
 """
 
 import json
+import sys
 
 from absl import app
 from absl import flags as absl_flags
@@ -29,16 +30,13 @@ def main(argv: list[str]) -> None:
     from elu_zoo.training import losses
     from elu_zoo.training.evaluate import Evaluator
 
-    model = zoo.get_model(
-        values.model,
-        weights=values.weights,
-        activation=values.activation,
-        allow_unverified=values.allow_unverified,
-    )
+    arguments = flags.weights_arguments()
+    entry = zoo.find_weights(values.model, **arguments).entry
+    model = zoo.get_model(values.model, **arguments)
     data = sources.load(_DATA.value, values.data_dir)
     split = getattr(data, _SPLIT.value)
     found = Evaluator(model, losses.softmax_cross_entropy)(split)
-    note = data.note if values.weights != _DATA.value else ""
+    own = entry and entry["dataset"] == data.name
     if _JSON.value:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
     else:
@@ -46,8 +44,8 @@ def main(argv: list[str]) -> None:
             f"{values.model} on {_DATA.value}, {len(split)} {_SPLIT.value} images: "
             f"error {found['error_percent']:.2f} %, loss {found['loss']:.4f} nats"
         )
-    if note:
-        print(f"note: {note}")
+    if data.note and not own:
+        print(f"note: {data.note}", file=sys.stderr)
 
 
 def run() -> None:

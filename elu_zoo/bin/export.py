@@ -26,17 +26,14 @@ def main(argv: list[str]) -> None:
     from elu_zoo import zoo
     from elu_zoo.export.saved_model import export_saved_model
 
-    model = zoo.get_model(
-        values.model,
-        weights=values.weights,
-        activation=values.activation,
-        allow_unverified=values.allow_unverified,
-    )
+    arguments = flags.weights_arguments()
+    model = zoo.get_model(values.model, **arguments)
+    indices = [str(index) for index in range(model.output_shape[-1])]
     path = export_saved_model(
         model,
         _EXPORT_DIR.value,
         name=values.model,
-        class_names=zoo.class_names(values.model, values.weights),
+        class_names=zoo.class_names(values.model, **arguments) or indices,
         version=_VERSION.value,
     )
     print(path)

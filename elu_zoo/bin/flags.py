@@ -56,6 +56,16 @@ def define(*names: str) -> None:
             _SHARED[name]()
 
 
+def weights_arguments() -> dict[str, object]:
+    """Returns the arguments of `get_model` that the shared flags hold."""
+    values = flags.FLAGS
+    return {
+        "weights": values.weights,
+        "activation": values.activation,
+        "allow_unverified": values.allow_unverified,
+    }
+
+
 def define_config() -> None:
     """Defines --config, a path or the bare name of an installed config."""
     config_flags.DEFINE_config_file(

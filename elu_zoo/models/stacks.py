@@ -59,7 +59,9 @@ def dense_stack(
         x = _dense(scaled_units(layer_units, width), layer_name, seed)(x)
         if batch_norm:
             x = _batch_normalization(f"norm_{layer_name}")(x)
-        x = activations.make(activation, f"act_{layer_name}", seed=seed)(x)
+        act_name = f"act_{layer_name}"
+        act_seed = layer_seed(seed, act_name)
+        x = activations.make(activation, act_name, seed=act_seed)(x)
     # The loss wants float32 logits whatever the precision of the layers before.
     logits = _dense(num_classes, "classifier", seed, dtype="float32")(x)
     return keras.Model(image, logits, name=name)
