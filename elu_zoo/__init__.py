@@ -20,8 +20,8 @@ _PUBLIC = {
     "get_model": "elu_zoo.zoo",
     "list_models": "elu_zoo.zoo",
     "model_info": "elu_zoo.zoo",
-    "preprocess_input": "elu_zoo.zoo",
-    "decode_predictions": "elu_zoo.zoo",
+    "preprocess_input": "elu_zoo.predictions",
+    "decode_predictions": "elu_zoo.predictions",
     "list_weights": "elu_zoo.weights",
 }
 

@@ -55,7 +55,7 @@ class Interrupted(EluZooError):
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Returns "Did you mean 'x'? " for a close match of `name`, else ""."""
-    matches = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
     return f"Did you mean {matches[0]!r}? " if matches else ""
 
 

@@ -91,20 +91,26 @@ def exclusive(path: Path) -> Iterator[None]:
     """Holds the lock file `path`; the lock ends with the process, even by kill -9.
 
     Raises:
-        ResourceError: another process holds it; the message names that process.
+        ResourceError: another process holds it, which the message names; or its
+            folder cannot be written.
     """
     import fcntl
     import socket
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+")
+    except OSError as error:
+        raise errors.ResourceError(f"{path.parent} cannot be used: {error}.") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
+            owner = file.read().strip() or "another process"
             raise errors.ResourceError(
-                f"{path.parent} is in use by {file.read().strip() or 'another process'}"
-                ". Wait for it, stop it, or name another folder."
+                f"{path.parent} is in use by {owner}. Wait for it, stop it, or name "
+                "another folder."
             ) from None
         file.seek(0)
         file.truncate()

@@ -1,4 +1,4 @@
-"""The zoo's front door: models by name, with or without weights."""
+"""The zoo's front door: models by name, with or without weights, and what they are."""
 
 import dataclasses
 import fnmatch
@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-import numpy as np
 from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, registry
-from elu_zoo.layers import preprocessing_layers
 from elu_zoo.models import cost
 from elu_zoo.weights import entries, h5, store
 
@@ -66,14 +64,16 @@ def get_model(
     arguments = {k: v for k, v in builder_arguments.items() if v is not None}
     found = None
     if weights is not None:
-        found = find_weights(
+        found = store.find_weights(
             name,
             weights,
+            activation=arguments.get("activation"),
+            batch_norm=arguments.get("batch_norm"),
             allow_unverified=allow_unverified,
-            **{k: arguments[k] for k in _PICKS_FILE if k in arguments},
         )
     entry = found.entry if found else None
     if entry:
+        _check_arguments(registered, entry["arguments"])
         arguments = _merged(arguments, entry)
     if preprocessing or (preprocessing is None and found):
         arguments["preprocessing"] = (
@@ -83,39 +83,6 @@ def get_model(
     if found:
         _load(model, registered, found, arguments)
     return _cut(model, registered, include_top, features, classifier_activation)
-
-
-_PICKS_FILE = ("activation", "batch_norm")
-
-
-def find_weights(
-    name: str,
-    weights: str | os.PathLike,
-    *,
-    activation: Any = None,
-    batch_norm: bool | None = None,
-    allow_unverified: bool = False,
-) -> store.Weights:
-    """Returns the weight file that `get_model` would take, with its entry.
-
-    Args:
-        name: the model's name.
-        weights: as of `get_model`.
-        activation: picks the file where `weights` is a data set's name; the
-            builder's own by default, as for `batch_norm`.
-        batch_norm: see `activation`.
-        allow_unverified: accept a file that has no entry beside it.
-    """
-    registered = registry.entry(name)
-    given = {"activation": activation, "batch_norm": batch_norm}
-    wanted = {
-        key: registered.default(key) if given[key] is None else given[key]
-        for key in _PICKS_FILE
-    }
-    wanted["activation"] = activations.describe(wanted["activation"])
-    return store.find(
-        weights, model=name, wanted=wanted, allow_unverified=allow_unverified
-    )
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
@@ -134,8 +101,8 @@ def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
         if key not in ("num_classes", "seed") and key in merged:
             asked = activations.describe(value) if key == "activation" else value
             trained = merged[key]
-            if isinstance(trained, list):
-                asked, trained = tuple(asked), tuple(trained)
+            if isinstance(asked, tuple):
+                asked = list(asked)
             if asked != trained:
                 raise errors.UsageError(
                     f"The weights {entry['tag']} were trained with {key}={trained}. "
@@ -151,7 +118,7 @@ def _load(
     found: store.Weights,
     arguments: dict[str, Any],
 ) -> None:
-    trained = found.entry["arguments"]["num_classes"] if found.entry else None
+    trained = found.entry["arguments"].get("num_classes") if found.entry else None
     if trained is None or trained == arguments.get("num_classes", trained):
         h5.assign(model, found.load(model))
         return
@@ -260,92 +227,3 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
             if published[tag]["model"] == name
         },
     )
-
-
-def preprocess_input(
-    images: np.ndarray, name: str, weights: str | os.PathLike | None = None
-) -> np.ndarray:
-    """Returns what a model without preprocessing layers takes, as a new array.
-
-    Args:
-        images: raw 0..255 images, `(batch, height, width, channels)`.
-        name: the model's name.
-        weights: as of `get_model`; None for the model's own preprocessing.
-
-    Returns:
-        A float32 array of the same shape; `images` is left as it is.
-    """
-    registered = registry.entry(name)
-    description = registered.preprocessing
-    if weights is not None:
-        description = find_weights(name, weights).entry["preprocessing"]
-    images = np.asarray(images)
-    if images.ndim != 4:
-        raise errors.UsageError(
-            "images has the shape (batch, height, width, channels). Received: "
-            f"{images.shape}."
-        )
-    x = images.astype(np.float32)
-    for layer in preprocessing_layers(description):
-        x = layer(x)
-    return keras.ops.convert_to_numpy(x)
-
-
-def decode_predictions(
-    predictions: Any, name: str, weights: str | os.PathLike | None = None, top: int = 5
-) -> list[list[tuple[str, float]]]:
-    """Names the most probable classes of each image.
-
-    Args:
-        predictions: logits or probabilities, `(batch, num_classes)`; rows that
-            are not a distribution already pass through a softmax.
-        name: the model's name.
-        weights: the weights that made the predictions; None for the model's
-            published default.
-        top: how many classes, at most.
-
-    Returns:
-        For each image, `(class name, probability)` in falling probability.
-    """
-    values = np.asarray(predictions, dtype=np.float64)
-    classes = class_names(name, weights)
-    if values.ndim != 2 or values.shape[1] != len(classes):
-        raise errors.UsageError(
-            f"predictions has the shape (batch, {len(classes)}), one column for each "
-            f"class. Received: {values.shape}."
-        )
-    if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
-        values = np.exp(values - values.max(1, keepdims=True))
-        values /= values.sum(1, keepdims=True)
-    ranked = np.argsort(-values, axis=1, kind="stable")[:, :top]
-    return [
-        [(classes[index], float(row[index])) for index in best]
-        for row, best in zip(values, ranked, strict=True)
-    ]
-
-
-def class_names(
-    name: str, weights: str | os.PathLike | None = None, **arguments: Any
-) -> list[str]:
-    """Returns the names of the classes that weights were trained on.
-
-    Args:
-        name: the model's name.
-        weights: as of `get_model`; None for the model's published default.
-        **arguments: `activation`, `batch_norm` and `allow_unverified`, as of
-            `get_model`.
-
-    Returns:
-        One name for each logit; none for a file without an entry.
-    """
-    if weights is not None:
-        entry = find_weights(name, weights, **arguments).entry
-        return entry["classes"] if entry else []
-    registry.entry(name)
-    published = [e for e in entries.manifest().values() if e["model"] == name]
-    if not published:
-        raise errors.UsageError(
-            f"{name} has no published weights, whose classes could be named. Pass "
-            "weights=, the weights that made the predictions."
-        )
-    return min(published, key=entries.rank)["classes"]

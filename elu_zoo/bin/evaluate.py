@@ -6,7 +6,6 @@ elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
 import json
 import sys
 
-from absl import app
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
@@ -21,17 +20,17 @@ absl_flags.mark_flags_as_required(["model", "weights"])
 
 
 def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
     from elu_zoo import zoo
     from elu_zoo.data import sources
     from elu_zoo.training import losses
     from elu_zoo.training.evaluate import Evaluator
+    from elu_zoo.weights import store
 
     arguments = flags.weights_arguments()
-    entry = zoo.find_weights(values.model, **arguments).entry
+    entry = store.find_weights(values.model, **arguments).entry
     model = zoo.get_model(values.model, **arguments)
     data = sources.load(_DATA.value, values.data_dir)
     split = getattr(data, _SPLIT.value)

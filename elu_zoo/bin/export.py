@@ -3,7 +3,6 @@
 elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
 """
 
-from absl import app
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
@@ -19,11 +18,10 @@ absl_flags.mark_flags_as_required(["model", "weights"])
 
 
 def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
-    from elu_zoo import zoo
+    from elu_zoo import predictions, zoo
     from elu_zoo.export.saved_model import export_saved_model
 
     arguments = flags.weights_arguments()
@@ -33,7 +31,7 @@ def main(argv: list[str]) -> None:
         model,
         _EXPORT_DIR.value,
         name=values.model,
-        class_names=zoo.class_names(values.model, **arguments) or indices,
+        class_names=predictions.class_names(values.model, **arguments) or indices,
         version=_VERSION.value,
     )
     print(path)

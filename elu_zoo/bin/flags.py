@@ -1,21 +1,24 @@
 """The flags that binaries share, and how every binary starts and ends."""
 
 import functools
-import importlib
 import logging
 import os
-import runpy
+import re
 import sys
+import traceback
 from collections.abc import Callable
-from importlib import resources
-from pathlib import Path
 
 from absl import app, flags
-from ml_collections import config_flags
 
 from elu_zoo import errors
+from elu_zoo.bin import config
+
+app.define_help_flags()
+_NOT_OURS = frozenset(flags.FLAGS)
+_HELP = frozenset(("--help", "-help", "-h", "--helpshort", "-helpshort"))
 
 _SHARED: dict[str, Callable[[], object]] = {
+    "config": config.define,
     "data_dir": functools.partial(
         flags.DEFINE_string,
         "data_dir",
@@ -66,17 +69,10 @@ def weights_arguments() -> dict[str, object]:
     }
 
 
-def define_config() -> None:
-    """Defines --config, a path or the bare name of an installed config."""
-    config_flags.DEFINE_config_file(
-        "config",
-        None,
-        "Path, or name of an installed config, with arguments: "
-        "mnist_mlp_8x128:activation=relu,seed=3. Override any entry by "
-        "--config.train.batch_size=50.",
-        lock_config=True,
-    )
-    flags.mark_flag_as_required("config")
+def no_arguments(argv: list[str]) -> None:
+    """Refuses what stands on the command line and is no flag."""
+    if len(argv) > 1:
+        raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
 
 
 def run(main: Callable[[list[str]], int | None]) -> None:
@@ -84,29 +80,28 @@ def run(main: Callable[[list[str]], int | None]) -> None:
     # TensorFlow's C++ notes on the CPU are no news to whoever runs a binary.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.getLogger("tensorflow").setLevel(logging.WARNING)
-    sys.argv = [sys.argv[0], *map(_installed_config, _joined(sys.argv[1:]))]
+    if _HELP & set(sys.argv[1:]):
+        print(_help(sys.modules[main.__module__].__doc__))
+        sys.exit(0)
     try:
-        app.run(functools.partial(_guarded, main), flags_parser=_parse)
+        app.run(main, flags_parser=_parse)
     except errors.EluZooError as error:
-        _fail(error)
+        _fail(str(error), error.exit_code)
+    except OSError as error:
+        _fail(str(error), errors.ResourceError.exit_code)
 
 
-def _guarded(main: Callable[[list[str]], int | None], argv: list[str]) -> int | None:
-    try:
-        return main(argv)
-    except errors.EluZooError as error:
-        if _DEBUG.value:
-            raise
-        _fail(error)
-
-
-def _fail(error: errors.EluZooError) -> None:
-    print(f"error: {error}", file=sys.stderr)
-    sys.exit(error.exit_code)
+def _fail(message: str, exit_code: int) -> None:
+    if "--debug" in sys.argv:
+        traceback.print_exc()
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(exit_code)
 
 
 def _parse(argv: list[str]) -> list[str]:
     """Parses flags; what is wrong with them or with the config is a usage error."""
+    if "config" in flags.FLAGS:
+        argv = config.resolved(argv)
     try:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
@@ -115,70 +110,17 @@ def _parse(argv: list[str]) -> list[str]:
         raise errors.UsageError(
             f"Unknown flag --{error.flagname}. {hint}See --help."
         ) from None
-    except AttributeError as error:
-        raise _unknown_key(argv) from error
-    except (flags.Error, TypeError, ValueError, OSError) as error:
-        raise _own_cause(error) from error
+    except (flags.Error, AttributeError, TypeError, ValueError) as error:
+        missing = re.findall(r"Flag (--\w+) must have a value", str(error))
+        message = f"Missing: {', '.join(missing)}. See --help."
+        raise errors.UsageError(message if missing else str(error)) from error
 
 
-def _own_cause(error: BaseException) -> errors.UsageError:
-    """The error that a config raised, from under those that the parsers put on it."""
-    own, cause = None, error
-    while cause:
-        own = cause if isinstance(cause, errors.UsageError) else own
-        cause = cause.__context__
-    return own or errors.UsageError(" ".join(str(error).split()))
-
-
-def _unknown_key(argv: list[str]) -> errors.UsageError:
-    """The error for the first `--config.a.b` that the config lacks."""
-    values = dict(a.lstrip("-").partition("=")[::2] for a in argv[1:])
-    path, _, arg = values["config"].partition(":")
-    known = list(_keys(runpy.run_path(path)["get_config"](arg)))
-    overrides = [k.removeprefix("config.") for k in values if k.startswith("config.")]
-    return next(
-        errors.unknown("config entry", key, known)
-        for key in overrides
-        if key not in known
-    )
-
-
-def _keys(config, prefix: str = ""):
-    for key in config:
-        value = config.get(key)
-        if hasattr(value, "keys"):
-            yield from _keys(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key
-
-
-def _joined(arguments: list[str]) -> list[str]:
-    """Turns `--config x` into `--config=x`."""
-    joined: list[str] = []
-    for argument in arguments:
-        if joined and joined[-1] in ("--config", "-config"):
-            joined[-1] = f"{joined[-1]}={argument}"
-        else:
-            joined.append(argument)
-    return joined
-
-
-def _installed_config(argument: str) -> str:
-    flag, separator, value = argument.partition("=")
-    if flag.lstrip("-") != "config" or not separator:
-        return argument
-    name, colon, rest = value.partition(":")
-    if name.endswith(".py") or os.sep in name:
-        if not Path(name).is_file():
-            _fail(errors.NotFoundError(f"There is no config file {name}."))
-        return argument
-    installed = resources.files(importlib.import_module("elu_zoo.configs"))
-    path = installed.joinpath(f"{name}.py")
-    if not path.is_file():
-        known = sorted(
-            p.name.removesuffix(".py")
-            for p in installed.iterdir()
-            if p.name.endswith(".py") and p.name not in ("__init__.py", "arguments.py")
-        )
-        _fail(errors.unknown("config", name, known))
-    return f"{flag}={path}{colon}{rest}"
+def _help(description: str) -> str:
+    lines = [description.strip(), "", "Flags:"]
+    for name in sorted(set(flags.FLAGS) - _NOT_OURS):
+        flag = flags.FLAGS[name]
+        default = "" if flag.default in (None, False) else f" Default: {flag.default}."
+        lines.append(f"  --{'[no]' * flag.boolean}{name}")
+        lines.append(flags.text_wrap(flag.help + default, 80, "      "))
+    return "\n".join([*lines, "", "--helpfull lists absl's own flags as well."])

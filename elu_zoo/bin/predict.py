@@ -6,9 +6,9 @@ elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 
 import json
 
-from absl import app
 from absl import flags as absl_flags
 
+from elu_zoo import errors
 from elu_zoo.bin import flags
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
@@ -28,9 +28,12 @@ flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
 def main(argv: list[str]) -> None:
     paths, values = argv[1:], absl_flags.FLAGS
     if bool(paths) == bool(_DATA.value):
-        raise app.UsageError("Name IMAGE files or folders, or --data; not both.")
-    if bool(_SAVED_MODEL.value) == bool(values.model and values.weights):
-        raise app.UsageError("Give --saved_model, or --model and --weights.")
+        raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
+    if paths and _COUNT.present:
+        raise errors.UsageError("--count is of --data, not of IMAGE files.")
+    of_weights = [values.model, values.weights, values.activation]
+    if any(of_weights) if _SAVED_MODEL.value else not all(of_weights[:2]):
+        raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
 
     from elu_zoo.export import predictor
 

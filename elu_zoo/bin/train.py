@@ -6,7 +6,6 @@ elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epo
 
 from pathlib import Path
 
-from absl import app
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
@@ -32,8 +31,7 @@ _STEPS_PER_CALL = absl_flags.DEFINE_integer(
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
     "allow_config_change", False, "Resume although the folder's config differs."
 )
-flags.define("data_dir")
-flags.define_config()
+flags.define("config", "data_dir")
 
 
 def default_workdir(config) -> Path:
@@ -44,13 +42,14 @@ def default_workdir(config) -> Path:
 
 
 def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")
+    flags.no_arguments(argv)
     config = absl_flags.FLAGS.config
-    workdir = _WORKDIR.value or default_workdir(config)
 
     from elu_zoo import training
+    from elu_zoo.training import settings
 
+    settings.check(config)
+    workdir = _WORKDIR.value or default_workdir(config)
     entry = training.train(
         config,
         workdir,

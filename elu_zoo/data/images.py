@@ -1,6 +1,7 @@
 """Image files and encoded images to float32 arrays of a model's input shape."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,8 +108,10 @@ def _read_image(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
             tf.constant(content), (*shape[:2], 3) if only_colour else shape
         ).numpy()
     except tf.errors.OpError as error:
+        # The sentence stands between the names of the node and of the operation.
+        reason = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", error.message, flags=re.DOTALL)
         raise errors.DataError(
             f"{path} cannot be decoded as an image of {shape[2]} channel(s): "
-            f"{error.message}"
+            f"{reason.strip()}"
         ) from error
     return image @ _LUMA if only_colour else image

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from elu_zoo import zoo
+from elu_zoo import predictions, zoo
 from elu_zoo.export.loaded import load_saved_model
 
 
@@ -46,7 +46,7 @@ def from_weights(name: str, **arguments: Any) -> Predictor:
     return Predictor(
         lambda images: np.asarray(model(images)),
         tuple(model.input_shape[1:]),
-        zoo.class_names(name, **arguments) or indices,
+        predictions.class_names(name, **arguments) or indices,
     )
 
 

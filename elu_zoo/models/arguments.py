@@ -1,19 +1,24 @@
 """Checks of the arguments that every builder takes."""
 
 import math
+import numbers
 from typing import Any
 
 from elu_zoo import errors
 
 
 def check_builder_arguments(
-    *, num_classes: Any, input_shape: Any, width: Any, seed: Any
+    *, batch_norm: Any, num_classes: Any, input_shape: Any, width: Any, seed: Any
 ) -> tuple[int, int, int]:
     """Checks what all builders share and returns `input_shape` as a tuple.
 
     Raises:
         UsageError: an argument is out of its range; the message says the range.
     """
+    if not isinstance(batch_norm, bool):
+        raise errors.UsageError(
+            f"batch_norm is True or False. Received: {batch_norm!r}."
+        )
     _check_integer("num_classes", num_classes, minimum=1)
     _check_integer("seed", seed, minimum=0)
     if (
@@ -58,7 +63,11 @@ def scaled_units(units: int, width: float) -> int:
 
 
 def _check_integer(name: str, value: Any, *, minimum: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Integral)
+        or value < minimum
+    ):
         raise errors.UsageError(
             f"{name} is an integer >= {minimum}. Received: {value!r}."
         )

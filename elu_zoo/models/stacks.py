@@ -47,7 +47,11 @@ def dense_stack(
         `(batch, num_classes)`.
     """
     input_shape = check_builder_arguments(
-        num_classes=num_classes, input_shape=input_shape, width=width, seed=seed
+        batch_norm=batch_norm,
+        num_classes=num_classes,
+        input_shape=input_shape,
+        width=width,
+        seed=seed,
     )
     image = keras.Input(input_shape, name="image")
     x = image

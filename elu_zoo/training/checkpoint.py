@@ -1,12 +1,13 @@
 """Checkpoints that are whole, verified, or passed over.
 
 `<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer)
-and manifest.json (hash of the arrays, state of the loop, versions). A folder appears
-by one rename, after everything in it is on the disk.
+and manifest.json (hash of the arrays, state of the loop, versions, its own hash). A
+folder appears by one rename, after everything in it is on the disk.
 """
 
 import io
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -79,13 +80,14 @@ class Checkpoints:
         try:
             with files.new_directory(target) as folder:
                 (folder / "arrays.npz").write_bytes(content)
-                (folder / "manifest.json").write_text(json.dumps(manifest, indent=2))
+                (folder / "manifest.json").write_text(sealed(manifest))
         except OSError as error:
             raise errors.ResourceError(
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
                 f"be written to {self._folder}: {error}. Earlier ones are intact."
             ) from error
-        for old in self._all()[self._kept :]:
+        # Hidden ones are what a killed process was writing.
+        for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
             shutil.rmtree(old, ignore_errors=True)
 
     def restore(self) -> dict[str, Any] | None:
@@ -121,7 +123,9 @@ class Checkpoints:
         return sorted(self._folder.glob("step-*"), reverse=True)
 
     def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
-        expected = {name: tuple(v.shape) for name, v in self._variables.items()}
+        arrays = {_uncounted(name): value for name, value in arrays.items()}
+        variables = {_uncounted(name): v for name, v in self._variables.items()}
+        expected = {name: tuple(v.shape) for name, v in variables.items()}
         found = {name: value.shape for name, value in arrays.items()}
         if found != expected:
             differing = sorted(set(found.items()) ^ set(expected.items()))
@@ -129,8 +133,20 @@ class Checkpoints:
                 f"{folder} is of another model or optimizer; differing: "
                 f"{', '.join(sorted({name for name, _ in differing})[:5])}."
             )
-        for name, variable in self._variables.items():
+        for name, variable in variables.items():
             variable.assign(arrays[name])
+
+
+def sealed(manifest: dict[str, Any]) -> str:
+    """Returns the manifest's text with a hash of all its other entries."""
+    entries = {key: value for key, value in manifest.items() if key != "seal"}
+    entries["seal"] = files.sha256(json.dumps(entries).encode())
+    return json.dumps(entries, indent=2)
+
+
+def _uncounted(name: str) -> str:
+    """The name without numbers like those that Keras counts up within a process."""
+    return re.sub(r"_\d+(?=[/_]|$)", "", name)
 
 
 class _Damaged(Exception):
@@ -139,7 +155,10 @@ class _Damaged(Exception):
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
-        manifest = json.loads((folder / "manifest.json").read_text())
+        text = (folder / "manifest.json").read_text()
+        manifest = json.loads(text)
+        if sealed(manifest) != text:
+            raise _Damaged("manifest.json has another seal than its content")
         content = (folder / "arrays.npz").read_bytes()
         if manifest["format"] > FORMAT:
             raise errors.CorruptError(
@@ -152,7 +171,10 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             values = dict(arrays)
         if folder.name != f"step-{manifest['state']['step']:09d}":
             raise _Damaged("the manifest is of another iteration")
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    # AttributeError: JSON, but no object.
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
+    ) as error:  # fmt: skip
         raise _Damaged(f"{type(error).__name__}: {error}") from error
     if manifest["versions"] != versions():
         logging.warning(

@@ -116,10 +116,13 @@ def create_policy(
 
 def is_chief() -> bool:
     """Whether this process writes the run's files."""
-    task = _cluster().get("task", {})
-    return task.get("type", "chief") in ("chief", "master") or (
-        "chief" not in _cluster().get("cluster", {}) and task.get("index", 0) == 0
-    )
+    found = _cluster()
+    if not found:
+        return True
+    kind, index = found["task"].get("type"), found["task"]["index"]
+    if found["cluster"].keys() & {"chief", "master"}:
+        return kind in ("chief", "master")
+    return kind == "worker" and index == 0
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
@@ -157,7 +160,7 @@ def _cluster() -> dict:
         return {}
     try:
         cluster = json.loads(text)
-        cluster["task"]["index"], cluster["cluster"].items()
+        cluster["task"]["index"] + 0, cluster["cluster"].items()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(
             'TF_CONFIG is JSON: {"cluster": {"worker": ["host:port", ...]}, "task": '

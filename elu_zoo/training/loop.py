@@ -124,16 +124,26 @@ def train(
             logging.info("Resuming %s after iteration %d.", workdir, position.step)
         records = metrics.Records(workdir if chief else None, position.metrics_length)
         stack.callback(records.close)
+        records.write_start(
+            {
+                "step": position.step,
+                "strategy": type(placement).__name__.strip("_"),
+                "replicas": replicas,
+                **dataclasses.asdict(policy),
+                "hardware": outcome.hardware(),
+                "commit": outcome.commit(),
+            }
+        )
 
         # 5. Iterate.
         stop = stack.enter_context(signals.stop_requested())
-        bar = stack.enter_context(metrics.progress(total, position.step))
+        display = stack.enter_context(metrics.Display(total, position.step))
         run = _Run(config, step, policy.steps_per_call, position, records, checkpoints)
         while position.step < total:
             run.call(len(split), steps_per_epoch)
-            bar.update(position.step - bar.n)
+            display.update(position.step)
             if position.step % steps_per_epoch == 0:
-                run.end_epoch(steps_per_epoch, evaluator, data.validation)
+                display.row(run.end_epoch(steps_per_epoch, evaluator, data.validation))
             if chief and (stop() or run.checkpoint_due(total)):
                 run.save()
             if stop():
@@ -151,29 +161,40 @@ def train(
         return entry
 
 
-@dataclasses.dataclass
 class _Run:
     """The parts of one iteration of the loop."""
 
-    config: ConfigDict
-    step: Any
-    steps_per_call: int
-    position: _Position
-    records: metrics.Records
-    checkpoints: Checkpoints
+    def __init__(
+        self,
+        config: ConfigDict,
+        step: Any,
+        steps_per_call: int,
+        position: _Position,
+        records: metrics.Records,
+        checkpoints: Checkpoints,
+    ):
+        self._config = config
+        self._step = step
+        self._steps_per_call = steps_per_call
+        self._position = position
+        self._records = records
+        self._checkpoints = checkpoints
+        self._order: tuple[int, np.ndarray] | None = None
+        self._timed = position.step, position.seconds
 
     def call(self, examples: int, steps_per_epoch: int) -> None:
         """Runs a call's iterations, up to the epoch's end or the next checkpoint."""
-        train, position = self.config.train, self.position
+        train, position = self._config.train, self._position
         epoch, offset = divmod(position.step, steps_per_epoch)
-        every = train.checkpoint_every
+        if self._order is None or self._order[0] != epoch:
+            order = batches.epoch_batches(
+                self._config.seed, epoch, examples, train.batch_size
+            )
+            self._order = epoch, order
         count = min(
-            self.steps_per_call,
+            self._steps_per_call,
             steps_per_epoch - offset,
-            every - position.step % every,
-        )
-        order = batches.epoch_batches(
-            self.config.seed, epoch, examples, train.batch_size
+            train.checkpoint_every - position.step % train.checkpoint_every,
         )
         rates = schedules.learning_rates(
             np.arange(position.step, position.step + count),
@@ -181,7 +202,7 @@ class _Run:
             train.learning_rates,
         )
         start = time.perf_counter()
-        values = self.step.run(order[offset : offset + count], rates)
+        values = self._step.run(self._order[1][offset : offset + count], rates)
         position.seconds += time.perf_counter() - start
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
@@ -195,35 +216,45 @@ class _Run:
             position.epoch_loss += value
         position.step += count
 
-    def end_epoch(self, steps: int, evaluator: Evaluator, validation) -> None:
-        """Records the epoch that has just ended."""
-        train, position = self.config.train, self.position
+    def end_epoch(self, steps: int, evaluator: Evaluator, validation) -> dict:
+        """Records the epoch that has just ended, and returns its row."""
+        train, position = self._config.train, self._position
         epoch = position.step // steps
         row = {"step": position.step, "epoch": epoch}
         row["train_loss"] = position.epoch_loss / steps
         position.epoch_loss = 0.0
         if epoch % train.evaluate_every == 0 or epoch == train.epochs:
             for name, value in evaluator(validation).items():
+                if not np.isfinite(value):
+                    raise errors.TrainingError(
+                        f"The validation {name} after iteration {position.step} is "
+                        f"{value}. The last finite checkpoint is kept. Try a lower "
+                        "learning rate."
+                    )
                 row[f"validation_{name}"] = value
-        self.records.write(row)
-        rate = position.step * train.batch_size / max(position.seconds, 1e-9)
-        self.records.write_timing(
+        self._records.write(row)
+        step, seconds = self._timed
+        self._timed = position.step, position.seconds
+        examples = (position.step - step) * train.batch_size
+        rate = examples / max(position.seconds - seconds, 1e-9)
+        self._records.write_timing(
             {
                 "step": position.step,
                 "seconds": round(position.seconds, 3),
                 "examples_per_second": round(rate, 1),
             }
         )
+        return row
 
     def checkpoint_due(self, total: int) -> bool:
         """Whether the position is one that is always saved."""
-        step = self.position.step
-        return step % self.config.train.checkpoint_every == 0 or step == total
+        step = self._position.step
+        return step % self._config.train.checkpoint_every == 0 or step == total
 
     def save(self) -> None:
         """Saves the position with weights and optimizer."""
-        self.position.metrics_length = self.records.length()
-        self.checkpoints.save(dataclasses.asdict(self.position))
+        self._position.metrics_length = self._records.length()
+        self._checkpoints.save(dataclasses.asdict(self._position))
 
 
 def _check_same_config(workdir: Path, config: ConfigDict) -> None:

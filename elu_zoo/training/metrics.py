@@ -1,12 +1,11 @@
 """What a run writes while it trains: metrics.jsonl, timing.jsonl, TensorBoard, bar."""
 
-import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from absl import logging
 from tensorboard.compat.proto.event_pb2 import Event
@@ -42,10 +41,15 @@ class Records:
     def write(self, row: dict[str, float]) -> None:
         """Appends a row to metrics.jsonl; it is on the disk when this returns."""
         self._append("metrics", row)
-        logging.info("%s", ", ".join(f"{k} {v:.6g}" for k, v in row.items()))
+        self._scalars(row)
 
     def write_timing(self, row: dict[str, float]) -> None:
         """Appends a row of times and rates, which no rerun repeats."""
+        self._append("timing", {**row, "unix_time": round(time.time(), 3)})
+        self._scalars(row)
+
+    def write_start(self, row: dict[str, Any]) -> None:
+        """Appends to timing.jsonl where and how the run goes on from here."""
         self._append("timing", {**row, "unix_time": round(time.time(), 3)})
 
     def length(self) -> int:
@@ -67,33 +71,61 @@ class Records:
         file.truncate(length)
         file.seek(length)
 
-    def _append(self, name: str, row: dict[str, float]) -> None:
-        if not self._files:
+    def _append(self, name: str, row: dict[str, Any]) -> None:
+        if self._board is None:
             return
         file = self._files[name]
         file.write((json.dumps(row, allow_nan=False) + "\n").encode())
         file.flush()
         os.fsync(file.fileno())
+
+    def _scalars(self, row: dict[str, float]) -> None:
+        if self._board is None:
+            return
         values = [
             Summary.Value(tag=key, simple_value=value)
             for key, value in row.items()
-            if key not in ("step", "unix_time")
+            if key != "step"
         ]
         event = Event(step=row["step"], wall_time=time.time())
         event.summary.CopyFrom(Summary(value=values))
         self._board.add_event(event)
 
 
-@contextlib.contextmanager
-def progress(total: int, done: int) -> Iterator[tqdm]:
-    """Yields a bar over iterations, silent unless on a terminal or in a notebook."""
-    notebook = "ipykernel" in sys.modules
-    bar = tqdm(
-        total=total,
-        initial=done,
-        unit="step",
-        disable=not (notebook or sys.stderr.isatty()),
-        dynamic_ncols=True,
-    )
-    with bar:
-        yield bar
+class Display:
+    """A progress bar on a terminal or in a notebook, plain lines elsewhere.
+
+    Args:
+        total: iterations of the run.
+        done: iterations that are done already.
+    """
+
+    def __init__(self, total: int, done: int):
+        shown = "ipykernel" in sys.modules or sys.stderr.isatty()
+        self._bar = tqdm(
+            total=total,
+            initial=done,
+            unit="step",
+            disable=not shown,
+            dynamic_ncols=True,
+        )
+        self._done = done
+
+    def update(self, done: int) -> None:
+        """Shows how far the run is, its rate and the time that remains."""
+        self._bar.update(done - self._done)
+        self._done = done
+
+    def row(self, row: dict[str, float]) -> None:
+        """Shows the metrics of an epoch."""
+        text = ", ".join(f"{name} {value:.5g}" for name, value in row.items())
+        if self._bar.disable:
+            logging.info("%s", text)
+        else:
+            self._bar.set_postfix_str(text.partition("train_")[2])
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.close()

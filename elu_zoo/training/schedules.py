@@ -1,5 +1,6 @@
 """Learning rates as a pure function of the iteration."""
 
+import numbers
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,6 +33,14 @@ def check(boundaries: Sequence[int], values: Sequence[float], iterations: int) -
         UsageError: counts that do not match, boundaries that do not increase or lie
             past the end, rates that are not finite and >= 0.
     """
+    for name, entries, kind in (
+        ("boundaries", boundaries, numbers.Integral),
+        ("learning_rates", values, numbers.Real),
+    ):
+        if not all(isinstance(x, kind) and not isinstance(x, bool) for x in entries):
+            raise errors.UsageError(
+                f"train.{name} is a tuple of numbers. Received: {tuple(entries)}."
+            )
     if len(values) != len(boundaries) + 1:
         raise errors.UsageError(
             "train.learning_rates has one entry more than train.boundaries. Received: "

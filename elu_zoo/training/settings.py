@@ -6,8 +6,16 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, registry
 from elu_zoo.training import losses, schedules
+
+_KEYS = (
+    "name seed smoke schedule schedule_epochs model.name model.activation "
+    "model.batch_norm model.width data.name data.train_examples train.batch_size "
+    "train.epochs train.loss train.momentum train.boundaries train.learning_rates "
+    "train.evaluate_every train.checkpoint_every train.checkpoints_kept"
+).split()
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
@@ -34,6 +42,9 @@ def check(config: ConfigDict) -> None:
     Raises:
         UsageError: a value is out of its range; the message names key and range.
     """
+    lacking = [key for key in _KEYS if not _has(config, key)]
+    if lacking:
+        raise errors.UsageError(f"The config has no entry {', '.join(lacking)}.")
     train = config.train
     for key in (
         "batch_size", "epochs", "evaluate_every", "checkpoint_every", "checkpoints_kept"
@@ -76,6 +87,13 @@ def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
             f"{size}; take {near}."
         )
     schedules.check(config.train.boundaries, config.train.learning_rates, iterations)
+
+
+def _has(config: ConfigDict, key: str) -> bool:
+    first, _, rest = key.partition(".")
+    if first not in config:
+        return False
+    return not rest or (hasattr(config[first], "keys") and rest in config[first])
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -8,6 +8,7 @@ import fnmatch
 import functools
 import json
 import re
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ FIELDS = frozenset(
     "parameters schedule schedule_share config seed step epochs metrics commit "
     "backend versions hardware wall_time_seconds licence data_terms sources".split()
 )
+# Of what is read before the weights themselves.
+_TYPES = {
+    "tag": str,
+    "model": str,
+    "dataset": str,
+    "arguments": dict,
+    "preprocessing": dict,
+    "classes": list,
+    "sha256": str,
+}
 
 Entry = dict[str, Any]
 
@@ -48,17 +59,27 @@ def check(entry: Any, origin: str) -> Entry:
             f"{origin} has format {entry.get('format')!r}; this version of elu_zoo "
             f"reads format {FORMAT}. Upgrade elu_zoo."
         )
-    missing = sorted(FIELDS - set(entry))
+    _check_complete(entry, FIELDS, origin)
+    for field, kind in _TYPES.items():
+        if not isinstance(entry[field], kind):
+            raise errors.CorruptError(
+                f"{origin}: {field} is a {kind.__name__}. Received: {entry[field]!r}."
+            )
+    _check_complete(entry["arguments"], {"activation", "batch_norm"}, origin)
+    return entry
+
+
+def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
+    missing = sorted(set(fields) - set(values))
     if missing:
         raise errors.CorruptError(f"{origin} lacks {', '.join(missing)}.")
-    return entry
 
 
 def read(path: Path) -> Entry:
     """Reads the entry beside a weight file."""
     try:
         entry = json.loads(path.read_text())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
     return check(entry, str(path))
 

@@ -7,6 +7,8 @@ file written here loads with `keras.Model.load_weights`, and one written by
 
 import collections
 import io
+import itertools
+import math
 import os
 import re
 import stat
@@ -25,7 +27,8 @@ _OTHER_FORMATS = (
     ".onnx .safetensors"
 ).split()
 _DTYPES = (np.float16, np.float32)
-_LIMIT_BYTES = 4 << 30
+_OVERHEAD_BYTES = 4 << 20  # of groups and attributes, generously
+_LIMIT_OBJECTS = 10_000
 
 Arrays = dict[str, list[np.ndarray]]
 
@@ -84,7 +87,9 @@ def read(
         NotFoundError: there is no such file.
         CorruptError: anything about the file is not as it should be.
     """
-    content = _read_once(path)
+    values = sum(math.prod(shape) for layer in expected.values() for shape in layer)
+    # Four times float32: optimizer slots in a file of Keras' own are no offence.
+    content = _read_once(path, limit=4 * 4 * values + _OVERHEAD_BYTES)
     if sha256 is not None:
         found = files.sha256(content)
         if found != sha256:
@@ -107,10 +112,9 @@ def read(
 def assign(model: keras.Model, arrays: Arrays) -> None:
     """Gives `model` the arrays of the layers that it shares with them."""
     for layer in model.layers:
-        for variable, value in zip(
-            layer.weights, arrays.get(layer.name, ()), strict=False
-        ):
-            variable.assign(value)
+        if layer.name in arrays:
+            for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
+                variable.assign(value)
 
 
 def _snake_case(name: str) -> str:
@@ -120,7 +124,12 @@ def _snake_case(name: str) -> str:
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
-def _read_once(path: Path) -> bytes:
+def check_name(path: Path) -> None:
+    """Refuses a file of another format by its name.
+
+    Raises:
+        CorruptError: the name does not end in `.weights.h5`.
+    """
     if not path.name.endswith(SUFFIX):
         other = next((s for s in _OTHER_FORMATS if path.name.endswith(s)), None)
         reason = f"{other} files are not read" if other else "the name is another"
@@ -128,6 +137,10 @@ def _read_once(path: Path) -> bytes:
             f"{path}: {reason}; weights are files named *{SUFFIX}, which hold "
             "numbers only."
         )
+
+
+def _read_once(path: Path, limit: int) -> bytes:
+    check_name(path)
     if path.is_symlink() and path.resolve().parent != path.parent.resolve():
         raise errors.CorruptError(
             f"{path} is a link out of its folder, to {path.resolve()}. Name that "
@@ -140,12 +153,17 @@ def _read_once(path: Path) -> bytes:
         raise not_found(path) from None
     except OSError as error:
         raise errors.ResourceError(f"{path} cannot be read: {error}.") from None
+    # Before fdopen, which raises errors of its own for a directory.
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise errors.CorruptError(f"{path} is not a regular file.")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise errors.CorruptError(f"{path} is not a regular file.")
-        if status.st_size > _LIMIT_BYTES:
-            raise errors.CorruptError(f"{path} is {status.st_size} bytes: too large.")
+        if status.st_size > limit:
+            raise errors.CorruptError(
+                f"{path} is {status.st_size} bytes; weights of this network take at "
+                f"most {limit}."
+            )
         return file.read()
 
 
@@ -162,14 +180,21 @@ def not_found(path: Path) -> errors.NotFoundError:
 
 def _parse(file: h5py.File, expected, path: Path) -> Arrays:
     found: dict[str, dict[int, h5py.Dataset]] = {}
+    visited = itertools.count(1)
 
     def visit(group: h5py.Group, layer: str | None, depth: int) -> None:
         for key in group:
+            if depth == 0 and key == "optimizer":
+                continue  # Keras adds it to the file of a compiled model.
             link = group.get(key, getlink=True)
             item = group.get(key) if type(link) is h5py.HardLink else None
             where = f"{group.name}/{key}".replace("//", "/")
             if item is None or depth > 4:
                 raise errors.CorruptError(f"{path} is unsafe: {where} is a link.")
+            if next(visited) > _LIMIT_OBJECTS:
+                raise errors.CorruptError(
+                    f"{path} is unsafe: it has more than {_LIMIT_OBJECTS} objects."
+                )
             if isinstance(item, h5py.Group):
                 name = item.attrs.get("name", layer)
                 visit(item, name if isinstance(name, str) else layer, depth + 1)
@@ -177,7 +202,12 @@ def _parse(file: h5py.File, expected, path: Path) -> Arrays:
             _check_dataset(item, f"{path} is unsafe: {where}")
             if layer is None or not key.isdigit():
                 raise errors.CorruptError(f"{path} holds {where}, of no layer.")
-            found.setdefault(layer, {})[int(key)] = item
+            items = found.setdefault(layer, {})
+            if int(key) in items:
+                raise errors.CorruptError(
+                    f"{path} holds weight {int(key)} of layer {layer} twice."
+                )
+            items[int(key)] = item
 
     visit(file, None, 0)
     sizes = {n: [tuple(v[i].shape) for i in sorted(v)] for n, v in found.items()}
@@ -207,8 +237,11 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is no array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    if item.compression not in (None, "gzip"):
-        raise errors.CorruptError(f"{problem} is compressed by {item.compression}.")
+    # Neither Keras nor elu_zoo stores so, and a small file could fill the memory.
+    if item.chunks or item.id.get_create_plist().get_nfilters():
+        raise errors.CorruptError(
+            f"{problem} is stored in chunks or compressed; plain storage is expected."
+        )
     if item.dtype not in _DTYPES:
         raise errors.CorruptError(
             f"{problem} is {item.dtype}; float16 or float32 is expected."

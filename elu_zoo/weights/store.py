@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from elu_zoo import errors, files
+from elu_zoo import activations, errors, files, registry
 from elu_zoo.weights import entries, h5
 
 
@@ -23,6 +23,34 @@ class Weights:
         """Reads the file for a model of the same shapes; assigns nothing yet."""
         sha256 = self.entry["sha256"] if self.entry else None
         return h5.read(self.path, h5.shapes(model), sha256)
+
+
+def find_weights(
+    name: str,
+    weights: str | os.PathLike,
+    *,
+    activation: Any = None,
+    batch_norm: bool | None = None,
+    allow_unverified: bool = False,
+) -> Weights:
+    """Returns the weight file that `get_model` would take, with its entry.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`.
+        activation: picks the file where `weights` is a data set's name; the
+            builder's own by default, as for `batch_norm`.
+        batch_norm: see `activation`.
+        allow_unverified: accept a file that has no entry beside it.
+    """
+    registered = registry.entry(name)
+    given = {"activation": activation, "batch_norm": batch_norm}
+    wanted = {
+        key: registered.default(key) if value is None else value
+        for key, value in given.items()
+    }
+    wanted["activation"] = activations.describe(wanted["activation"])
+    return find(weights, model=name, wanted=wanted, allow_unverified=allow_unverified)
 
 
 def find(
@@ -86,6 +114,8 @@ def _from_path(path: Path, allow_unverified: bool) -> Weights:
                 "folder of a finished training run, with one, or a file."
             )
         path = inside[0]
+    if path.exists():
+        h5.check_name(path)
     beside = path.with_name(path.name.removesuffix(entries.SUFFIX) + ".json")
     if beside.is_file():
         return Weights(path, entries.read(beside))
@@ -95,7 +125,7 @@ def _from_path(path: Path, allow_unverified: bool) -> Weights:
         raise errors.CorruptError(
             f"{path} has no entry {beside.name} beside it, so neither its content nor "
             "the network it belongs to can be verified. If you trust it, pass "
-            "allow_unverified=True."
+            "allow_unverified=True (--allow_unverified)."
         )
     return Weights(path, None)
 

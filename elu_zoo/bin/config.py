@@ -1,0 +1,119 @@
+"""The flag --config: a path, or the bare name of an installed config."""
+
+import importlib
+import os
+import runpy
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from absl import flags
+from ml_collections import ConfigDict, config_flags
+
+from elu_zoo import errors
+
+_NOT_CONFIGS = ("__init__", "arguments")
+
+
+def define() -> None:
+    """Defines --config, whose entries --config.<entry>=<value> override."""
+    config_flags.DEFINE_config_file(
+        "config",
+        None,
+        "Path, or name of an installed config, with arguments: "
+        "mnist_mlp_8x128:activation=relu,seed=3. Override any entry by "
+        "--config.train.batch_size=50. Installed: " + ", ".join(installed()) + ".",
+        lock_config=True,
+    )
+    flags.mark_flag_as_required("config")
+
+
+def installed() -> list[str]:
+    """Returns the names of the configs that the package carries."""
+    names = (path.name.removesuffix(".py") for path in _folder().glob("*.py"))
+    return sorted(name for name in names if name not in _NOT_CONFIGS)
+
+
+def resolved(argv: list[str]) -> list[str]:
+    """Returns `argv` with the path of its config, after loading it once.
+
+    absl's parser hides what a config raises, and its unknown entries, behind errors
+    of its own; here they have their own words.
+
+    Raises:
+        UsageError: --config is missing, names no config or one that does not load,
+            or an override is of no entry of it.
+    """
+    argv = _joined(argv)
+    values = dict(a.lstrip("-").partition("=")[::2] for a in argv[1:] if a[:1] == "-")
+    if not values.get("config"):
+        raise errors.UsageError(
+            "--config is missing: the path of a config, or one of "
+            f"{', '.join(installed())}."
+        )
+    name, colon, arguments = values["config"].partition(":")
+    path = _path(name)
+    known = list(_entries(_load(path, arguments)))
+    for key in values:
+        entry = key.removeprefix("config.").partition("[")[0]
+        within = any(f"{other}.".startswith(f"{entry}.") for other in known)
+        if key.startswith("config.") and not within:
+            raise errors.unknown("config entry", entry, known)
+    flag = f"--config={path}{colon}{arguments}"
+    is_config = [a.lstrip("-").partition("=")[0] == "config" for a in argv]
+    return [flag if c else a for a, c in zip(argv, is_config, strict=True)]
+
+
+def _joined(argv: list[str]) -> list[str]:
+    """Turns `--config x` into `--config=x`."""
+    joined: list[str] = []
+    for argument in argv:
+        if joined and joined[-1] in ("--config", "-config"):
+            joined[-1] = f"{joined[-1]}={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def _folder() -> Path:
+    configs = importlib.import_module("elu_zoo.configs")
+    return Path(str(resources.files(configs)))
+
+
+def _path(name: str) -> Path:
+    if name.endswith(".py") or os.sep in name:
+        if not Path(name).is_file():
+            raise errors.NotFoundError(f"There is no config file {name}.")
+        return Path(name)
+    if name not in installed():
+        raise errors.unknown("config", name, installed())
+    return _folder() / f"{name}.py"
+
+
+def _load(path: Path, arguments: str) -> ConfigDict:
+    try:
+        get_config = runpy.run_path(str(path)).get("get_config")
+        config = get_config(arguments) if get_config else None
+    except errors.EluZooError:
+        raise
+    # A config is the user's code: whatever it raises is news about that file.
+    except Exception as error:
+        raise errors.UsageError(
+            f"The config {path} raises {type(error).__name__}: {error}. --debug shows "
+            "where."
+        ) from error
+    if not isinstance(config, ConfigDict):
+        raise errors.UsageError(
+            f"The config {path} needs a function get_config(arguments) that returns a "
+            "ml_collections.ConfigDict."
+        )
+    return config
+
+
+def _entries(config: ConfigDict, prefix: str = "") -> Iterator[str]:
+    for key in config:
+        value = config.get(key)
+        if isinstance(value, ConfigDict):
+            yield from _entries(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key

@@ -1,0 +1,101 @@
+"""Before and after a model: raw images to its input, its output to class names."""
+
+import os
+from typing import Any
+
+import keras
+import numpy as np
+
+import elu_zoo.models  # noqa: F401  (registers the networks)
+from elu_zoo import errors, registry
+from elu_zoo.layers import preprocessing_layers
+from elu_zoo.weights import entries, store
+
+
+def preprocess_input(
+    images: np.ndarray, name: str, weights: str | os.PathLike | None = None
+) -> np.ndarray:
+    """Returns what a model without preprocessing layers takes, as a new array.
+
+    Args:
+        images: raw 0..255 images, `(batch, height, width, channels)`.
+        name: the model's name.
+        weights: as of `get_model`; None for the model's own preprocessing.
+
+    Returns:
+        A float32 array of the same shape; `images` is left as it is.
+    """
+    registered = registry.entry(name)
+    description = registered.preprocessing
+    if weights is not None:
+        description = store.find_weights(name, weights).entry["preprocessing"]
+    images = np.asarray(images)
+    if images.ndim != 4:
+        raise errors.UsageError(
+            "images has the shape (batch, height, width, channels). Received: "
+            f"{images.shape}."
+        )
+    x = images.astype(np.float32)
+    for layer in preprocessing_layers(description):
+        x = layer(x)
+    return keras.ops.convert_to_numpy(x)
+
+
+def decode_predictions(
+    predictions: Any, name: str, weights: str | os.PathLike | None = None, top: int = 5
+) -> list[list[tuple[str, float]]]:
+    """Names the most probable classes of each image.
+
+    Args:
+        predictions: logits or probabilities, `(batch, num_classes)`; rows that
+            are not a distribution already pass through a softmax.
+        name: the model's name.
+        weights: the weights that made the predictions; None for the model's
+            published default.
+        top: how many classes, at most.
+
+    Returns:
+        For each image, `(class name, probability)` in falling probability.
+    """
+    values = np.asarray(predictions, dtype=np.float64)
+    classes = class_names(name, weights)
+    if values.ndim != 2 or values.shape[1] != len(classes):
+        raise errors.UsageError(
+            f"predictions has the shape (batch, {len(classes)}), one column for each "
+            f"class. Received: {values.shape}."
+        )
+    if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
+        values = np.exp(values - values.max(1, keepdims=True))
+        values /= values.sum(1, keepdims=True)
+    ranked = np.argsort(-values, axis=1, kind="stable")[:, :top]
+    return [
+        [(classes[index], float(row[index])) for index in best]
+        for row, best in zip(values, ranked, strict=True)
+    ]
+
+
+def class_names(
+    name: str, weights: str | os.PathLike | None = None, **arguments: Any
+) -> list[str]:
+    """Returns the names of the classes that weights were trained on.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`; None for the model's published default.
+        **arguments: `activation`, `batch_norm` and `allow_unverified`, as of
+            `get_model`.
+
+    Returns:
+        One name for each logit; none for a file without an entry.
+    """
+    if weights is not None:
+        entry = store.find_weights(name, weights, **arguments).entry
+        return entry["classes"] if entry else []
+    registry.entry(name)
+    published = [e for e in entries.manifest().values() if e["model"] == name]
+    if not published:
+        raise errors.UsageError(
+            f"{name} has no published weights, whose classes could be named. Pass "
+            "weights=, the weights that made the predictions."
+        )
+    return min(published, key=entries.rank)["classes"]

@@ -1,0 +1,92 @@
+"""elu-zoo-evaluate, as a user types it."""
+
+import json
+import shutil
+
+import pytest
+
+from elu_zoo import zoo
+from elu_zoo.weights import h5
+
+MODEL = "--model=mnist_mlp_8x128"
+DATA = "--data=mnist_5k"
+
+
+def test_it_repeats_what_the_run_measured(process, cli, trained):
+    entry = json.loads(next(trained.glob("mnist_*.json")).read_text())
+    result = process("evaluate", MODEL, "--weights", trained, DATA)
+    assert result.code == 0, result.err
+    error = entry["metrics"]["test_error_percent"]
+    assert f"mnist_5k, 1000 test images: error {error:.2f} %, loss " in result.out
+    as_json = ["--weights", trained, DATA, "--json", "--split=validation"]
+    result = cli("evaluate", MODEL, *as_json)
+    assert (result.code, result.err) == (0, "")
+    assert json.loads(result.out) == {
+        "split": "validation",
+        "images": 500,
+        "loss": pytest.approx(entry["metrics"]["validation_loss"]),
+        "error_percent": entry["metrics"]["validation_error_percent"],
+    }
+
+
+def test_the_data_sets_note_is_for_weights_of_other_data(cli, trained, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    path = next(other.glob("mnist_*.json"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "dataset": "mnist"}))
+    result = cli("evaluate", MODEL, "--weights", other, DATA)
+    assert result.code == 0
+    assert result.err.startswith("note: ") and "not a test error" in result.err
+
+
+@pytest.fixture
+def unverified(tmp_path):
+    """A weight file of the full-size network without an entry."""
+    path = tmp_path / "alone.weights.h5"
+    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128")))
+    return path
+
+
+def test_unverified_weights(cli, unverified):
+    result = cli("evaluate", MODEL, "--weights", unverified, DATA)
+    assert result.code == 1 and "allow_unverified" in result.error
+    result = cli("evaluate", MODEL, "--weights", unverified, DATA, "--allow_unverified")
+    assert result.code == 0 and "error 9" in result.out  # of weights never trained
+    assert result.err.startswith("note: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing: --data, --model, --weights. See --help."),
+        ([MODEL, DATA], "Missing: --weights."),
+        ([MODEL, DATA, "--weights=mnst"], "Unknown weights of mnist_mlp_8x128 'mnst'"),
+        ([MODEL, DATA, "--weights=no/such"], "There is no file no/such."),
+        ([MODEL, DATA, "--weights=."], "a folder with 0 weight files"),
+        ([MODEL, "--weights=RUN", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
+        (["--model=mlp", "--weights=RUN", DATA], "Unknown model 'mlp'"),
+        ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test>"),
+        ([MODEL, "--weights=RUN", DATA, "--activation=relu"], "Leave activation out"),
+        ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
+        ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean 'weights'?"),
+        ([MODEL, "--weights=RUN", DATA, "extra"], "Unexpected arguments: extra."),
+    ],
+)
+def test_a_mistake(cli, trained, arguments, message):
+    result = cli("evaluate", *(a.replace("RUN", str(trained)) for a in arguments))
+    assert result.code == 2 and message in result.error
+
+
+def test_a_damaged_weight_file(cli, trained, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(trained, other)
+    path = next(other.glob("*.weights.h5"))
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    result = cli("evaluate", MODEL, "--weights", other, DATA)
+    assert result.code == 1 and "SHA-256" in result.error
+
+
+def test_debug_shows_where(cli, trained):
+    arguments = ["--weights", trained, DATA, "--activation=relu", "--debug"]
+    result = cli("evaluate", MODEL, *arguments)
+    assert result.code == 2 and "Traceback" in result.err and "zoo.py" in result.err

@@ -1,0 +1,64 @@
+"""elu-zoo-export, as a user types it."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import zoo
+from elu_zoo.export.saved_model import load_saved_model
+from elu_zoo.weights import h5
+
+MODEL = "--model=mnist_mlp_8x128"
+
+
+def test_versions(process, cli, trained, tmp_path):
+    arguments = [MODEL, "--weights", trained, "--export_dir=out"]
+    result = process("export", *arguments)
+    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n"), result.err
+    images = np.random.default_rng(0).integers(0, 256, (2, 28, 28, 1))
+    model = zoo.get_model("mnist_mlp_8x128", weights=trained)
+    loaded = load_saved_model(tmp_path / "out")
+    np.testing.assert_allclose(
+        loaded.predict(images)["logits"], model(images), rtol=0, atol=1e-5
+    )
+    assert loaded.class_names == tuple("0123456789")
+    result = cli("export", *arguments, "--version=1")
+    assert result.code == 2 and "out/mnist_mlp_8x128/1 exists already" in result.error
+    result = cli("export", *arguments)
+    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/2\n")
+    result = cli("export", *arguments, "--version=7")
+    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/7\n")
+
+
+def test_unverified_weights(cli, tmp_path):
+    path = tmp_path / "alone.weights.h5"
+    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128")))
+    arguments = [MODEL, "--weights", path, "--export_dir=out"]
+    result = cli("export", *arguments)
+    assert result.code == 1 and "allow_unverified" in result.error
+    result = cli("export", *arguments, "--allow_unverified")
+    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n")
+    assert load_saved_model("out").class_names == tuple("0123456789")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing: --export_dir, --model, --weights."),
+        ([MODEL, "--weights=RUN"], "Missing: --export_dir."),
+        ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
+        ([MODEL, "--weights=RUN", "--export_dir=o", "--version=x"], "--version=x"),
+        ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
+        ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean 'export_dir'?"),
+        ([MODEL, "--weights=no/such", "--export_dir=o"], "There is no file no/such."),
+    ],
+)
+def test_a_mistake(cli, trained, tmp_path, arguments, message):
+    result = cli("export", *(a.replace("RUN", str(trained)) for a in arguments))
+    assert result.code == 2 and message in result.error
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_that_cannot_be_made(cli, trained, tmp_path):
+    (tmp_path / "file").touch()
+    result = cli("export", MODEL, "--weights", trained, "--export_dir=file")
+    assert result.code == 1 and "Cannot export to file" in result.error

@@ -1,0 +1,112 @@
+"""elu-zoo-predict, as a user types it."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo.data import sources
+
+MODEL = "--model=mnist_mlp_8x128"
+
+
+def write_png(path, image):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(tf.io.encode_png(image).numpy())
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """The first test images of mnist_5k as PNG files."""
+    images = sources.load("mnist_5k").test.images[:3]
+    for index, image in enumerate(images):
+        write_png(tmp_path / "digits" / f"{index}.png", image)
+    return tmp_path / "digits"
+
+
+def rows(result):
+    assert result.code == 0, result.err
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def test_weights_and_saved_model_agree(cli, trained, exported, digits):
+    of_weights = (MODEL, "--weights", trained)
+    of_export = ("--saved_model", exported)
+    of_data = ("--data=mnist_5k", "--count=3", "--json")
+    expected = rows(cli("predict", *of_weights, *of_data))
+    labels = sources.load("mnist_5k").test.labels[:3]
+    assert [row["true"] for row in expected] == [str(label) for label in labels]
+    assert [row["image"] for row in expected] == [f"mnist_5k test {i}" for i in "012"]
+    for call in (
+        (*of_export, *of_data),
+        (*of_weights, digits, "--json"),
+        (*of_export, *sorted(digits.iterdir()), "--json"),
+    ):
+        found = rows(cli("predict", *call))
+        assert [row["class"] for row in found] == [row["class"] for row in expected]
+        for row, other in zip(found, expected, strict=True):
+            assert list(row["probabilities"]) == list(other["probabilities"])
+            np.testing.assert_allclose(
+                list(row["probabilities"].values()),
+                list(other["probabilities"].values()),
+                atol=1e-5,
+            )
+
+
+def test_names_of_files(cli, exported, digits, tmp_path):
+    single = tmp_path / "single.png"
+    write_png(single, np.zeros((40, 30, 3), np.uint8))  # another size, in colour
+    found = rows(cli("predict", "--saved_model", exported, single, digits, "--json"))
+    assert [row["image"] for row in found] == [
+        str(single),
+        *(f"{digits}/{index}.png" for index in range(3)),
+    ]
+    assert all("true" not in row for row in found)
+
+
+def test_the_table(process, exported):
+    result = process(
+        "predict", "--saved_model", exported, "--data=mnist_5k", "--count=2", "--top=1"
+    )
+    assert result.code == 0, result.err
+    assert "probabilities" in result.out and "mnist_5k test 1" in result.out
+    assert result.out.count("%") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Name IMAGE files or folders, or --data"),
+        (["--saved_model=EXPORT"], "Name IMAGE files or folders, or --data"),
+        (["--saved_model=EXPORT", "a.png", "--data=mnist_5k"], "not both"),
+        (["a.png"], "Give --saved_model alone, or --model and --weights."),
+        ([MODEL, "a.png"], "Give --saved_model alone"),
+        (["--saved_model=EXPORT", MODEL, "a.png"], "Give --saved_model alone"),
+        (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
+        (["--saved_model=EXPORT", "--count=3", "a.png"], "--count is of --data"),
+        (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
+        (["--saved_model=EXPORT", "--data=mnist_5k", "--top=0"], "not a positive"),
+        (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
+        (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
+        (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),
+        (["--saved_model=.", "a.png"], "holds no exported model"),
+        (["--save_model=x", "a.png"], "Did you mean 'saved_model'?"),
+    ],
+)
+def test_a_mistake(cli, exported, arguments, message):
+    result = cli("predict", *(a.replace("EXPORT", str(exported)) for a in arguments))
+    assert result.code == 2 and message in result.error
+
+
+def test_files_that_are_no_images(cli, exported, tmp_path):
+    (tmp_path / "text.png").write_text("no image")
+    (tmp_path / "empty.png").touch()
+    (tmp_path / "folder").mkdir()
+    for name, message in [
+        ("text.png", "text.png cannot be decoded"),
+        ("empty.png", "empty.png is empty"),
+        ("folder", "folder holds no image"),
+    ]:
+        result = cli("predict", "--saved_model", exported, name)
+        assert result.code == 1 and message in result.error

@@ -1,0 +1,159 @@
+"""elu-zoo-train, as a user types it."""
+
+import json
+
+import pytest
+
+SMOKE = "--config=quickstart:smoke=True"
+RUN = "runs/quickstart/elu-s0-smoke"
+CONFIG = """
+from elu_zoo.configs import quickstart
+
+def get_config(arg=""):
+    config = quickstart.get_config("smoke=True,seed=4")
+    config.name = arg or "mine"
+    return config
+"""
+
+
+def test_a_run_and_its_rerun(process, tmp_path):
+    first = process("train", SMOKE)
+    assert first.code == 0, first.err
+    error, weights = first.out.splitlines()
+    assert error.startswith("test error ") and error.endswith(" %")
+    path = tmp_path / weights.removeprefix("weights ")
+    assert path.is_file() and path.parent == tmp_path / RUN
+    entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
+    assert error == f"test error {entry['metrics']['test_error_percent']:.2f} %"
+    again = process("train", SMOKE)
+    assert (again.code, again.out) == (0, first.out)
+    assert "is finished" in again.err
+
+
+def test_another_config_in_the_folder_of_a_run(cli, trained):
+    # Refused before anything of the run is touched.
+    result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
+    assert result.code == 2
+    assert "seed: 0 -> 1" in result.error and "--allow_config_change" in result.error
+
+
+def test_a_config_by_path_with_an_argument(cli, tmp_path):
+    (tmp_path / "mine.py").write_text(CONFIG)
+    result = cli("train", "--config", "mine.py:other", "--config.train.epochs=1")
+    assert result.code == 0, result.err
+    rows = (tmp_path / "runs/other/elu-s4-smoke/metrics.jsonl").read_text()
+    assert len(rows.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--config is missing: the path of a config, or one of mnist_mlp_8x128"),
+        (["--config="], "--config is missing"),
+        (["--config"], "--config is missing"),
+        (["--config.train.epochs=1"], "--config is missing"),
+        (["--config=quickstar"], "Unknown config 'quickstar'. Did you mean 'quicks"),
+        (["--config=arguments"], "Unknown config 'arguments'"),
+        (["--config=no/such.py"], "There is no config file no/such.py."),
+        (["--config=quickstart:sed=1"], "config argument 'sed'. Did you mean 'seed'?"),
+        (["--config=quickstart:smoke"], "key=value,key=value. Received: 'smoke'"),
+        (["--config=quickstart:seed=x"], "seed is of type int"),
+        (["--config=quickstart:seed=1.5"], "seed is of type int"),
+        (["--config=quickstart:smoke=maybe"], "smoke is of type bool"),
+        (["--config=quickstart:activation=rleu"], "Did you mean 'relu'?"),
+        (["--config=quickstart:seed=-1"], "seed"),
+    ],
+)
+def test_a_bad_config(cli, arguments, message):
+    result = cli("train", *arguments)
+    assert result.code == 2 and message in result.error
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--config.train.epoch=3", "'train.epoch'. Did you mean 'train.epochs'?"),
+        ("--config.new=3", "Unknown config entry 'new'"),
+        ("--config.train=3", "--config.train=3"),
+        ("--config.train.epochs=abc", "--config.train.epochs=abc"),
+        ("--config.train.epochs=1.5", "--config.train.epochs=1.5"),
+        ("--config.train.epochs", "Missing value for flag --config.train.epochs"),
+        ("--config.train.epochs=0", "train.epochs is >= 1. Received: 0."),
+        ("--config.train.batch_size=-1", "train.batch_size is >= 1. Received: -1."),
+        ("--config.train.checkpoint_every=0", "train.checkpoint_every is >= 1"),
+        ("--config.train.momentum=1", "train.momentum is in [0, 1)"),
+        ("--config.train.learning_rates=(-1.0,)", "train.learning_rates"),
+        ("--config.train.learning_rates=(.1,.2)", "train.learning_rates"),
+        ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
+        ("--config.train.loss=mse", "Unknown loss 'mse'"),
+        ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
+        ("--config.model.batch_norm=maybe", "--config.model.batch_norm=maybe"),
+        ("--config.model.activation.alpha=0", "alpha must be a finite number > 0"),
+        ("--config.model.width=0", "width"),
+        ("--config.data.name=mnst", "'mnst'. Did you mean 'mnist'?"),
+        ("--config.data.train_examples=-1", "data.train_examples is >= 0"),
+        ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean 'workdir'?"),
+        ("--workdir", "Missing value for flag --workdir"),
+        ("--strategy=mirored", "value should be one of <auto|one|mirrored"),
+        ("--compile=yes", "value should be one of <auto|on|off>"),
+        ("--num_devices=0", "0 is not a positive integer"),
+        ("--num_devices=7", "num_devices is 7"),
+        ("--steps_per_call=abc", "--steps_per_call=abc"),
+        ("--steps_per_call=-1", "-1 is not a positive integer"),
+        ("extra", "Unexpected arguments: extra."),
+    ],
+)
+def test_a_bad_flag(cli, argument, message):
+    result = cli("train", SMOKE, argument)
+    assert result.code == 2 and message in result.error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--config.train.batch_size=641"],
+            "do not fill one batch of 641",
+        ),
+        (["--config.data.train_examples=3501"], "the split has 3500"),
+        (["--config.data.name=mnist", "--data_dir=nowhere"], "tfds build mnist"),
+        (["--workdir=a_file"], "a_file"),
+    ],
+)
+def test_a_failure(cli, tmp_path, arguments, message):
+    (tmp_path / "a_file").touch()
+    result = cli("train", SMOKE, *arguments)
+    assert result.code == 1 and message in result.error
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("def get_config(arg=''):\n    raise KeyError('x')", "raises KeyError: 'x'"),
+        ("def get_config(arg=''\n", "raises SyntaxError"),
+        ("import no_such_module", "raises ModuleNotFoundError"),
+        ("open('no_such_file')", "raises FileNotFoundError"),
+        ("x = 1", "needs a function get_config"),
+        ("def get_config(arg=''):\n    pass", "returns a ml_collections.ConfigDict"),
+    ],
+)
+def test_a_config_that_does_not_load(cli, tmp_path, content, message):
+    (tmp_path / "mine.py").write_text(content)
+    result = cli("train", "--config=mine.py")
+    assert result.code == 2 and message in result.error
+
+
+@pytest.mark.parametrize(
+    ("argument", "place"),
+    [("--config.train.epochs=0", "settings.py"), ("--config.new=1", "config.py")],
+)
+def test_debug_shows_where(cli, argument, place):
+    result = cli("train", SMOKE, argument, "--debug")
+    assert result.code == 2
+    assert "Traceback" in result.err and place in result.err
+    assert result.err.splitlines()[-1].startswith("error: ")
+
+
+def test_a_mistake_in_a_process_of_its_own(process):
+    result = process("train", SMOKE, "--config.train.epoch=3")
+    assert result.code == 2 and "Did you mean 'train.epochs'?" in result.error

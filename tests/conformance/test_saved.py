@@ -1,0 +1,103 @@
+"""Every row of the table, saved in every form and loaded again."""
+
+import pickle
+
+import keras
+import numpy as np
+import pytest
+import rows
+from rows import ROWS, examples, logits, scramble
+
+from elu_zoo import activations, files, registry
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.weights import h5
+
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+def test_everything_registered_has_a_row():
+    covered = {name for row in ROWS for name in row.covers}
+    nets = {name for row in rows.NETS for name in row.covers}
+    own_models = [
+        name
+        for name in registry.names()
+        if registry.entry(name).builder.__module__.startswith("elu_zoo.models")
+    ]
+    kinds = [registry.entry(name).preprocessing["kind"] for name in own_models]
+    own_activations = [
+        name
+        for name in activations.names()
+        if activations.describe(name)["name"] == name  # not one that a test added
+    ]
+    assert set(own_models) <= nets
+    assert {*own_activations, *kinds} <= covered
+
+
+@each_row
+def test_weight_file(row, tmp_path):
+    model, fresh = row.make(), row.make()
+    scramble(model)
+    content = h5.write(model)
+    path = tmp_path / "x.weights.h5"
+    path.write_bytes(content)
+    h5.assign(fresh, h5.read(path, h5.shapes(fresh), files.sha256(content)))
+    images = examples(row).images
+    np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
+
+
+@each_row
+def test_weight_file_of_keras(row, tmp_path):
+    model, fresh, ours = row.make(), row.make(), row.make()
+    scramble(model)
+    path = tmp_path / "x.weights.h5"
+    model.save_weights(path)
+    fresh.load_weights(path)
+    h5.assign(ours, h5.read(path, h5.shapes(ours), None))
+    images = examples(row).images
+    for loaded in (fresh, ours):
+        np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
+
+
+@each_row
+def test_keras_file(row, tmp_path):
+    model, data = row.make(), examples(row)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.01, momentum=0.9), loss)
+    model.fit(data.images, data.labels, batch_size=8, epochs=2, verbose=0)
+    model.save(tmp_path / "x.keras")
+    loaded = keras.models.load_model(tmp_path / "x.keras")
+    np.testing.assert_array_equal(
+        logits(loaded, data.images), logits(model, data.images)
+    )
+    saved = [np.asarray(v) for v in model.optimizer.variables]
+    assert [v.path for v in loaded.optimizer.variables] == [
+        v.path for v in model.optimizer.variables
+    ]
+    for value, variable in zip(saved, loaded.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(np.asarray(variable), value)
+    assert int(loaded.optimizer.iterations.numpy()) == 4
+
+
+@each_row
+def test_config(row):
+    model = row.make()
+    config = pickle.loads(pickle.dumps(model.get_config()))  # noqa: S301
+    again = keras.Model.from_config(config)
+    again.set_weights(model.get_weights())
+    images = examples(row).images
+    np.testing.assert_array_equal(logits(again, images), logits(model, images))
+    assert again.get_config() == model.get_config()
+
+
+@each_row
+def test_saved_model(row, tmp_path):
+    model = row.make()
+    scramble(model)
+    path = export_saved_model(
+        model, tmp_path, name="net", class_names=list("abc")[: rows.CLASSES]
+    )
+    images = examples(row).images
+    expected = logits(model, images)
+    found = load_saved_model(path).predict(images)["logits"]
+    limit = 1e-5 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0, atol=limit)

@@ -1,0 +1,34 @@
+"""One process for all tests: two logical CPU devices, one cache of decoded data."""
+
+import os
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+os.environ.pop("TF_CONFIG", None)
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0],
+    [tf.config.LogicalDeviceConfiguration()] * 2,
+)
+# Starts TensorFlow: no later test can choose other devices.
+tf.config.list_logical_devices()
+
+
+def pytest_runtest_setup(item):
+    root = os.environ.get("TFDS_DATA_DIR", "")
+    if item.get_closest_marker("data") and not (
+        root and list(Path(root).glob("mnist/3.*.*/dataset_info.json"))
+    ):
+        pytest.skip("TFDS_DATA_DIR names no folder with a prepared MNIST 3.*.*")
+    if item.get_closest_marker("gpu") and not tf.config.list_physical_devices("GPU"):
+        pytest.skip("TensorFlow sees no GPU")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def session_home(tmp_path_factory):
+    """The $ELU_ZOO_HOME of the session: nobody's own cache is read or written."""
+    folder = tmp_path_factory.mktemp("elu_zoo_home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELU_ZOO_HOME", str(folder))
+        yield folder

@@ -1,0 +1,227 @@
+"""mnist_mlp_8x128: its graph, its arithmetic, and that Keras takes it as its own."""
+
+import copy
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo.activations import ELU
+
+MODEL = "mnist_mlp_8x128"
+ACTIVATIONS = {
+    "elu": "elu",
+    "leaky_relu": "leaky_relu",
+    "shifted_relu": "shifted_relu",
+    "prelu": "prelu",
+    "rrelu": "rrelu",
+    "alpha": {"name": "elu", "alpha": 0.5},
+}
+
+
+def get(**arguments):
+    return elu_zoo.get_model(MODEL, **{"width": 0.25, **arguments})
+
+
+def images(n=8, dtype="uint8"):
+    return np.random.default_rng(0).integers(0, 256, (n, 28, 28, 1)).astype(dtype)
+
+
+def numpy_forward(model, x, alpha):
+    x = x.astype(np.float64).reshape(len(x), -1)
+    names = [f"dense{i}" for i in range(1, 9)]
+    for name in names:
+        kernel, bias = (
+            np.asarray(w, np.float64) for w in model.get_layer(name).weights
+        )
+        x = x @ kernel + bias
+        x = np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+    kernel, bias = (
+        np.asarray(w, np.float64) for w in model.get_layer("classifier").weights
+    )
+    return x @ kernel + bias
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+@pytest.mark.parametrize("preprocessing", [False, True])
+def test_forward_pass(preprocessing, alpha):
+    model = get(
+        activation={"name": "elu", "alpha": alpha}, preprocessing=preprocessing, seed=4
+    )
+    rng = np.random.default_rng(1)
+    for layer in model.layers:
+        if layer.weights:  # zero biases would hide a net that leaves them out
+            layer.bias.assign(rng.normal(0, 0.3, layer.bias.shape))
+    raw = images()
+    expected = numpy_forward(model, raw / 255, alpha)
+    taken = raw if preprocessing else (raw / 255).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(model(taken)), expected, atol=2e-5)
+    other = numpy_forward(model, raw / 255, 1.5 - alpha)
+    assert np.abs(expected - other).max() > 1e-2
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_layer_order(batch_norm):
+    names = ["image", "rescale", "flatten"]
+    for i in range(1, 9):
+        names += [f"dense{i}", *[f"norm_dense{i}"] * batch_norm, f"act_dense{i}"]
+    model = get(batch_norm=batch_norm, preprocessing=True)
+    assert [layer.name for layer in model.layers] == [*names, "classifier"]
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert after.input is before.output, after.name
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            assert (layer.momentum, layer.epsilon) == (0.9, 1e-5)
+            assert layer.synchronized
+
+
+def test_shapes():
+    info = elu_zoo.model_info(MODEL)
+    hidden = {
+        f"{kind}{i}": (128,) for i in range(1, 9) for kind in ("dense", "act_dense")
+    }
+    assert info.output_shapes == {
+        "image": (28, 28, 1), "flatten": (784,), **hidden, "classifier": (10,)
+    }  # fmt: skip
+    model = get(width=0.5, num_classes=3, input_shape=[6, 5, 2])
+    assert model.input_shape == (None, 6, 5, 2) and model.output_shape == (None, 3)
+    assert model.get_layer("dense8").units == 64
+    assert np.asarray(model(np.zeros((2, 6, 5, 2)))).shape == (2, 3)
+
+
+def test_every_site_has_its_own_activation():
+    model = get(activation=ELU)
+    sites = [layer for layer in model.layers if layer.name.startswith("act_")]
+    assert len({id(layer) for layer in sites}) == 8
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_fit(batch_norm):
+    x, y = images(64), np.arange(64) % 4
+    model = get(batch_norm=batch_norm, preprocessing=True, num_classes=4)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.05), loss)
+    history = model.fit(x, y, batch_size=16, epochs=5, verbose=0).history["loss"]
+    assert np.isfinite(history).all() and history[-1] < history[0] - 0.1
+    assert model.predict(x[:3], verbose=0).shape == (3, 4)
+
+
+def test_fit_in_a_users_own_strategy():
+    devices = tf.config.list_logical_devices("CPU")
+    assert len(devices) >= 2, "the tests start TensorFlow with two logical CPU devices"
+    strategy = tf.distribute.MirroredStrategy(
+        [d.name for d in devices[:2]],
+        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+    )
+    with strategy.scope():
+        model = get(preprocessing=True, num_classes=4, batch_norm=True)
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(keras.optimizers.SGD(0.05), loss, jit_compile=False)
+    before = np.asarray(model.get_layer("dense1").kernel)
+    history = model.fit(images(32), np.arange(32) % 4, batch_size=16, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+    assert strategy.num_replicas_in_sync == 2
+    assert (np.asarray(model.get_layer("dense1").kernel) != before).any()
+
+
+def test_mixed_precision():
+    policy = keras.config.dtype_policy()
+    try:
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        mixed = get(preprocessing=True)
+    finally:
+        keras.config.set_dtype_policy(policy)
+    assert mixed.get_layer("act_dense8").compute_dtype == "bfloat16"
+    assert mixed.get_layer("dense1").kernel.dtype == "float32"
+    logits = mixed(images())
+    assert logits.dtype == tf.float32
+    plain = np.asarray(get(preprocessing=True)(images()))
+    np.testing.assert_allclose(np.asarray(logits), plain, atol=0.1 * plain.std())
+
+
+COPIES = {
+    "deepcopy": copy.deepcopy,
+    "clone_model": keras.models.clone_model,
+    "config": lambda model: keras.Model.from_config(model.get_config()),
+}
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_copies(activation, way, batch_norm):
+    model = get(
+        activation=ACTIVATIONS[activation], batch_norm=batch_norm, preprocessing=True
+    )
+    other = COPIES[way](model)
+    if way == "deepcopy":
+        own = other.get_layer("dense1").kernel
+        assert own is not model.get_layer("dense1").kernel
+    else:
+        other.set_weights([w + 0.01 for w in model.get_weights()])
+        model.set_weights([w + 0.01 for w in model.get_weights()])
+    x = images(4)
+    np.testing.assert_array_equal(np.asarray(other(x)), np.asarray(model(x)))
+    assert [a.get_config() for a in other.layers] == [
+        a.get_config() for a in model.layers
+    ]
+
+
+LOAD = """
+import json, pathlib, sys
+import elu_zoo
+import keras, numpy as np
+folder = pathlib.Path(sys.argv[1])
+x = np.load(folder / "x.npy")
+print(json.dumps({p.stem: np.asarray(keras.models.load_model(p)(x)).tolist()
+                  for p in folder.glob("*.keras")}))
+"""
+
+
+def test_saved_and_loaded_elsewhere(tmp_path):
+    x = images(3)
+    np.save(tmp_path / "x.npy", x)
+    expected = {}
+    for name, activation in ACTIVATIONS.items():
+        for batch_norm in (False, True):
+            key = name + "_bn" * batch_norm
+            model = get(
+                activation=activation, batch_norm=batch_norm, preprocessing=True
+            )
+            model.set_weights([w + 0.02 for w in model.get_weights()])
+            model.save(tmp_path / f"{key}.keras")
+            expected[key] = np.asarray(model(x))
+    result = subprocess.run(
+        [sys.executable, "-c", LOAD, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(result.stdout.strip().splitlines()[-1])
+    assert set(found) == set(expected)
+    for key, logits in expected.items():
+        np.testing.assert_allclose(found[key], logits, rtol=1e-6, err_msg=key)
+
+
+def test_equal_names_do_not_clash():
+    first, second = get(), get(activation="relu")
+    assert first.name == second.name == MODEL
+    x = images(2).astype(np.float32) / 255
+    assert (np.asarray(first(x)) != np.asarray(second(x))).any()
+    assert [x.name for x in first.layers] == [x.name for x in second.layers]
+
+
+@pytest.mark.parametrize("alpha", [0, -1, float("nan"), float("inf"), True, "1"])
+def test_alpha_out_of_range(alpha):
+    with pytest.raises(ValueError, match="alpha must be a finite number > 0"):
+        get(activation={"name": "elu", "alpha": alpha})
+
+
+def test_unserialisable_activation():
+    with pytest.raises(ValueError, match="is not registered.*register_activation"):
+        get(activation=lambda x: x * 2)

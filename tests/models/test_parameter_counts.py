@@ -1,0 +1,22 @@
+"""Every registered model's size; preprocessing layers apart."""
+
+import pytest
+
+import elu_zoo
+from elu_zoo.models import cost
+
+# Sums over layers of (inputs + 1) * units.
+PARAMETERS = {"mnist_mlp_8x128": 217_354}
+
+
+def test_no_model_is_missing():
+    assert sorted(PARAMETERS) == sorted(elu_zoo.list_models())
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_count(name):
+    model = elu_zoo.get_model(name)
+    assert cost.parameters(model) == PARAMETERS[name]
+    assert model.count_params() == PARAMETERS[name]
+    raw = elu_zoo.get_model(name, preprocessing=True)
+    assert cost.parameters(raw) == PARAMETERS[name]

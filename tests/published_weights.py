@@ -1,0 +1,64 @@
+"""Made weight files and entries, published for the length of one test."""
+
+import json
+from pathlib import Path
+
+import elu_zoo
+from elu_zoo import activations, files, registry
+from elu_zoo.models import cost
+from elu_zoo.weights import entries, h5
+
+MODEL = "mnist_mlp_8x128"
+WIDTH = 0.1
+CLASSES = [f"digit {i}" for i in range(10)]
+
+
+def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **changes):
+    """Returns (entry, content of the weight file, the model itself)."""
+    arguments = {
+        "activation": activations.describe(activation),
+        "batch_norm": batch_norm,
+        "num_classes": 10,
+        "input_shape": [28, 28, 1],
+        "width": WIDTH,
+    }
+    model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
+    content = h5.write(model)
+    sha256 = files.sha256(content)
+    entry = dict.fromkeys(entries.FIELDS, "")
+    entry |= {
+        "format": entries.FORMAT,
+        "tag": entries.tag(MODEL, dataset, arguments, sha256),
+        "model": MODEL,
+        "dataset": dataset,
+        "arguments": arguments,
+        "preprocessing": registry.entry(MODEL).preprocessing,
+        "classes": CLASSES,
+        "sha256": sha256,
+        "bytes": len(content),
+        "parameters": cost.parameters(model),
+        "schedule": "paper",
+        "schedule_share": 1.0,
+        "seed": seed,
+        "metrics": {"test_error_percent": 2.0},
+        **changes,
+    }
+    return entry, content, model
+
+
+def write(folder: Path, entry, content) -> Path:
+    """Writes the weight file and the entry beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (entry["tag"] + entries.SUFFIX)
+    path.write_bytes(content)
+    path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
+    return path
+
+
+def publish(monkeypatch, home: Path, *made) -> None:
+    """Makes these the whole manifest; their files lie in `home`/weights."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(home))
+    for entry, content, _ in made:
+        write(home / "weights", entry, content)
+    table = {entry["tag"]: entry for entry, _, _ in made}
+    monkeypatch.setattr(entries, "manifest", lambda: table)

@@ -1,0 +1,61 @@
+"""One family of errors: its exit codes, its builtin kin, its suggestions."""
+
+import inspect
+
+import pytest
+
+from elu_zoo import errors
+
+FAMILY = {
+    "EluZooError": (1, Exception),
+    "UsageError": (2, ValueError),
+    "UsageTypeError": (2, TypeError),
+    "NotFoundError": (2, FileNotFoundError),
+    "DataError": (1, Exception),
+    "CorruptError": (1, Exception),
+    "ResourceError": (1, Exception),
+    "TrainingError": (1, Exception),
+    "Interrupted": (143, Exception),
+}
+
+
+def test_the_table_is_complete():
+    classes = inspect.getmembers(errors, inspect.isclass)
+    assert {name for name, c in classes if c.__module__ == errors.__name__} == set(
+        FAMILY
+    )
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_kin_and_exit_code(name):
+    kind = getattr(errors, name)
+    exit_code, builtin = FAMILY[name]
+    assert kind.exit_code == exit_code
+    assert issubclass(kind, builtin) and issubclass(kind, errors.EluZooError)
+    assert str(kind("what, expected, received")) == "what, expected, received"
+
+
+def test_type_errors_are_value_errors_too():
+    with pytest.raises(ValueError):
+        raise errors.UsageTypeError("")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("eluu", ["relu", "elu"], "Did you mean 'elu'? "),
+        ("elu_cifar18", ["elu_cifar_18", "nin"], "Did you mean 'elu_cifar_18'? "),
+        ("abc", ["xyz"], ""),
+        ("abc", [], ""),
+        (3, ["30"], "Did you mean '30'? "),
+    ],
+)
+def test_did_you_mean(name, known, expected):
+    assert errors.did_you_mean(name, known) == expected
+
+
+def test_unknown():
+    error = errors.unknown("model", "nim", iter(["nin", "fmp"]))
+    assert isinstance(error, errors.UsageError)
+    assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
+    assert str(errors.unknown("model", 7, [])) == "Unknown model 7. Known: none."

@@ -1,0 +1,149 @@
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from elu_zoo import errors, files
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_home_is_the_environments(monkeypatch, tmp_path):
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+    assert files.home() == tmp_path
+    monkeypatch.setenv("ELU_ZOO_HOME", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert files.home() == tmp_path / ".cache" / "elu_zoo"
+
+
+def test_sha256_of_bytes_and_of_a_file(tmp_path):
+    content = os.urandom(100_000)
+    (tmp_path / "file").write_bytes(content)
+    expected = hashlib.sha256(content).hexdigest()
+    assert files.sha256(content) == files.sha256(tmp_path / "file") == expected
+
+
+def test_write_creates_folders_and_replaces(tmp_path):
+    path = tmp_path / "a" / "b" / "file"
+    files.write_bytes(path, b"old")
+    files.write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert names(path.parent) == ["file"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace", "chmod"])
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, function):
+    path = tmp_path / "file"
+    files.write_bytes(path, b"old")
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, function, refuse)
+    with pytest.raises(OSError, match="No space"):
+        files.write_bytes(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_reader_sees_one_whole_content(tmp_path):
+    path = tmp_path / "file"
+    contents = [bytes([value]) * 200_000 for value in range(2)]
+    files.write_bytes(path, contents[0])
+    done = threading.Event()
+
+    def write():
+        for index in range(40):
+            files.write_bytes(path, contents[index % 2])
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not done.is_set():
+        assert path.read_bytes() in contents
+    writer.join()
+
+
+def test_json_is_sorted_and_has_no_nan(tmp_path):
+    files.write_json(tmp_path / "x.json", {"b": 1, "a": [True, None]})
+    assert (tmp_path / "x.json").read_text() == (
+        '{\n  "a": [\n    true,\n    null\n  ],\n  "b": 1\n}\n'
+    )
+    with pytest.raises(ValueError):
+        files.write_json(tmp_path / "x.json", {"a": float("nan")})
+    assert '"b": 1' in (tmp_path / "x.json").read_text()
+
+
+def test_new_directory_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "parent" / "new"
+    with files.new_directory(path) as folder:
+        (folder / "sub").mkdir()
+        (folder / "sub" / "file").write_text("content")
+        assert not path.exists()
+    assert (path / "sub" / "file").read_text() == "content"
+    assert names(path.parent) == ["new"]
+    assert path.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_new_directory_leaves_nothing_on_failure(tmp_path, error):
+    with pytest.raises(error), files.new_directory(tmp_path / "new") as folder:
+        (folder / "file").write_text("content")
+        raise error
+    assert names(tmp_path) == []
+
+
+def test_new_directory_never_overwrites(tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").write_text("old")
+    with (
+        pytest.raises(errors.UsageError, match="exists already"),
+        files.new_directory(tmp_path / "new"),
+    ):
+        pass
+    assert (tmp_path / "new" / "file").read_text() == "old"
+    assert names(tmp_path) == ["new"]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from elu_zoo import files
+with files.exclusive(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_lock_names_its_owner_and_ends_with_it(tmp_path):
+    lock = tmp_path / "run" / "LOCK"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(lock)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with owner:
+        assert owner.stdout.readline() == b"held\n"
+        words = rf"run is in use by process {owner.pid} on {os.uname().nodename}\."
+        with (
+            pytest.raises(errors.ResourceError, match=words),
+            files.exclusive(lock),
+        ):
+            pass
+        owner.send_signal(signal.SIGKILL)
+        owner.wait(10)
+    with files.exclusive(lock):
+        assert lock.read_text().startswith(f"process {os.getpid()} on ")
+
+
+def test_lock_is_free_after_the_block(tmp_path):
+    for _ in range(2):
+        with pytest.raises(RuntimeError), files.exclusive(tmp_path / "LOCK"):
+            raise RuntimeError

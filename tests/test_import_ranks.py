@@ -1,0 +1,220 @@
+"""The layout of the repository: who imports whom, sizes of files, packages."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+import elu_zoo
+
+ROOT = Path(__file__).parents[1]
+# The design's ranks; of its rank 0 everything raises the errors.
+RANKS = (
+    "errors",
+    "files initializers registry activations",
+    "layers weights",
+    "models data",
+    "zoo predictions analysis",
+    "export training serving",
+    "experiments benchmark",
+    "bin",
+)
+RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
+# They may name what they hand on or register.
+UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
+# keras_registration acts when elu_zoo is imported; the version is a constant.
+FREE = ("keras_registration", "__version__", "__file__", "configs")
+TENSORFLOW_AT_MODULE_LEVEL = (
+    "elu_zoo/activations/xla.py",
+    "elu_zoo/export/",
+    "elu_zoo/training/distribution.py",
+    "elu_zoo/training/tf_step.py",
+)
+OF_A_CONFIG = ("elu_zoo.configs", "ml_collections")
+
+
+def modules(*folders) -> list[Path]:
+    return sorted(path for name in folders for path in (ROOT / name).rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = ("elu_zoo", *parts) if parts[0] == "configs" else parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Yields what is imported, at any depth, by statement, attribute or name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            # `from elu_zoo import errors` imports a module, as does elu_zoo.errors.
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name) and node.value.id == "elu_zoo":
+                yield f"elu_zoo.{node.attr}"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if re.fullmatch(r"elu_zoo(\.\w+)+", node.value):  # import_module("...")
+                yield node.value
+
+
+def wrong_imports(name: str, source: str) -> list[str]:
+    """Returns the imports that a module of this name must not have."""
+    if name in UNRANKED:
+        return []
+    wrong = []
+    own = name.split(".")[1]
+    for imported in imports(ast.parse(source)):
+        top, *rest = imported.split(".")
+        if own == "configs":
+            is_own = imported.startswith(OF_A_CONFIG)
+            is_rank_0 = top == "elu_zoo" and rest and RANK.get(rest[0], 9) < 2
+            allowed = is_own or is_rank_0 or top in sys.stdlib_module_names
+        elif top in ("tools", "tests", "configs"):
+            allowed = False
+        elif top != "elu_zoo" or not rest or rest[0] in (own, *FREE):
+            allowed = rest[:1] != ["configs"] or own in ("bin", "experiments")
+        elif rest[0] in elu_zoo._PUBLIC:
+            other = elu_zoo._PUBLIC[rest[0]].split(".")[1]
+            allowed = RANK[other] < RANK[own]
+        else:
+            allowed = rest[0] in RANK and RANK[rest[0]] < RANK[own]
+        if not allowed:
+            wrong.append(imported)
+    return wrong
+
+
+@pytest.mark.parametrize("path", modules("elu_zoo", "configs"), ids=module_name)
+def test_module_imports_its_own_package_and_lower_ranks(path):
+    assert wrong_imports(module_name(path), path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("elu_zoo.errors", "from elu_zoo import files"),
+        ("elu_zoo.activations.elu", "def f():\n    from elu_zoo.layers import x"),
+        ("elu_zoo.models.mnist", "from elu_zoo.data import order"),
+        ("elu_zoo.models.mnist", "from elu_zoo import get_model"),
+        ("elu_zoo.weights.store", "import elu_zoo\nelu_zoo.zoo.get_model('x')"),
+        ("elu_zoo.layers.dropout", "importlib.import_module('elu_zoo.training.loop')"),
+        ("elu_zoo.training.loop", "import elu_zoo.export.saved_model"),
+        ("elu_zoo.training.loop", "import elu_zoo.bin"),
+        ("elu_zoo.training.loop", "from elu_zoo.configs import quickstart"),
+        ("elu_zoo.zoo", "import tools.release_weights"),
+        ("elu_zoo.zoo", "import elu_zoo.utils"),
+        ("elu_zoo.configs.quickstart", "from elu_zoo import layers"),
+        ("elu_zoo.configs.quickstart", "import numpy"),
+    ],
+)
+def test_a_wrong_import_is_found(name, source):
+    assert wrong_imports(name, source)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("elu_zoo.training.loop", "from elu_zoo import errors, zoo"),
+        ("elu_zoo.training.loop", "from elu_zoo.training import settings"),
+        ("elu_zoo.training.loop", "import elu_zoo\nelu_zoo.__version__"),
+        ("elu_zoo.bin.train", "from elu_zoo.configs import quickstart"),
+        ("elu_zoo.configs.quickstart", "from elu_zoo.configs import arguments"),
+    ],
+)
+def test_a_right_import_passes(name, source):
+    assert wrong_imports(name, source) == []
+
+
+def test_every_module_has_a_rank():
+    tops = {module_name(path).split(".")[1:2] and module_name(path).split(".")[1]
+            for path in modules("elu_zoo") if path.name != "__init__.py"}  # fmt: skip
+    assert tops <= {*RANK, "keras_registration"}
+
+
+@pytest.mark.parametrize("path", modules("elu_zoo", "configs"), ids=module_name)
+def test_tensorflow_is_imported_where_it_is_needed(path):
+    relative = str(path.relative_to(ROOT))
+    if relative.startswith(TENSORFLOW_AT_MODULE_LEVEL):
+        return
+    assert "tensorflow" not in at_module_level(path.read_text())
+
+
+def at_module_level(source: str) -> set[str]:
+    """Returns the top names imported outside functions and `if TYPE_CHECKING`."""
+    names, pending = set(), list(ast.parse(source).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            pending += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module.split(".")[0])
+        pending += ast.iter_child_nodes(node)
+    return names
+
+
+def test_imports_at_module_level_are_told_from_those_in_functions():
+    assert at_module_level("try:\n import tensorflow as tf\nfinally:\n pass") == {
+        "tensorflow"
+    }
+    assert at_module_level("def f():\n    import tensorflow") == set()
+    assert at_module_level("if TYPE_CHECKING:\n    import tensorflow") == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    modules("elu_zoo", "configs", "tools", "tests"),
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_files_are_short(path):
+    binary = path.parent.name == "bin" and path.name not in SHARED_BY_BINARIES
+    in_package = path.is_relative_to(ROOT / "elu_zoo")
+    limit = 85 if binary and in_package else 350
+    assert len(path.read_text().splitlines()) <= limit
+
+
+SHARED_BY_BINARIES = ("__init__.py", "config.py", "flags.py")
+
+
+def test_every_package_is_listed_for_the_wheel():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = {module_name(path.parent / "__init__.py")
+             for path in modules("elu_zoo", "configs")}  # fmt: skip
+    assert set(settings["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("elu_zoo", "py.typed"),
+        ("elu_zoo.weights", "manifest.json"),
+        ("elu_zoo.configs", "quickstart.py"),
+    ],
+)
+def test_files_are_found_through_the_installed_package(package, name):
+    assert resources.files(package).joinpath(name).is_file()
+
+
+def test_every_binary_is_a_command():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    names = [p.stem for p in modules("elu_zoo/bin") if p.name not in SHARED_BY_BINARIES]
+    assert settings["project"]["scripts"] == {
+        f"elu-zoo-{name}": f"elu_zoo.bin.{name}:run" for name in names
+    }
+
+
+def test_test_files_have_different_names():
+    # Without packages pytest tells them apart by their names alone.
+    names = [p.name for p in modules("tests") if p.name.startswith("test_")]
+    assert len(names) == len(set(names))

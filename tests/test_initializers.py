@@ -1,0 +1,137 @@
+"""Seeded weights: equal whatever the activation, process and backend."""
+
+import hashlib
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import activations
+from elu_zoo.initializers import HeUniform, layer_seed
+
+MODEL = "mnist_mlp_8x128"
+
+
+def expected_seed(seed, layer):
+    digest = hashlib.sha256(f"{seed}/{layer}".encode()).hexdigest()
+    return int(digest[:8], 16) % 2**31
+
+
+def kernels(**arguments):
+    """Kernel and bias of each dense layer, by its name."""
+    model = elu_zoo.get_model(MODEL, width=0.25, **arguments)
+    return {
+        layer.name: [np.asarray(w) for w in layer.weights]
+        for layer in model.layers
+        if isinstance(layer, keras.layers.Dense)
+    }
+
+
+def digests(**arguments):
+    return {
+        name: [hashlib.sha256(w.tobytes()).hexdigest() for w in weights]
+        for name, weights in kernels(**arguments).items()
+    }
+
+
+@pytest.mark.parametrize("layer", ["dense1", "classifier", "stack2_conv1"])
+@pytest.mark.parametrize("seed", [0, 1, 2**40])
+def test_layer_seed(seed, layer):
+    assert layer_seed(seed, layer) == expected_seed(seed, layer) < 2**31
+
+
+def test_the_top_bit_is_cleared():
+    firsts = [hashlib.sha256(f"{s}/x".encode()).digest()[0] for s in range(20)]
+    assert max(firsts) >= 128  # else no seed of this test would show it
+    assert all(layer_seed(s, "x") < 2**31 for s in range(20))
+
+
+@pytest.mark.parametrize("shape", [(784, 128), (3, 3, 16, 32), (5, 2)])
+def test_draw(shape):
+    fan_in = math.prod(shape) // shape[-1]
+    uniform = np.random.Generator(np.random.Philox(7)).random(shape)
+    bound = np.sqrt(6.0 / fan_in)
+    expected = (-bound + 2 * bound * uniform).astype(np.float64)
+    drawn = np.asarray(HeUniform(7)(shape))
+    assert drawn.dtype == np.float32 and drawn.shape == shape
+    np.testing.assert_allclose(drawn, expected, rtol=1e-5, atol=1e-7)
+    assert np.abs(drawn).max() <= np.float32(bound)
+    assert (np.asarray(HeUniform(7)(shape)) == drawn).all()
+    assert not (np.asarray(HeUniform(8)(shape)) == drawn).any()
+
+
+@pytest.mark.parametrize("shape", [(1000, 200), (3, 3, 64, 300)])
+def test_distribution(shape):
+    fan_in = math.prod(shape[:-1])
+    bound = math.sqrt(6 / fan_in)
+    drawn = np.asarray(HeUniform(1)(shape), np.float64).ravel()
+    n = drawn.size
+    # Four standard errors of the mean and of the variance of a uniform draw.
+    assert abs(drawn.mean()) < 4 * math.sqrt(2 / fan_in / n)
+    assert abs(drawn.var() / (2 / fan_in) - 1) < 4 * math.sqrt(0.8 / n)
+    counts = np.histogram(drawn, 20, (-bound, bound))[0]
+    assert counts.sum() == n and np.abs(counts / (n / 20) - 1).max() < 0.05
+
+
+def test_dtype_and_config():
+    drawn = HeUniform(7)((8, 4), dtype="bfloat16")
+    assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"
+    again = keras.initializers.get(keras.saving.serialize_keras_object(HeUniform(7)))
+    assert type(again) is HeUniform
+    assert (np.asarray(again((8, 4))) == np.asarray(HeUniform(7)((8, 4)))).all()
+
+
+def test_the_net_uses_them():
+    for name, (kernel, bias) in kernels(seed=5).items():
+        direct = HeUniform(expected_seed(5, name))(kernel.shape)
+        assert (kernel == np.asarray(direct)).all() and (bias == 0).all(), name
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_equal_for_every_activation(batch_norm):
+    reference = digests(seed=5)
+    for activation in activations.names():
+        found = digests(seed=5, activation=activation, batch_norm=batch_norm)
+        assert found == reference, activation
+
+
+def test_another_seed_differs():
+    first, second = kernels(seed=5), kernels(seed=6)
+    assert all((first[name][0] != second[name][0]).all() for name in first)
+
+
+def test_layers_differ():
+    weights = kernels(seed=5)
+    assert (weights["dense2"][0] != weights["dense3"][0]).all()
+
+
+PROGRAM = """
+import hashlib, json, keras, numpy as np, elu_zoo
+model = elu_zoo.get_model("mnist_mlp_8x128", width=0.25, seed=5, activation="relu")
+print(keras.backend.backend(), json.dumps({
+    layer.name: [hashlib.sha256(np.asarray(w).tobytes()).hexdigest() for w in
+    layer.weights] for layer in model.layers if layer.weights}))
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_another_process(backend):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "KERAS_BACKEND": backend},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    used, _, found = result.stdout.strip().splitlines()[-1].partition(" ")
+    assert used == backend
+    assert json.loads(found) == digests(seed=5)

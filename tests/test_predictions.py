@@ -1,0 +1,127 @@
+"""Raw images in, names of classes out: preprocess_input, decode_predictions."""
+
+import numpy as np
+import published_weights as made_weights
+import pytest
+
+import elu_zoo
+from elu_zoo import errors, zoo
+
+MODEL = made_weights.MODEL
+
+
+@pytest.fixture(scope="module")
+def made():
+    return {
+        "elu": made_weights.make(),
+        "letters": made_weights.make("letters", seed=6, classes=list("abcdefghij")),
+    }
+
+
+@pytest.fixture
+def published(made, tmp_path, monkeypatch):
+    made_weights.publish(monkeypatch, tmp_path, *made.values())
+    return {name: entry for name, (entry, _, _) in made.items()}
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")
+
+
+@pytest.mark.parametrize("weights", [None, "mnist"])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+def test_preprocess_input(published, images, dtype, weights):
+    raw = images.astype(dtype)
+    found = elu_zoo.preprocess_input(raw, MODEL, weights)
+    assert found.dtype == np.float32 and not np.shares_memory(found, raw)
+    np.testing.assert_array_equal(raw, images)
+    np.testing.assert_allclose(found, images.astype(np.float64) / 255, rtol=1e-6)
+    found[:] = 0
+    np.testing.assert_array_equal(raw, images)
+
+
+def test_preprocess_input_is_the_models_own(published, images):
+    bare = elu_zoo.get_model(MODEL, weights="mnist", preprocessing=False)
+    whole = elu_zoo.get_model(MODEL, weights="mnist")
+    found = elu_zoo.preprocess_input(images, MODEL, "mnist")
+    np.testing.assert_array_equal(np.asarray(bare(found)), np.asarray(whole(images)))
+
+
+def test_preprocess_input_of_other_weights(made, published, images, tmp_path):
+    entry, content, _ = made["elu"]
+    double = {"kind": "rescale", "scale": 2.0}
+    path = made_weights.write(tmp_path, {**entry, "preprocessing": double}, content)
+    found = elu_zoo.preprocess_input(images, MODEL, path)
+    np.testing.assert_array_equal(found, images * np.float32(2))
+
+
+@pytest.mark.parametrize("shape", [(28, 28, 1), (28, 28), (1, 1, 28, 28, 1), ()])
+def test_preprocess_input_rank(shape):
+    with pytest.raises(errors.UsageError, match="images has the shape.*Received"):
+        elu_zoo.preprocess_input(np.zeros(shape), MODEL)
+
+
+LOGITS = np.array([[0, 3, 1, -2, 0, 0, 0, 0, 0, 2.5], [9.0, *[0] * 9]])
+PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("values", [LOGITS, PROBABILITIES, LOGITS.astype("f4")])
+def test_decode(published, values):
+    decoded = elu_zoo.decode_predictions(values, MODEL, "mnist", top=3)
+    names = [[name for name, _ in row] for row in decoded]
+    # Ties go to the lower class.
+    assert names == [
+        ["digit 1", "digit 9", "digit 2"],
+        ["digit 0", "digit 1", "digit 2"],
+    ]
+    for row, index in zip(decoded, [[1, 9, 2], [0, 1, 2]], strict=True):
+        expected = PROBABILITIES[decoded.index(row)][index]
+        np.testing.assert_allclose([p for _, p in row], expected, rtol=1e-6)
+        assert all(type(p) is float for _, p in row)
+
+
+@pytest.mark.parametrize(("top", "count"), [(1, 1), (5, 5), (10, 10), (99, 10)])
+def test_decode_top(published, top, count):
+    (row,) = elu_zoo.decode_predictions(LOGITS[:1], MODEL, "mnist", top=top)
+    assert len(row) == count
+    assert [p for _, p in row] == sorted((p for _, p in row), reverse=True)
+
+
+def test_decode_large_logits(published):
+    ((best,),) = elu_zoo.decode_predictions(
+        LOGITS[:1] * 1000, MODEL, published["elu"]["tag"], top=1
+    )
+    assert best == ("digit 1", 1.0)
+
+
+def test_decode_with_the_weights_own_classes(published):
+    ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, "letters", top=1)
+    assert best[0] == "b"
+
+
+def test_decode_with_the_published_default(published):
+    ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
+    assert best[0] == "digit 1"  # seed 3 comes before 6
+
+
+@pytest.mark.parametrize("shape", [(2, 9), (10,), (1, 2, 10), (2, 0)])
+def test_decode_width(published, shape):
+    with pytest.raises(errors.UsageError, match=r"shape \(batch, 10\).*Received"):
+        elu_zoo.decode_predictions(np.zeros(shape), MODEL, "mnist")
+
+
+def test_decode_without_any_weights(monkeypatch, tmp_path):
+    made_weights.publish(monkeypatch, tmp_path)
+    with pytest.raises(errors.UsageError, match="no published weights.*Pass weights="):
+        elu_zoo.decode_predictions(LOGITS, MODEL)
+    with pytest.raises(errors.UsageError, match="Unknown model"):
+        elu_zoo.decode_predictions(LOGITS, "nothing")
+
+
+def test_decode_ties_among_many_classes(monkeypatch):
+    names = [str(index) for index in range(1000)]
+    monkeypatch.setattr(zoo, "class_names", lambda *arguments: names)
+    logits = np.tile([0.0, 1.0], 500)[None]
+    (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
+    assert [name for name, _ in row] == names[1::2] + names[0:200:2]

@@ -1,0 +1,41 @@
+"""What `import elu_zoo` offers, and what it does not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+import elu_zoo
+
+NAMES = """ELU elu elu_xla register_activation register_model get_model list_models
+    model_info preprocess_input decode_predictions list_weights""".split()
+
+
+def test_the_list():
+    assert set(elu_zoo.__all__) == {"__version__", *NAMES}
+    assert set(elu_zoo.__all__) <= set(dir(elu_zoo))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_name(name):
+    value = getattr(elu_zoo, name)
+    assert callable(value) and value.__name__ == name
+    assert value.__doc__ and value.__module__.startswith("elu_zoo.")
+    assert getattr(elu_zoo, name) is value
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="'elu_zoo' has no attribute 'get_modle'"):
+        elu_zoo.get_modle  # noqa: B018
+
+
+def test_import_is_light():
+    code = (
+        "import sys, elu_zoo; dir(elu_zoo)\n"
+        "heavy = {'keras', 'tensorflow', 'jax', 'numpy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

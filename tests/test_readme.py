@@ -1,0 +1,98 @@
+"""README.md names commands, flags, configs and Python that exist."""
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.bin import config
+
+TEXT = (Path(__file__).parents[1] / "README.md").read_text()
+FENCES = re.findall(r"^``` ?(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+INLINE = re.findall(r"`([^`\n]+)`", TEXT)
+
+
+def commands() -> list[list[str]]:
+    """Returns every elu-zoo command, from fences and from the running text."""
+    found = []
+    shell = [text for kind, text in FENCES if kind in ("", "sh", "bash", "console")]
+    for text in [*shell, *INLINE]:
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            parts = " ".join(map(shlex.quote, words)).replace("'&&'", "\n")
+            for part in map(shlex.split, re.split(r"\n|'\|'|';'", parts)):
+                part = part[1:] if part[:1] == ["$"] else part
+                if part and part[0].startswith("elu-zoo-"):
+                    found.append(part)
+    return found
+
+
+@pytest.fixture(scope="module")
+def helps():
+    """What each command's --help prints."""
+    names = {command[0] for command in commands()}
+    return {
+        name: subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                f"elu_zoo.bin.{name.removeprefix('elu-zoo-')}",
+                "-h",
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name in sorted(names)
+    }
+
+
+def test_there_are_commands():
+    assert len(commands()) >= 3
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_flags_and_configs_exist(command, helps):
+    options = [word for word in command[1:] if word.startswith("-")]
+    config_of = [word.partition("=")[2] for word in options if "--config=" in word]
+    if config_of:
+        config.resolved(command)  # raises for an unknown config, argument or entry
+    for option in options:
+        name = option.lstrip("-").partition("=")[0]
+        if not name.startswith("config."):
+            lines = helps[command[0]].splitlines()
+            assert any(line in (f"  --{name}", f"  --[no]{name}") for line in lines)
+
+
+@pytest.mark.parametrize("text", [t for t in INLINE if t.startswith("--")])
+def test_flags_in_the_running_text_exist(text, helps):
+    for word in text.split():
+        name = word.lstrip("-").partition("=")[0]
+        if word.startswith("--") and not name.startswith("config."):
+            shown = "".join(helps.values())
+            assert f"  --{name}\n" in shown or f"  --[no]{name}\n" in shown
+
+
+def test_a_wrong_command_is_found():
+    with pytest.raises(errors.UsageError, match="Did you mean 'quickstart'"):
+        config.resolved(["elu-zoo-train", "--config=quickstrat"])
+
+
+@pytest.mark.parametrize("text", [t for kind, t in FENCES if kind in ("python", "py")])
+def test_python_compiles_and_names_what_exists(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "elu_zoo":
+                assert node.attr in elu_zoo.__all__
+
+
+def test_links_to_files_exist():
+    root = Path(__file__).parents[1]
+    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", TEXT):
+        assert (root / target).exists(), target

@@ -1,0 +1,299 @@
+"""The front door: names, weights, raw images, decoded classes, refusals."""
+
+import logging
+
+import keras
+import numpy as np
+import published_weights as made_weights
+import pytest
+
+import elu_zoo
+from elu_zoo import errors, predictions, registry
+
+MODEL = made_weights.MODEL
+WIDTH = made_weights.WIDTH
+
+
+@pytest.fixture(scope="module")
+def made():
+    return {
+        "elu": made_weights.make(),
+        "relu": made_weights.make(activation="relu", seed=4),
+        "elu_bn": made_weights.make(batch_norm=True, seed=5),
+        "letters": made_weights.make("letters", seed=6, classes=list("abcdefghij")),
+    }
+
+
+@pytest.fixture
+def published(made, tmp_path, monkeypatch):
+    made_weights.publish(monkeypatch, tmp_path, *made.values())
+    return {name: entry for name, (entry, _, _) in made.items()}
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")
+
+
+def body(model):
+    """The weights of all layers but the classifier."""
+    return {
+        layer.name: [np.asarray(w) for w in layer.weights]
+        for layer in model.layers
+        if layer.weights and layer.name != "classifier"
+    }
+
+
+def assert_equal_weights(found, expected, atol=0.0):
+    assert found.keys() == expected.keys()
+    for name, values in found.items():
+        for value, other in zip(values, expected[name], strict=True):
+            np.testing.assert_allclose(value, other, rtol=0, atol=atol, err_msg=name)
+
+
+# Names.
+
+
+@pytest.fixture
+def more_models(monkeypatch):
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    for name in ("elu_cifar_18", "elu_cifar_9", "nin"):
+
+        def build(activation="elu"):
+            return None
+
+        build.__name__ = name
+        elu_zoo.register_model(build)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*", ["elu_cifar_9", "elu_cifar_18", MODEL, "nin"]),
+        ("elu*", ["elu_cifar_9", "elu_cifar_18"]),
+        ("n?n", ["nin"]),
+        ("NIN", []),
+        ("x*", []),
+    ],
+)
+def test_list_models(more_models, pattern, expected):
+    assert elu_zoo.list_models(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [(True, [MODEL]), ("mnist", [MODEL]), ("letters", [MODEL]), ("cifar100", [])],
+)
+def test_list_models_with_weights(more_models, published, weights, expected):
+    assert elu_zoo.list_models(weights=weights) == expected
+    assert elu_zoo.list_models("nin", weights=weights) == []
+    assert len(elu_zoo.list_models(weights=False)) == 4
+
+
+@pytest.mark.parametrize("function", ["get_model", "model_info"])
+def test_unknown_names(function):
+    function = getattr(elu_zoo, function)
+    with pytest.raises(ValueError, match=f"Unknown model.*mean '{MODEL}'.*Known"):
+        function("mnist_mlp_8x182")
+    for name in (None, 3):
+        with pytest.raises(TypeError, match=f"a string.*{type(name).__name__}"):
+            function(name)
+
+
+def test_model_info(published):
+    info = elu_zoo.model_info(MODEL, num_classes=3, input_shape=(4, 4, 2))
+    assert info.name == MODEL and "4.1.1" in info.section
+    assert info.input_shape == (4, 4, 2)
+    assert info.multiply_accumulates == 32 * 128 + 7 * 128 * 128 + 128 * 3
+    assert info.parameters == info.multiply_accumulates + 8 * 128 + 3
+    assert info.output_shapes["classifier"] == (3,)
+    assert list(info.output_shapes)[:3] == ["image", "flatten", "dense1"]
+    tags = sorted(entry["tag"] for entry in published.values())
+    assert sorted(info.weights) == tags
+    assert set(map(str, info.weights.values())) == {"{'test_error_percent': 2.0}"}
+
+
+def test_model_info_of_weights(published):
+    info = elu_zoo.model_info(MODEL, weights="mnist")
+    assert info.output_shapes["dense1"] == (13,) and "rescale" in info.output_shapes
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"activatoin": "elu"}, "Unknown argument of mnist.*mean 'activation'"),
+        ({"weigths": "mnist"}, "mean 'weights'"),
+        ({"batchnorm": True}, "mean 'batch_norm'.*Known: activation, "),
+        ({"activation": "eluu"}, "Unknown activation 'eluu'. Did you mean 'elu'"),
+        ({"activation": {"name": "elu", "alpha": 0}}, "finite number > 0"),
+        ({"activation": lambda x: x}, "is not registered"),
+        ({"num_classes": 0}, "integer >= 1. Received: 0"),
+        ({"input_shape": (3, 32, 32)}, "channels first"),
+        ({"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
+        ({"features": ["dense1", "x"]}, "Unknown layer of mnist_mlp_8x128 'x'"),
+        ({"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
+    ],
+)
+def test_refused_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        elu_zoo.get_model(MODEL, **arguments)
+
+
+def test_none_means_the_default():
+    model = elu_zoo.get_model(MODEL, num_classes=None, activation=None, width=WIDTH)
+    assert model.output_shape == (None, 10)
+    assert type(model.get_layer("act_dense1")) is elu_zoo.ELU
+
+
+@pytest.mark.parametrize(
+    ("features", "shapes"),
+    [
+        ("dense2", {"dense2": (5, 13)}),
+        (["flatten", "act_dense8"], {"flatten": (5, 784), "act_dense8": (5, 13)}),
+    ],
+)
+def test_features(images, features, shapes):
+    whole = elu_zoo.get_model(MODEL, width=WIDTH)
+    model = elu_zoo.get_model(MODEL, width=WIDTH, features=features)
+    assert model.name == MODEL
+    x = images.astype(np.float32) / 255
+    found = model(x)
+    found = {features: found} if isinstance(features, str) else found
+    assert {name: tuple(value.shape) for name, value in found.items()} == shapes
+    for name, value in found.items():
+        expected = keras.Model(whole.input, whole.get_layer(name).output)(x)
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
+
+
+def test_without_top(images):
+    model = elu_zoo.get_model(MODEL, width=WIDTH, include_top=False)
+    last = elu_zoo.get_model(MODEL, width=WIDTH, features="act_dense8")
+    x = images.astype(np.float32) / 255
+    np.testing.assert_array_equal(np.asarray(model(x)), np.asarray(last(x)))
+    assert "classifier" not in [layer.name for layer in model.layers]
+
+
+def test_classifier_activation(images):
+    model = elu_zoo.get_model(MODEL, width=WIDTH, classifier_activation="softmax")
+    x = images.astype(np.float32) / 255
+    logits = np.asarray(elu_zoo.get_model(MODEL, width=WIDTH)(x), np.float64)
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=1e-5)
+    assert model.layers[-1].name == "predictions"
+
+
+# Weights.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"weights": "mnist"}, "elu"),
+        ({"weights": "mnist", "activation": "relu"}, "relu"),
+        ({"weights": "mnist", "batch_norm": True}, "elu_bn"),
+        ({"weights": "mnist", "width": 0.1, "input_shape": (28, 28, 1)}, "elu"),
+        ({"weights": "mnist", "num_classes": 10, "seed": 9}, "elu"),
+        ({"weights": "letters"}, "letters"),
+    ],
+)
+def test_weights(made, published, images, arguments, name):
+    model = elu_zoo.get_model(MODEL, **arguments)
+    trained = made[name][2]
+    assert_equal_weights(body(model), body(trained), atol=1e-3)
+    np.testing.assert_allclose(
+        np.asarray(model(images)), np.asarray(trained(images)), atol=0.02
+    )
+    found = model.get_layer("dense1").kernel
+    exact = np.asarray(trained.get_layer("dense1").kernel).astype(np.float16)
+    np.testing.assert_array_equal(np.asarray(found), exact)
+
+
+def test_raw_images_only_by_default_with_weights(published, images):
+    layers = {
+        key: [x.name for x in elu_zoo.get_model(MODEL, **key_arguments).layers]
+        for key, key_arguments in {
+            "bare": {},
+            "asked": {"preprocessing": True},
+            "weights": {"weights": "mnist"},
+            "refused": {"weights": "mnist", "preprocessing": False},
+        }.items()
+    }
+    has = {key: "rescale" in names for key, names in layers.items()}
+    assert has == {"bare": False, "asked": True, "weights": True, "refused": False}
+
+
+def test_other_num_classes(published, images, caplog):
+    trained = elu_zoo.get_model(MODEL, weights="mnist")
+    fresh = elu_zoo.get_model(MODEL, width=WIDTH, num_classes=3, seed=7)
+    with caplog.at_level(logging.INFO, logger="absl"):
+        model = elu_zoo.get_model(MODEL, weights="mnist", num_classes=3, seed=7)
+    assert_equal_weights(body(model), body(trained))
+    for found, initial in zip(
+        model.get_layer("classifier").weights,
+        fresh.get_layer("classifier").weights,
+        strict=True,
+    ):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(initial))
+    assert model(images).shape == (5, 3)
+    tag = published["elu"]["tag"]
+    assert (
+        f"{tag} has 10 classes, num_classes is 3: the layer 'classifier'" in caplog.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"activation": "relu"}, "with activation={'name': 'elu'.*Received: .*'relu'"),
+        ({"activation": {"name": "elu", "alpha": 0.5}}, "Received: .*'alpha': 0.5"),
+        ({"batch_norm": True}, "with batch_norm=False. Received: batch_norm=True"),
+        ({"width": 1.0}, "with width=0.1. Received: width=1.0. Leave width out"),
+        ({"input_shape": (32, 32, 1)}, r"\[28, 28, 1\]. Received: .*\[32, 32, 1\]"),
+        ({"input_shape": 28}, "Received: input_shape=28"),
+    ],
+)
+def test_mismatch_with_a_tag(published, arguments, message):
+    with pytest.raises(errors.UsageError, match=f"trained .*{message}"):
+        elu_zoo.get_model(MODEL, weights=published["elu"]["tag"], **arguments)
+
+
+def test_mismatch_with_a_data_set(published):
+    with pytest.raises(errors.UsageError, match="no 'mnist' weights.*for: elu, elu_bn"):
+        elu_zoo.get_model(
+            MODEL, weights="mnist", activation={"name": "elu", "alpha": 2}
+        )
+    with pytest.raises(errors.UsageError, match="with width=0.1"):
+        elu_zoo.get_model(MODEL, weights="mnist", width=0.5)
+
+
+def test_unverified_file(made, images, tmp_path):
+    path = tmp_path / "mine.weights.h5"
+    path.write_bytes(made["elu"][1])
+    with pytest.raises(errors.CorruptError, match="allow_unverified=True"):
+        elu_zoo.get_model(MODEL, weights=path, width=WIDTH)
+    model = elu_zoo.get_model(MODEL, weights=path, width=WIDTH, allow_unverified=True)
+    assert_equal_weights(body(model), body(made["elu"][2]), atol=1e-3)
+    assert "rescale" in [layer.name for layer in model.layers]
+    assert predictions.class_names(MODEL, path, allow_unverified=True) == []
+    with pytest.raises(errors.CorruptError, match="another network.*classifier"):
+        elu_zoo.get_model(
+            MODEL, weights=path, width=WIDTH, num_classes=3, allow_unverified=True
+        )
+
+
+def test_entry_of_a_newer_format(made, tmp_path):
+    entry, content, _ = made["elu"]
+    path = made_weights.write(tmp_path, {**entry, "format": 2}, content)
+    with pytest.raises(errors.CorruptError, match="format 2.*reads format 1. Upgrade"):
+        elu_zoo.get_model(MODEL, weights=path)
+
+
+def test_entry_with_an_unknown_argument(made, tmp_path):
+    entry, content, _ = made["elu"]
+    arguments = {**entry["arguments"], "paddign": "same"}
+    path = made_weights.write(tmp_path, {**entry, "arguments": arguments}, content)
+    with pytest.raises(errors.UsageError, match="'paddign'"):
+        elu_zoo.get_model(MODEL, weights=path)

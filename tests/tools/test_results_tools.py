@@ -1,0 +1,169 @@
+"""The scripts that turn finished runs into rows, weights and the README's table."""
+
+import csv
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from elu_zoo import errors, files
+from elu_zoo.weights import entries
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+
+def load(name):
+    specification = importlib.util.spec_from_file_location(
+        f"tool_{name}", TOOLS / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+# The flags of a script can be defined once in a process.
+release_weights = load("release_weights")
+results_table = load("results_table")
+
+
+def entry(sha256="a" * 64, seed=0, smoke=False):
+    arguments = {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False}
+    content = b"weights"
+    return {
+        **dict.fromkeys(entries.FIELDS),
+        "format": entries.FORMAT,
+        "tag": entries.tag("mnist_mlp_8x128", "mnist", arguments, sha256),
+        "model": "mnist_mlp_8x128",
+        "dataset": "mnist",
+        "arguments": arguments,
+        "preprocessing": {},
+        "classes": [],
+        "sha256": sha256,
+        "bytes": len(content),
+        "config": {"name": "mnist_mlp_8x128", "smoke": smoke},
+        "schedule": "paper",
+        "schedule_share": 1.0,
+        "seed": seed,
+        "step": 20,
+        "metrics": {
+            "test_error_percent": 2.5 + seed,
+            "test_loss": 0.1,
+            "validation_error_percent": 2.0,
+            "validation_loss": 0.2,
+        },
+        "wall_time_seconds": 120.0,
+    }
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Points the scripts at an empty repository."""
+    monkeypatch.setattr(release_weights, "_RESULTS", tmp_path / "results.csv")
+    monkeypatch.setattr(release_weights, "_WEIGHTS", tmp_path / "weights")
+    (tmp_path / "weights").mkdir()
+    return tmp_path
+
+
+def workdir(folder, made):
+    """Makes the folder of a finished run with this entry."""
+    folder.mkdir()
+    rows = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "metrics.jsonl").write_text(text)
+    (folder / (made["tag"] + entries.SUFFIX)).write_bytes(b"weights")
+    return folder
+
+
+def test_a_row_holds_the_last_training_loss_and_the_config_name(repository):
+    folder = workdir(repository / "run", entry())
+    row = release_weights.row(folder, entry())
+    assert set(row) == set(release_weights.COLUMNS)
+    assert (row["train_loss"], row["config"]) == (0.5, "mnist_mlp_8x128")
+    assert (row["test_error_percent"], row["steps"]) == (2.5, 20)
+
+
+def test_rows_are_sorted_by_seed_and_a_run_is_added_once(repository):
+    folder = workdir(repository / "run", entry())
+    for seed, sha256 in ((1, "b" * 64), (0, "a" * 64), (1, "b" * 64)):
+        release_weights.add_row(release_weights.row(folder, entry(sha256, seed)))
+    rows = list(csv.DictReader((repository / "results.csv").read_text().splitlines()))
+    assert [row["seed"] for row in rows] == ["0", "1"]
+
+
+def test_shipping_copies_the_file_and_lists_it(repository):
+    made = entry()
+    release_weights.ship(workdir(repository / "run", made), made)
+    weights = repository / "weights"
+    assert (weights / (made["tag"] + entries.SUFFIX)).read_bytes() == b"weights"
+    listed = json.loads((weights / "manifest.json").read_text())["entries"]
+    assert listed[made["tag"]] == entries.read(weights / f"{made['tag']}.json")
+
+
+def test_smoke_runs_and_too_many_bytes_are_refused(repository, monkeypatch):
+    smoke = entry(smoke=True)
+    folder = workdir(repository / "run", smoke)
+    with pytest.raises(errors.UsageError, match="smoke"):
+        release_weights.ship(folder, smoke)
+    monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 6)
+    with pytest.raises(errors.ResourceError, match="7 bytes.*6 is the limit"):
+        release_weights.ship(folder, entry())
+    assert list((repository / "weights").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")]
+)
+def test_spread(values, text):
+    assert results_table.spread(values) == text
+
+
+def test_the_table_joins_the_seeds_of_an_activation(repository):
+    folder = workdir(repository / "run", entry())
+    rows = [
+        {k: str(v) for k, v in release_weights.row(folder, entry(s, seed)).items()}
+        for seed, s in enumerate("ab")
+    ]
+    last = results_table.table(rows).splitlines()[-1]
+    assert "| elu | 2 | 3.00 ± 0.71 | 5.0e-01 | paper, 100% | 2.0 |" in last
+
+
+def test_only_the_text_between_the_marks_changes():
+    begin, end = results_table._BEGIN, results_table._END
+    readme = f"before\n{begin}\nold\n{end}\nafter\n"
+    changed = results_table.updated(readme, [])
+    assert changed.startswith(f"before\n{begin}\n| config")
+    assert changed.endswith(f"{end}\nafter\n") and "old" not in changed
+    assert results_table.updated(changed, []) == changed
+
+
+def test_the_committed_readme_is_up_to_date():
+    root = TOOLS.parent
+    text = (root / "configs" / "results.csv").read_text()
+    readme = (root / "README.md").read_text()
+    rows = list(csv.DictReader(text.splitlines()))
+    assert rows and results_table.updated(readme, rows) == readme
+
+
+def test_every_shipped_file_has_its_row_in_the_results():
+    text = (TOOLS.parent / "configs" / "results.csv").read_text()
+    rows = {row["sha256"]: row for row in csv.DictReader(text.splitlines())}
+    for shipped in entries.manifest().values():
+        row = rows[shipped["sha256"]]
+        error = shipped["metrics"]["test_error_percent"]
+        assert float(row["test_error_percent"]) == error
+        assert row["commit"] == shipped["commit"]
+
+
+def test_files_are_written_whole(repository, monkeypatch):
+    folder = workdir(repository / "run", entry())
+    release_weights.add_row(release_weights.row(folder, entry()))
+    before = (repository / "results.csv").read_bytes()
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        release_weights.add_row(release_weights.row(folder, entry("c" * 64, 2)))
+    assert (repository / "results.csv").read_bytes() == before

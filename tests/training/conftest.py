@@ -1,0 +1,59 @@
+import json
+
+import numpy as np
+import pytest
+
+from elu_zoo.configs import quickstart
+from elu_zoo.training import loop
+
+
+@pytest.fixture
+def smoke():
+    """Makes a run of 20 iterations on 640 digits, with these entries changed."""
+
+    def make(entries=(), arg=""):
+        config = quickstart.get_config(",".join(filter(None, ["smoke=True", arg])))
+        config.update_from_flattened_dict(dict(entries))
+        return config
+
+    return make
+
+
+@pytest.fixture
+def train():
+    """`loop.train` without XLA, which takes a second to compile."""
+
+    def call(config, workdir, **arguments):
+        return loop.train(config, workdir, **{"compile": "off", **arguments})
+
+    return call
+
+
+@pytest.fixture
+def rows():
+    """Reads the rows of a .jsonl file."""
+    return lambda path: [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def last_arrays():
+    """Reads weights and optimizer of a run's newest checkpoint, in their order."""
+
+    def read(workdir):
+        newest = max((workdir / "checkpoints").glob("step-*"))
+        with np.load(newest / "arrays.npz", allow_pickle=False) as arrays:
+            return list(arrays.values())
+
+    return read
+
+
+@pytest.fixture
+def assert_same_bits():
+    """Compares two lists of arrays by their bytes."""
+
+    def compare(arrays, expected):
+        assert [a.dtype for a in arrays] == [a.dtype for a in expected]
+        for index, (a, b) in enumerate(zip(arrays, expected, strict=True)):
+            assert a.tobytes() == b.tobytes(), index
+
+    return compare

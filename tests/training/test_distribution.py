@@ -1,0 +1,202 @@
+import json
+import logging
+import types
+
+import keras
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors, zoo
+from elu_zoo.training import distribution
+
+WORKERS = ["a:1", "b:1"]
+
+
+def tf_config(cluster, kind="worker", index=0):
+    return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Makes TensorFlow tell of this many GPUs."""
+
+    def tell(count):
+        devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
+        monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+
+    return tell
+
+
+@pytest.fixture
+def created(monkeypatch):
+    """Records which strategies are created, with what, in place of creating them."""
+    calls = []
+    for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
+
+        def create(*arguments, name=name, **_):
+            calls.append((name, *arguments))
+            return tf.distribute.get_strategy()
+
+        monkeypatch.setattr(tf.distribute, name, create)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, words",
+    [
+        ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
+        ("one", 0, "num_devices is >= 1. Received: 0"),
+        ("auto", -1, "num_devices is >= 1. Received: -1"),
+        ("one", 2, "one has one device, num_devices is 2. Use --strategy=mirrored"),
+        ("mirrored", 3, "num_devices is 3, but TensorFlow runs with 2 .* Create the"),
+        ("multi_worker", None, "needs the environment variable TF_CONFIG"),
+    ],
+)
+def test_refusals(name, num_devices, words):
+    with pytest.raises(errors.UsageError, match=words):
+        distribution.create_strategy(name, num_devices)
+
+
+def test_more_gpus_than_there_are(gpus):
+    gpus(2)
+    with pytest.raises(errors.UsageError, match="is 3, TensorFlow sees 2 GPU"):
+        distribution.create_strategy("mirrored", 3)
+
+
+@pytest.mark.parametrize("name", ["auto", "multi_worker"])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("{", "TF_CONFIG is JSON.*Received: '{'"),
+        ("[]", r"TF_CONFIG is JSON.*Received: '\[\]'"),
+        ("{}", "TF_CONFIG is JSON.*KeyError"),
+        ('{"cluster": {"worker": ["a:1"]}}', "TF_CONFIG is JSON.*task"),
+        ('{"task": {"type": "worker", "index": 0}}', "TF_CONFIG is JSON.*cluster"),
+        (tf_config(WORKERS), "TF_CONFIG is JSON"),
+        (tf_config({"worker": WORKERS}, index=2), "'index': 2.*has 2 of that type"),
+        (tf_config({"worker": WORKERS}, index=-1), "'index': -1.*has 2 of that"),
+        (tf_config({"worker": WORKERS}, index="0"), "TF_CONFIG is JSON"),
+        (tf_config({"worker": WORKERS}, "chief"), "'chief'.*has 0 of that type"),
+    ],
+)
+def test_tf_config_refusals(monkeypatch, name, text, words):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(errors.UsageError, match=words):
+        distribution.create_strategy(name, None)
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, gpu_count, config, expected",
+    [
+        ("auto", None, 0, "", []),
+        ("auto", None, 1, "", []),
+        ("auto", 1, 4, "", []),
+        ("one", None, 4, "", []),
+        ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", 1, 2, "", [("MirroredStrategy", ["GPU:0"])]),
+        ("auto", None, 0, tf_config({"worker": ["a:1"]}), []),
+        (
+            *("auto", None, 0, tf_config({"worker": WORKERS})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+        (
+            *("multi_worker", None, 0, tf_config({"worker": ["a:1"]})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+    ],
+)
+def test_choice(
+    monkeypatch, gpus, created, name, num_devices, gpu_count, config, expected
+):
+    monkeypatch.setenv("TF_CONFIG", config)
+    gpus(gpu_count)
+    distribution.create_strategy(name, num_devices)
+    assert created == expected
+
+
+@pytest.mark.parametrize("name", ["auto", "mirrored"])
+def test_two_logical_cpu_devices(name):
+    strategy = distribution.create_strategy(name, 2)
+    assert isinstance(strategy, tf.distribute.MirroredStrategy)
+    assert strategy.num_replicas_in_sync == 2
+
+
+@pytest.mark.parametrize(
+    "config, expected",
+    [
+        ("", True),
+        (tf_config({"worker": WORKERS}, index=0), True),
+        (tf_config({"worker": WORKERS}, index=1), False),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "master"), True),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
+    ],
+)
+def test_is_chief(monkeypatch, config, expected):
+    monkeypatch.setenv("TF_CONFIG", config)
+    assert distribution.is_chief() is expected
+
+
+@pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
+    found = types.SimpleNamespace(exists=lambda: bool(driver))
+    monkeypatch.setattr(distribution, "Path", lambda _: found)
+    gpus(count)
+    with caplog.at_level(logging.WARNING, "absl"):
+        distribution.create_strategy("one", None)
+    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == said
+
+
+def dense(**arguments):
+    return zoo.get_model("mnist_mlp_8x128", width=0.02, **arguments)
+
+
+def convolutional():
+    layers = [keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)]
+    return keras.Sequential(layers)
+
+
+POLICIES = [
+    # network, replicas, GPUs, compile -> compiled, iterations a call
+    (dense, 1, 0, "auto", True, 100),
+    (dense, 1, 0, "on", True, 100),
+    (dense, 1, 0, "off", False, 10),
+    (dense, 2, 0, "auto", True, 100),
+    (dense, 2, 0, "off", False, 10),
+    (dense, 1, 1, "auto", True, 100),
+    (convolutional, 1, 0, "auto", False, 10),
+    (convolutional, 1, 0, "on", True, 100),
+    (convolutional, 2, 0, "auto", False, 10),
+    (convolutional, 1, 1, "auto", True, 100),
+    (convolutional, 2, 2, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
+    (lambda: dense(batch_norm=True), 2, 2, "auto", False, 10),
+    (lambda: dense(activation="rrelu"), 2, 0, "auto", False, 10),
+]
+
+
+@pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
+def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
+    gpus(count)
+    model = build()
+    policy = distribution.create_policy(model, replicas, compile_, None)
+    assert policy == distribution.Policy(compiled, steps)
+    policy = distribution.create_policy(model, replicas, compile_, 7)
+    assert policy == distribution.Policy(compiled, 7)
+
+
+@pytest.mark.parametrize(
+    "compile_, steps, replicas, words",
+    [
+        ("yes", None, 1, "Unknown value of compile 'yes'. Known: auto, on, off"),
+        ("auto", 0, 1, "steps_per_call is >= 1. Received: 0"),
+        ("on", None, 2, "compile=on is not possible with several.*Use compile=auto"),
+    ],
+)
+def test_policy_refusals(compile_, steps, replicas, words):
+    with pytest.raises(errors.UsageError, match=words):
+        distribution.create_policy(dense(batch_norm=True), replicas, compile_, steps)

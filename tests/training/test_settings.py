@@ -1,0 +1,109 @@
+import json
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.training import settings
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "key, value, words",
+    [
+        ("train.batch_size", 0, "train.batch_size is >= 1. Received: 0"),
+        ("train.batch_size", -64, "train.batch_size is >= 1. Received: -64"),
+        ("train.epochs", 0, "train.epochs is >= 1. Received: 0"),
+        ("train.evaluate_every", 0, "train.evaluate_every is >= 1. Received: 0"),
+        ("train.checkpoint_every", -1, "train.checkpoint_every is >= 1. .*: -1"),
+        ("train.checkpoints_kept", 0, "train.checkpoints_kept is >= 1. .*: 0"),
+        ("data.train_examples", -1, "data.train_examples is >= 0, 0 for all.*: -1"),
+        ("train.momentum", 1.0, r"train.momentum is in \[0, 1\). Received: 1.0"),
+        ("train.momentum", -0.1, r"train.momentum is in \[0, 1\). Received: -0.1"),
+        ("train.momentum", NAN, r"train.momentum is in \[0, 1\). Received: nan"),
+        ("schedule_epochs", 0, "schedule_epochs is >= 1. Received: 0"),
+        ("schedule", "papers", "Unknown schedule 'papers'. Did you mean 'paper'"),
+        ("train.loss", "mse", "Unknown loss 'mse'. Known: softmax_cross_entropy"),
+        ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
+        ("model.activation.name", "eluu", "Unknown activation 'eluu'. .*'elu'"),
+        ("model.activation.alpha", 0.0, "alpha .* > 0.*0.0"),
+        ("model.activation.alpha", NAN, "alpha .*nan"),
+    ],
+)
+def test_refusals(smoke, key, value, words):
+    with pytest.raises(errors.UsageError, match=words) as caught:
+        settings.check(smoke({key: value}))
+    assert caught.value.exit_code == 2
+
+
+def test_an_argument_that_the_activation_lacks(smoke):
+    with pytest.raises(errors.UsageError, match="alpha"):
+        settings.check(smoke({"model.activation.alpha": 2.0}, "activation=relu"))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {},
+        {"train.momentum": 0.0},
+        {"train.momentum": 0.999},
+        {"data.train_examples": 0},
+        {"schedule": "paper"},
+        {"train.batch_size": 1, "train.epochs": 1, "train.checkpoints_kept": 1},
+    ],
+)
+def test_accepts(smoke, entries):
+    settings.check(smoke(entries))
+
+
+@pytest.mark.parametrize(
+    "size, replicas, words",
+    [
+        (65, 2, "shared equally by 2 replicas. Received: 65; take 64 or 66"),
+        (64, 3, "3 replicas. Received: 64; take 63 or 66"),
+        (1, 2, "2 replicas. Received: 1; take 2"),
+        (7, 8, "8 replicas. Received: 7; take 8"),
+    ],
+)
+def test_batch_that_replicas_cannot_share(smoke, size, replicas, words):
+    with pytest.raises(errors.UsageError, match=words + r"\.$"):
+        settings.check_run(smoke({"train.batch_size": size}), 100, replicas)
+
+
+def test_schedule_past_the_end_of_the_run(smoke):
+    entries = {"train.boundaries": (100,), "train.learning_rates": (0.1, 0.01)}
+    settings.check_run(smoke(entries), 101, 2)
+    with pytest.raises(errors.UsageError, match="train.boundaries .* 100 iterations"):
+        settings.check_run(smoke(entries), 100, 2)
+
+
+def test_differences():
+    old = {"seed": 0, "model": {"width": 1.0, "gone": 1}, "rates": [0.1]}
+    new = {"seed": 0, "model": {"width": 0.5, "new": 2}, "rates": [0.1, 0.2]}
+    assert settings.differences(old, new) == [
+        "model.gone: 1 -> None",
+        "model.new: None -> 2",
+        "model.width: 1.0 -> 0.5",
+        "rates: [0.1] -> [0.1, 0.2]",
+    ]
+    assert settings.differences(old, old) == []
+
+
+def test_a_config_equals_itself_after_json(smoke):
+    plain = settings.as_dict(smoke())
+    assert settings.differences(json.loads(json.dumps(plain)), plain) == []
+
+
+def test_hash_changes_with_every_entry(smoke):
+    flat = settings._flat(settings.as_dict(smoke()))
+    assert settings.config_hash(smoke()) == settings.config_hash(smoke())
+    hashes = {settings.config_hash(smoke())}
+    changed = {"model.activation.alpha": 2.0, "train.boundaries": (1,)}
+    changed["train.learning_rates"] = (0.5,)
+    for key, value in flat.items():
+        if key not in changed:
+            changed[key] = not value if isinstance(value, bool) else value * 2 or 1
+        if isinstance(value, float) and not value:
+            changed[key] = 0.5
+        hashes.add(settings.config_hash(smoke({key: changed[key]})))
+    assert len(hashes) == 1 + len(flat)

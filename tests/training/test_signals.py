@@ -1,0 +1,51 @@
+import signal
+import threading
+
+import pytest
+
+from elu_zoo.training.signals import stop_requested
+
+NUMBERS = (signal.SIGTERM, signal.SIGINT)
+
+
+def handlers():
+    return [signal.getsignal(number) for number in NUMBERS]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_first_signal_is_remembered(number):
+    before = handlers()
+    with stop_requested() as stop:
+        assert stop() is None
+        assert handlers() != before
+        signal.raise_signal(number)
+        assert stop() == stop() == number.name
+    assert handlers() == before
+
+
+def test_second_signal_acts_at_once():
+    with stop_requested() as stop:
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert stop() == "SIGTERM"
+
+
+def test_handlers_come_back_after_an_error():
+    before = handlers()
+    with pytest.raises(RuntimeError), stop_requested():
+        raise RuntimeError
+    assert handlers() == before
+
+
+def test_other_threads_touch_no_handlers():
+    before, seen = handlers(), []
+
+    def body():
+        with stop_requested() as stop:
+            seen.extend([stop(), handlers() == before])
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+    assert seen == [None, True]

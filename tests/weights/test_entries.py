@@ -1,0 +1,248 @@
+"""Entries and the manifest: what is written, read, refused, preferred."""
+
+import importlib.util
+import json
+import math
+import os
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import published_weights as made_weights
+import pytest
+
+import elu_zoo
+from elu_zoo import activations, errors, files
+from elu_zoo.models import cost
+from elu_zoo.weights import entries, store
+
+GOLDEN = Path(__file__).parent / "golden.json"
+
+
+@pytest.fixture(scope="module")
+def entry():
+    return made_weights.make()[0]
+
+
+@pytest.mark.parametrize(
+    ("activation", "batch_norm", "expected"),
+    [("elu", False, "elu"), ("relu", True, "relu_bn"), ("srelu", 0, "shifted_relu")],
+)
+def test_tag(activation, batch_norm, expected):
+    arguments = {
+        "activation": activations.describe(activation),
+        "batch_norm": batch_norm,
+    }
+    assert entries.variant(arguments) == expected
+    tag = entries.tag("net", "mnist", arguments, "0123456789abcdef")
+    assert tag == f"net.mnist_{expected}-01234567"
+
+
+def test_read(entry, tmp_path):
+    path = tmp_path / "x.json"
+    files.write_json(path, entry)
+    assert entries.read(path) == entry
+
+
+@pytest.mark.parametrize("field", sorted(entries.FIELDS - {"format"}))
+def test_missing_field(entry, field):
+    less = {k: v for k, v in entry.items() if k != field}
+    with pytest.raises(errors.CorruptError, match=f"here lacks {field}"):
+        entries.check(less, "here")
+
+
+@pytest.mark.parametrize("argument", ["activation", "batch_norm"])
+def test_missing_argument(entry, argument):
+    less = {k: v for k, v in entry["arguments"].items() if k != argument}
+    with pytest.raises(errors.CorruptError, match=f"here lacks {argument}"):
+        entries.check({**entry, "arguments": less}, "here")
+
+
+@pytest.mark.parametrize("form", [2, 0, "1", None])
+def test_format(entry, form):
+    with pytest.raises(errors.CorruptError, match="here has format.*format 1. Upgrade"):
+        entries.check({**entry, "format": form}, "here")
+
+
+@pytest.mark.parametrize("value", [None, 3, [1]])
+@pytest.mark.parametrize("field", sorted(entries._TYPES))
+def test_type(entry, field, value):
+    if isinstance(value, entries._TYPES[field]):
+        value = "1"
+    with pytest.raises(errors.CorruptError, match=f"here: {field} is a"):
+        entries.check({**entry, field: value}, "here")
+
+
+@pytest.mark.parametrize("value", [[], None, "x", 3])
+def test_not_a_mapping(value):
+    with pytest.raises(errors.CorruptError, match="here is not an entry"):
+        entries.check(value, "here")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"tag: 1"]
+)
+def test_not_json(tmp_path, content):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(errors.CorruptError, match="x.json is not JSON"):
+        entries.read(tmp_path / "x.json")
+
+
+def test_natural_order():
+    names = ["x_18", "x_5", "x", "a_10b2", "a_10b10", "a_9"]
+    expected = ["a_9", "a_10b2", "a_10b10", "x", "x_5", "x_18"]
+    assert sorted(names, key=entries.natural) == expected
+
+
+def test_list_weights(entry, monkeypatch):
+    table = {f"net_{i}.mnist_elu-{i}": entry for i in (10, 9)}
+    monkeypatch.setattr(entries, "manifest", lambda: {**table, "b.mnist_relu-1": entry})
+    nine, ten = "net_9.mnist_elu-9", "net_10.mnist_elu-10"
+    assert entries.list_weights() == ["b.mnist_relu-1", nine, ten]
+    assert entries.list_weights("*elu-*") == ["b.mnist_relu-1", nine, ten]
+    assert entries.list_weights("net*") == [nine, ten]
+    assert entries.list_weights("x*") == []
+
+
+PREFERRED = [  # schedule, share, seed, test error: the first of all first
+    ("paper", 1.0, 2, 9.0),
+    ("paper", 1.0, 3, 1.0),
+    ("paper", 0.1, 0, 1.0),
+    ("fast", 1.0, 1, 1.0),
+    ("fast", 0.5, 0, 0.5),
+]
+
+
+def test_the_default(entry, monkeypatch):
+    rows = [
+        {
+            **entry,
+            "tag": str(index),
+            "schedule": schedule,
+            "schedule_share": share,
+            "seed": seed,
+            "metrics": {"test_error_percent": error},
+        }
+        for index, (schedule, share, seed, error) in enumerate(PREFERRED)
+    ]
+    assert sorted(reversed(rows), key=entries.rank) == rows
+    other = {**rows[4], "tag": "other", "dataset": "fashion"}
+    table = {row["tag"]: row for row in [*reversed(rows), other]}
+    monkeypatch.setattr(entries, "manifest", lambda: table)
+    defaults = [tag for tag, row in table.items() if entries.is_default(row)]
+    assert defaults == ["0", "other"]
+
+
+def test_the_manifest_is_checked(entry, tmp_path, monkeypatch):
+    (tmp_path / "manifest.json").write_text(json.dumps({"entries": {"x": {}}}))
+    monkeypatch.setattr(entries.resources, "files", lambda name: tmp_path)
+    with pytest.raises(errors.CorruptError, match="manifest entry x has format None"):
+        entries.manifest.__wrapped__()
+
+
+# From here on: the weights that the package publishes.
+
+TAGS = sorted(entries.manifest())
+published = pytest.mark.parametrize("tag", TAGS)
+
+
+def model_of(tag):
+    return elu_zoo.get_model(entries.manifest()[tag]["model"], weights=tag)
+
+
+@published
+def test_entry(tag):
+    entry = entries.manifest()[tag]
+    assert set(entry) == set(entries.FIELDS)
+    arguments, sha256 = entry["arguments"], entry["sha256"]
+    assert tag == entry["tag"]
+    assert tag == entries.tag(entry["model"], entry["dataset"], arguments, sha256)
+    assert all(math.isfinite(value) for value in entry["metrics"].values())
+    assert "test_error_percent" in entry["metrics"]
+    assert len(entry["classes"]) == arguments["num_classes"]
+    assert entry["licence"] and entry["data_terms"] and entry["commit"]
+    assert 0 < entry["schedule_share"] <= 1 or entry["schedule"] == "fast"
+
+
+@published
+def test_file(tag):
+    entry = entries.manifest()[tag]
+    found = store.find(tag, model=entry["model"], wanted={})
+    content = found.path.read_bytes()
+    assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
+
+
+@published
+def test_model(tag):
+    entry = entries.manifest()[tag]
+    model = model_of(tag)
+    assert cost.parameters(model) == entry["parameters"]
+    again = elu_zoo.get_model(entry["model"], weights=tag, **entry["arguments"])
+    for one, other in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@published
+def test_settings(tag):
+    from ml_collections import ConfigDict
+
+    from elu_zoo.training import settings
+
+    entry = entries.manifest()[tag]
+    config = ConfigDict(entry["config"])
+    text = json.dumps(entry["config"], sort_keys=True).encode()
+    assert settings.config_hash(config) == files.sha256(text)[:16]
+    assert config.seed == entry["seed"] and config.train.epochs == entry["epochs"]
+    described = activations.describe(config.model.activation)
+    assert described == entry["arguments"]["activation"]
+    assert config.model.batch_norm == entry["arguments"]["batch_norm"]
+
+
+def test_one_default_each():
+    table = entries.manifest().values()
+    key = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
+    defaults = [k for k, e in zip(key, table, strict=True) if entries.is_default(e)]
+    assert sorted(defaults) == sorted(set(key))
+
+
+def test_golden_file_names_every_tag():
+    assert sorted(json.loads(GOLDEN.read_text())) == TAGS, (
+        "run tools/golden_outputs.py; a tag that is published stays so"
+    )
+
+
+@published
+def test_golden_outputs(tag):
+    shape = entries.manifest()[tag]["arguments"]["input_shape"]
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape), "uint8")
+    logits = np.asarray(model_of(tag)(images))
+    expected = np.asarray(json.loads(GOLDEN.read_text())[tag])
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-5 * scale)
+
+
+@pytest.mark.data
+@published
+def test_stated_error_on_the_real_data(tag):
+    if importlib.util.find_spec("tensorflow_datasets") is None:
+        pytest.skip("tensorflow-datasets is not installed")
+    from elu_zoo.data import sources
+    from elu_zoo.training import losses
+    from elu_zoo.training.evaluate import Evaluator
+
+    entry = entries.manifest()[tag]
+    root = os.environ.get("TFDS_DATA_DIR")
+    if not root or not list(Path(root).glob(f"{entry['dataset']}/*/dataset_info.json")):
+        pytest.skip(f"TFDS_DATA_DIR names no folder with {entry['dataset']}")
+    test = sources.load(entry["dataset"]).test
+    loss = losses.get(entry["config"]["train"]["loss"])
+    found = Evaluator(model_of(tag), loss)(test)
+    stated = entry["metrics"]["test_error_percent"]
+    assert found["error_percent"] == pytest.approx(stated, abs=0.0101)
+
+
+def test_weights_in_the_package_are_all_published():
+    carried = resources.files("elu_zoo.weights").iterdir()
+    names = {p.name.removesuffix(entries.SUFFIX) for p in carried
+             if p.name.endswith(entries.SUFFIX)}  # fmt: skip
+    assert names <= set(TAGS)

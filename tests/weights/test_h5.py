@@ -1,0 +1,137 @@
+"""Weight files: Keras' own layout, float16, and that nothing bad gets in."""
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.weights import h5
+
+MODEL = "mnist_mlp_8x128"
+VARIANTS = {
+    "elu": {},
+    "prelu": {"activation": "prelu"},
+    "rrelu": {"activation": "rrelu"},
+    "elu_bn": {"batch_norm": True},
+}
+
+
+def get(seed=3, **arguments):
+    small = {"width": 0.1, "preprocessing": True}
+    model = elu_zoo.get_model(MODEL, seed=seed, **small, **arguments)
+    rng = np.random.default_rng(seed)
+    for layer in model.layers:
+        for variable in layer.weights:
+            variable.assign(rng.uniform(-2, 2, variable.shape))
+    return model
+
+
+def arrays_of(model):
+    return {
+        layer.name: [np.asarray(w) for w in layer.weights]
+        for layer in model.layers
+        if layer.weights
+    }
+
+
+def layout(path):
+    """What is where in a file: arrays with shapes, and the layers' names."""
+    places, names = {}, set()
+
+    def visit(name, item):
+        places[name] = getattr(item, "shape", None)
+        if "name" in item.attrs:
+            owner = name.removesuffix("/vars")
+            names.add((owner, item.attrs["name"]))
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return places, {pair for pair in names if pair[0] != "vars"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return get()
+
+
+@pytest.fixture(scope="module")
+def content(model):
+    return h5.write(model)
+
+
+@pytest.fixture
+def path(content, tmp_path):
+    path = tmp_path / "net.weights.h5"
+    path.write_bytes(content)
+    return path
+
+
+def read(path, model, sha256=None):
+    return h5.read(path, h5.shapes(model), sha256)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_same_layout_as_keras(variant, tmp_path):
+    model = get(**VARIANTS[variant])
+    ours, theirs = tmp_path / "ours.weights.h5", tmp_path / "keras.weights.h5"
+    ours.write_bytes(h5.write(model))
+    model.save_weights(theirs)
+    assert layout(ours) == layout(theirs)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_exchange_with_keras(variant, compiled, tmp_path):
+    model = get(**VARIANTS[variant])
+    other = get(seed=4, **VARIANTS[variant])
+    if compiled:
+        model.compile(keras.optimizers.SGD(momentum=0.9), "mse")
+    ours, theirs = tmp_path / "ours.weights.h5", tmp_path / "keras.weights.h5"
+    ours.write_bytes(h5.write(model))
+    model.save_weights(theirs)
+    exact = arrays_of(model)
+    other.load_weights(ours)
+    for name, found in arrays_of(other).items():
+        for value, expected in zip(found, exact[name], strict=True):
+            np.testing.assert_array_equal(value, expected.astype(np.float16))
+    h5.assign(other, read(theirs, other))
+    for name, found in arrays_of(other).items():
+        for value, expected in zip(found, exact[name], strict=True):
+            np.testing.assert_array_equal(value, expected)
+
+
+def test_float16_rounding(model, path):
+    for name, values in read(path, model).items():
+        for value, exact in zip(values, arrays_of(model)[name], strict=True):
+            assert value.dtype == np.float32
+            np.testing.assert_array_equal(value, exact.astype(np.float16))
+            assert np.abs(value - exact).max() > 0
+    with h5py.File(path) as file:
+        assert file["layers/dense/vars/0"].dtype == np.float16
+
+
+def test_writing_twice_gives_equal_bytes(model, content):
+    assert h5.write(model) == content
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 70000.0])
+def test_not_written(value):
+    model = get()
+    model.get_layer("dense3").bias.assign(np.full(13, value))
+    with pytest.raises(
+        errors.CorruptError, match="dense3/bias is not finite in float16"
+    ):
+        h5.write(model)
+
+
+def test_assign_leaves_other_layers(model, path):
+    other = get(seed=4)
+    before = arrays_of(other)
+    arrays = read(path, model)
+    del arrays["classifier"]
+    h5.assign(other, arrays)
+    after = arrays_of(other)
+    np.testing.assert_array_equal(after["classifier"][0], before["classifier"][0])
+    np.testing.assert_array_equal(after["dense8"][0], arrays["dense8"][0])

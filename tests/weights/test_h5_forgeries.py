@@ -1,0 +1,230 @@
+"""Well-formed HDF5 files that hold what no weights need, or another network."""
+
+import h5py
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.weights import h5
+
+MODEL = "mnist_mlp_8x128"
+
+
+def get(seed=3):
+    return elu_zoo.get_model(MODEL, width=0.1, preprocessing=True, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return get()
+
+
+@pytest.fixture(scope="module")
+def content(model):
+    return h5.write(model)
+
+
+@pytest.fixture
+def path(content, tmp_path):
+    path = tmp_path / "net.weights.h5"
+    path.write_bytes(content)
+    return path
+
+
+def read(path, model, sha256=None):
+    return h5.read(path, h5.shapes(model), sha256)
+
+
+def replaced(file, value=None, where="layers/dense_2/vars/1", **how):
+    del file[where]
+    if value is not None or how:
+        file.create_dataset(where, data=value, **how)
+
+
+def external_link(file):
+    replaced(file)
+    file["layers/dense_2/vars/1"] = h5py.ExternalLink("/etc/passwd", "/x")
+
+
+def soft_link(file):
+    replaced(file)
+    file["layers/dense_2/vars/1"] = h5py.SoftLink("/layers/dense_1/vars/1")
+
+
+def external_storage(file):
+    replaced(file, shape=(13,), dtype="f2", external=[("/etc/passwd", 0, 26)])
+
+
+def virtual(file):
+    replaced(file)
+    whole = h5py.VirtualLayout((13,), "f2")
+    whole[:] = h5py.VirtualSource("/etc/passwd", "x", (13,))
+    file.create_virtual_dataset("layers/dense_2/vars/1", whole)
+
+
+def shape_bomb(file):
+    replaced(file, shape=(2**20, 2**15), dtype="f2", chunks=(1024, 1024))
+
+
+def plain_shape_bomb(file):
+    replaced(file)
+    space = h5py.h5s.create_simple((2**20, 2**20))
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_alloc_time(h5py.h5d.ALLOC_TIME_LATE)
+    group = file["layers/dense_2/vars"].id
+    h5py.h5d.create(group, b"1", h5py.h5t.IEEE_F16LE, space, plan)
+
+
+def chunk_bomb(file):
+    replaced(file, shape=(13,), dtype="f2", chunks=(2**28,), maxshape=(None,))
+
+
+def filtered(**how):
+    return lambda file: replaced(file, np.zeros(13, "f2"), **how)
+
+
+def value(dtype):
+    return lambda file: replaced(file, np.zeros(13, dtype))
+
+
+def strings(file):
+    replaced(file, ["x"] * 13, dtype=h5py.string_dtype())
+
+
+def one_value(number):
+    values = np.zeros(13, "f2")
+    values[5] = number
+    return lambda file: replaced(file, values)
+
+
+def extra_group(file):
+    file.create_group("layers/dense_20").attrs["name"] = "spy"
+    file["layers/dense_20/vars/0"] = np.zeros(3, "f2")
+
+
+def twice(file):
+    file.create_group("layers/dense_20").attrs["name"] = "dense3"
+    file["layers/dense_20/vars/1"] = np.zeros(13, "f2")
+
+
+def of_no_layer(file):
+    file["vars/0"] = np.zeros(3, "f2")
+
+
+def named(file):
+    file["layers/dense_2/vars/kernel"] = np.zeros(3, "f2")
+
+
+def missing_layer(file):
+    del file["layers/dense_2"]
+
+
+def deep(file):
+    file["layers/a/b/c/d/e/f/0"] = np.zeros(3, "f2")
+
+
+def cycle(file):
+    file["layers/dense_2/again"] = file["layers"]
+
+
+def wide(file):
+    low, middle = file.create_group("a"), file.create_group("b")
+    for index in range(60):
+        low.create_group(str(index))
+        middle[str(index)] = low
+    for index in range(60):
+        file[f"c/{index}"] = middle
+
+
+def named_type(file):
+    file["layers/dense_2/vars/2"] = np.dtype("f2")
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (external_link, "unsafe: /layers/dense_2/vars/1 is a link"),
+        (soft_link, "unsafe: /layers/dense_2/vars/1 is a link"),
+        (external_storage, "/layers/dense_2/vars/1 takes its values from another file"),
+        (virtual, "/layers/dense_2/vars/1 takes its values from another file"),
+        (shape_bomb, "vars/1 is stored in chunks"),
+        (plain_shape_bomb, r"dense3: file .*\(1048576, 1048576\)"),
+        (chunk_bomb, "vars/1 is stored in chunks"),
+        (filtered(compression="gzip"), "in chunks or compressed"),
+        (filtered(compression="lzf"), "in chunks or compressed"),
+        (filtered(fletcher32=True), "in chunks or compressed"),
+        (value("f8"), "vars/1 is float64; float16 or float32 is expected"),
+        (value("i4"), "vars/1 is int32"),
+        (value("u1"), "vars/1 is uint8"),
+        (value(">f2"), "vars/1 is >f2"),
+        (value("c8"), "vars/1 is complex64"),
+        (strings, "vars/1 is object"),
+        (one_value(np.nan), "weight 1 of layer dense3 is not finite"),
+        (one_value(-np.inf), "weight 1 of layer dense3 is not finite"),
+        (extra_group, r"another network. spy: file \[\(3,\)\], model nothing"),
+        (twice, "weight 1 of layer dense3 twice"),
+        (of_no_layer, "holds /vars/0, of no layer"),
+        (named, "holds /layers/dense_2/vars/kernel, of no layer"),
+        (missing_layer, r"dense3: file nothing, model \[\(13, 13\), \(13,\)\]"),
+        (deep, "unsafe: .* is a link"),
+        (cycle, "unsafe: .* is a link"),
+        (wide, "unsafe: it has more than 10000 objects"),
+        (named_type, "vars/2 is no array"),
+    ],
+)
+def test_forged(path, forge, message):
+    target = get(seed=4)
+    before = target.get_weights()
+    with h5py.File(path, "a") as file:
+        forge(file)
+    assert path.stat().st_size < 1 << 22
+    with pytest.raises(errors.CorruptError, match=message):
+        elu_zoo.get_model(
+            MODEL, width=0.1, preprocessing=True, weights=path, allow_unverified=True
+        )
+    with pytest.raises(errors.CorruptError, match=message):
+        h5.assign(target, read(path, target))
+    for now, then in zip(target.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_forgery_is_found_with_little_memory(model, path):
+    import resource
+    import sys
+
+    with h5py.File(path, "a") as file:
+        plain_shape_bomb(file)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(errors.CorruptError):
+        read(path, model)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown * (1 if sys.platform == "darwin" else 1024) < 1 << 26
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"width": 0.2}, r"dense1: file \[\(784, 26\), .*model \[\(784, 13\)"),
+        ({"batch_norm": True}, "norm_dense1: file .*model nothing"),
+        ({"activation": "prelu"}, "act_dense1: file .*model nothing"),
+        ({"num_classes": 3}, r"classifier: file \[\(13, 3\), .*model \[\(13, 10\)"),
+    ],
+)
+def test_another_network(model, tmp_path, arguments, message):
+    path = tmp_path / "net.weights.h5"
+    path.write_bytes(h5.write(elu_zoo.get_model(MODEL, **{"width": 0.1, **arguments})))
+    with pytest.raises(
+        errors.CorruptError, match=f"another network.*{message}"
+    ) as caught:
+        read(path, model)
+    assert str(caught.value).count("model ") <= 5
+
+
+def test_five_differences_are_listed(model, tmp_path):
+    path = tmp_path / "net.weights.h5"
+    path.write_bytes(h5.write(elu_zoo.get_model(MODEL, width=0.2)))
+    with pytest.raises(errors.CorruptError) as caught:
+        read(path, model)
+    listed = [f"dense{i}: file" in str(caught.value) for i in range(1, 9)]
+    assert listed == [True] * 5 + [False] * 3

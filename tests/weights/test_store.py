@@ -1,0 +1,186 @@
+"""weights=: what each spelling finds, and what is refused."""
+
+from pathlib import Path
+
+import published_weights as made_weights
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.weights import entries, store
+
+MODEL = made_weights.MODEL
+WANTED = {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return {
+        "elu": made_weights.make(),
+        "relu": made_weights.make(activation="relu"),
+        "elu_bn": made_weights.make(batch_norm=True),
+        "foreign": made_weights.make(model="nin"),
+    }
+
+
+@pytest.fixture
+def published(made, tmp_path, monkeypatch):
+    """A manifest of three entries; the current folder is another, empty one."""
+    made_weights.publish(
+        monkeypatch, tmp_path / "home", made["elu"], made["relu"], made["elu_bn"]
+    )
+    (tmp_path / "cwd").mkdir()
+    monkeypatch.chdir(tmp_path / "cwd")
+    return {name: entry for name, (entry, _, _) in made.items()}
+
+
+def find(weights, model=MODEL, *, allow_unverified=False, **wanted):
+    return store.find(
+        weights,
+        model=model,
+        wanted={**WANTED, **wanted},
+        allow_unverified=allow_unverified,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [
+        ({}, "elu"),
+        ({"activation": {"name": "relu"}}, "relu"),
+        ({"batch_norm": True}, "elu_bn"),
+    ],
+)
+def test_data_set(published, tmp_path, wanted, name):
+    found = find("mnist", **wanted)
+    assert found.entry == published[name]
+    file = published[name]["tag"] + entries.SUFFIX
+    assert found.path == tmp_path / "home" / "weights" / file
+
+
+@pytest.mark.parametrize("name", ["elu", "relu", "elu_bn"])
+def test_tag(published, name):
+    assert find(published[name]["tag"]).entry == published[name]
+
+
+def test_the_package_comes_first(published, tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    file = published["elu"]["tag"] + entries.SUFFIX
+    package.mkdir()
+    (package / file).write_bytes(b"")
+    monkeypatch.setattr(store.resources, "files", lambda name: package)
+    assert find("mnist").path == package / file
+    (package / file).unlink()
+    assert find("mnist").path == tmp_path / "home" / "weights" / file
+    (tmp_path / "home" / "weights" / file).unlink()
+    with pytest.raises(errors.NotFoundError, match=f"neither in .*Put {file} there"):
+        find("mnist")
+
+
+@pytest.mark.parametrize("weights", ["mnist", "tag"])
+def test_a_folder_of_that_name_hides_nothing(published, weights):
+    weights = published["elu"]["tag"] if weights == "tag" else weights
+    Path(weights).mkdir()
+    assert find(weights).entry == published["elu"]
+
+
+@pytest.mark.parametrize("as_type", [str, Path])
+@pytest.mark.parametrize("place", ["file", "folder"])
+def test_path(made, tmp_path, published, place, as_type):
+    entry, content, _ = made["relu"]
+    path = made_weights.write(tmp_path / "run", entry, content)
+    found = find(as_type(path if place == "file" else path.parent))
+    assert (found.path, found.entry) == (path, entry)
+
+
+def test_names_without_a_separator(made, published):
+    entry, content, _ = made["relu"]
+    path = made_weights.write(Path("run"), entry, content)
+    assert find("run").path == path
+    path = made_weights.write(Path("."), entry, content)
+    assert find(path.name).path == path
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_folder_with_another_number_of_files(made, tmp_path, published, count):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ["elu", "relu"][:count]:
+        made_weights.write(folder, *made[name][:2])
+    with pytest.raises(errors.UsageError, match=f"with {count} weight files.*finished"):
+        find(folder)
+
+
+def test_no_weights_for_that_activation(published):
+    with pytest.raises(
+        errors.UsageError, match="no 'mnist' weights for.*tanh.*for: elu, elu_bn, relu"
+    ):
+        find("mnist", activation={"name": "tanh"})
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("minst", "Unknown weights of mnist.*mean 'mnist'.*Known: mnist, mnist_"),
+        ("imagenet", "Unknown weights of mnist_mlp_8x128 'imagenet'.*Known: mnist"),
+        ("../mnist", "no file ../mnist"),
+        ("", "0 weight files"),
+    ],
+)
+def test_unknown(published, weights, message):
+    with pytest.raises(errors.UsageError, match=message):
+        find(weights)
+
+
+@pytest.mark.parametrize("weights", [True, 3, b"mnist", ["mnist"]])
+def test_type(published, weights):
+    with pytest.raises(TypeError, match=f"a tag or a path.*{type(weights).__name__}"):
+        find(weights)
+
+
+def test_another_models_weights(made, published, tmp_path):
+    with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
+        find(published["elu"]["tag"], "nin")
+    with pytest.raises(errors.UsageError, match="Unknown weights of nin.*Known: none"):
+        find("mnist", "nin")
+    path = made_weights.write(tmp_path / "run", *made["foreign"][:2])
+    with pytest.raises(errors.UsageError, match="'nin', not to 'mnist_mlp_8x128'"):
+        find(path)
+
+
+def test_missing_path_names_its_neighbours(made, published, tmp_path):
+    path = made_weights.write(tmp_path / "run", *made["elu"][:2])
+    near = path.with_name(path.name.replace("elu-", "elo-"))
+    with pytest.raises(
+        FileNotFoundError, match=f"no file {near}.*mean '{path.name}'.*: {path.name}"
+    ):
+        find(near)
+    with pytest.raises(FileNotFoundError, match="Weights in .*nowhere: none"):
+        find(tmp_path / "nowhere" / "x.weights.h5")
+
+
+def test_no_entry(made, published, tmp_path):
+    path = made_weights.write(tmp_path / "run", *made["elu"][:2])
+    path.with_name(made["elu"][0]["tag"] + ".json").unlink()
+    with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
+        find(path)
+    found = find(path, allow_unverified=True)
+    assert (found.path, found.entry) == (path, None)
+    assert found.load(made["elu"][2])
+
+
+@pytest.mark.parametrize("suffix", [".keras", ".h5", ".npz", ".pkl", ".pt", ".zip"])
+def test_other_formats_get_their_reason(published, tmp_path, suffix):
+    path = tmp_path / f"net{suffix}"
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(errors.CorruptError, match=f"{suffix} files are not read"):
+        find(path)
+
+
+def test_load_verifies_the_hash(made, published):
+    found = find("mnist")
+    assert set(found.load(made["elu"][2])) >= {"dense1", "classifier"}
+    content = bytearray(found.path.read_bytes())
+    content[-1] ^= 1
+    found.path.write_bytes(content)
+    with pytest.raises(errors.CorruptError, match="damaged or another file"):
+        found.load(made["elu"][2])

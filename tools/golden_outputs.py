@@ -1,0 +1,49 @@
+"""Adds the logits of newly published weights to tests/weights/golden.json.
+
+    python tools/golden_outputs.py
+
+What a published tag computes never changes: tags that the file has already are left
+as they are, and the tests compare every later version of the package with them.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from absl import app, flags
+
+import elu_zoo
+from elu_zoo import files
+from elu_zoo.weights import entries
+
+_FILE = flags.DEFINE_string(
+    "file",
+    str(Path(__file__).parents[1] / "tests" / "weights" / "golden.json"),
+    "The file that is extended.",
+)
+
+
+def logits(entry: entries.Entry) -> list[list[float]]:
+    """Returns the logits of seeded noise, four raw images."""
+    shape = (4, *entry["arguments"]["input_shape"])
+    images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
+    model = elu_zoo.get_model(entry["model"], weights=entry["tag"])
+    return np.asarray(model(images)).astype(float).tolist()
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
+    path = Path(_FILE.value)
+    golden = json.loads(path.read_text()) if path.exists() else {}
+    missing = [tag for tag in entries.list_weights() if tag not in golden]
+    for tag in missing:
+        golden[tag] = logits(entries.manifest()[tag])
+        print(tag)
+    if missing or not path.exists():
+        files.write_json(path, golden)
+    print(f"{len(missing)} tags added to {path}, {len(golden) - len(missing)} kept.")
+
+
+if __name__ == "__main__":
+    app.run(main)
