@@ -5,7 +5,7 @@ import published_weights as made_weights
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, zoo
+from elu_zoo import errors, predictions
 
 MODEL = made_weights.MODEL
 
@@ -121,7 +121,7 @@ def test_decode_without_any_weights(monkeypatch, tmp_path):
 
 def test_decode_ties_among_many_classes(monkeypatch):
     names = [str(index) for index in range(1000)]
-    monkeypatch.setattr(zoo, "class_names", lambda *arguments: names)
+    monkeypatch.setattr(predictions, "class_names", lambda *arguments: names)
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]

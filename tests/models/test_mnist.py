@@ -105,8 +105,10 @@ def test_fit(batch_norm):
     x, y = images(64), np.arange(64) % 4
     model = get(batch_norm=batch_norm, preprocessing=True, num_classes=4)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.SGD(0.05), loss)
-    history = model.fit(x, y, batch_size=16, epochs=5, verbose=0).history["loss"]
+    model.compile(keras.optimizers.SGD(0.005), loss)
+    # Unshuffled: Keras' own order is another one in each process.
+    fitted = model.fit(x, y, batch_size=16, epochs=8, shuffle=False, verbose=0)
+    history = fitted.history["loss"]
     assert np.isfinite(history).all() and history[-1] < history[0] - 0.1
     assert model.predict(x[:3], verbose=0).shape == (3, 4)
 
