@@ -48,6 +48,11 @@ def register_model(
 ) -> Callable[..., Any]:
     """Registers a builder under its own name and returns it unchanged.
 
+    Every builder has the arguments `(activation, *, batch_norm, num_classes,
+    input_shape, width, seed, preprocessing)`, all with defaults, and may have more.
+    It applies `preprocessing_layers(preprocessing)` to its input unless that is None,
+    and returns logits.
+
     Args:
         builder: the function; absent when the decorator is called with arguments.
         section: where the paper describes the network.
@@ -62,7 +67,7 @@ def register_model(
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         name = builder.__name__
         taken = _MODELS.get(name)
-        if taken and taken.builder.__module__ != builder.__module__:
+        if taken and not same_origin(taken.builder, builder):
             raise errors.UsageError(
                 f"A model named {name!r} is registered already, by "
                 f"{taken.builder.__module__}. Give the new function another name."
@@ -77,6 +82,23 @@ def register_model(
         return builder
 
     return register if builder is None else register(builder)
+
+
+def same_origin(old: Any, new: Any) -> bool:
+    """Whether two functions or classes are one, executed again.
+
+    So they are when a notebook's cell is run twice, or a config is loaded twice.
+    """
+    if old.__qualname__ != new.__qualname__:
+        return False
+    files = {_file(old), _file(new)}
+    return old.__module__ == new.__module__ or (len(files) == 1 and None not in files)
+
+
+def _file(definition: Any) -> str | None:
+    methods = vars(definition).values() if inspect.isclass(definition) else ()
+    codes = (getattr(x, "__code__", None) for x in (definition, *methods))
+    return next((code.co_filename for code in codes if code), None)
 
 
 def entry(name: str) -> ModelEntry:

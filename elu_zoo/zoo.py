@@ -76,6 +76,11 @@ def get_model(
         _check_arguments(registered, entry["arguments"])
         arguments = _merged(arguments, entry)
     if preprocessing or (preprocessing is None and found):
+        if "preprocessing" not in inspect.signature(registered.builder).parameters:
+            raise errors.UsageError(
+                f"The builder of {name} has no argument 'preprocessing', so that its "
+                "model cannot take raw images. See elu_zoo.register_model."
+            )
         arguments["preprocessing"] = (
             entry["preprocessing"] if entry else registered.preprocessing
         )

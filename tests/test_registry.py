@@ -2,7 +2,7 @@
 
 import pytest
 
-import elu_zoo
+import elu_zoo.models
 from elu_zoo import errors, registry
 
 
@@ -11,12 +11,16 @@ def restored(monkeypatch):
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
 
 
-def builder(name, module="theirs"):
-    def build(activation="elu", *, batch_norm=False, num_classes):
-        return name
+SOURCE = """
+def {name}(activation="elu", *, batch_norm=False, num_classes):
+    return "{name}"
+"""
 
-    build.__name__, build.__module__ = name, module
-    return build
+
+def builder(name, module="theirs", file="net.py"):
+    scope = {"__name__": module}
+    exec(compile(SOURCE.format(name=name), file, "exec"), scope)
+    return scope[name]
 
 
 def test_plain_decorator():
@@ -52,13 +56,16 @@ def test_a_name_belongs_to_one_module():
     with pytest.raises(
         errors.UsageError, match="'net' is registered already, by first"
     ):
-        registry.register_model(builder("net", "second"))
+        registry.register_model(builder("net", "second", "other.py"))
     assert registry.entry("net").builder.__module__ == "first"
 
 
-def test_a_module_may_be_run_again():
+@pytest.mark.parametrize(
+    ("module", "file"), [("theirs", "net.py"), ("theirs", "cell 2"), ("ours", "net.py")]
+)
+def test_code_may_be_run_again(module, file):
     registry.register_model(builder("net"))
-    again = builder("net")
+    again = builder("net", module, file)
     registry.register_model(again)
     assert registry.entry("net").builder is again
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from elu_zoo import errors
+from elu_zoo import errors, registry
 from elu_zoo.activations.elu import ELU, elu
 from elu_zoo.activations.parametric import PReLU
 from elu_zoo.activations.randomized import RReLU
@@ -79,14 +79,15 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
             "The name of an activation must be lower-case letters, digits and "
             f"underscores. Received: {name!r}"
         )
-    if name in _table or name in _ALIASES:
-        raise errors.UsageError(f"The activation {name!r} exists. Choose another name.")
     named = inspect.isroutine(factory) and factory.__name__ != "<lambda>"
     if not _is_layer_class(factory) and not named:
         raise errors.UsageTypeError(
             "register_activation takes a keras Layer class or a function with a name. "
             f"Received: {factory!r}"
         )
+    taken = _table.get(name)
+    if name in _ALIASES or (taken and not registry.same_origin(taken, factory)):
+        raise errors.UsageError(f"The activation {name!r} exists. Choose another name.")
     if not _is_registered(factory):
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)
     _table[name] = factory

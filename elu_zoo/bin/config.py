@@ -47,6 +47,9 @@ def resolved(argv: list[str]) -> list[str]:
     argv = _joined(argv)
     values = dict(a.lstrip("-").partition("=")[::2] for a in argv[1:] if a[:1] == "-")
     if not values.get("config"):
+        unknown = [key for key in values if key.partition(".")[0] not in flags.FLAGS]
+        for key in unknown:
+            raise errors.unknown("flag", f"--{key}", ["--config"])
         raise errors.UsageError(
             "--config is missing: the path of a config, or one of "
             f"{', '.join(installed())}."

@@ -5,10 +5,12 @@ import logging
 import os
 import re
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 
 from absl import app, flags
+from absl import logging as absl_logging
 
 from elu_zoo import errors
 from elu_zoo.bin import config
@@ -75,20 +77,59 @@ def no_arguments(argv: list[str]) -> None:
         raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
 
 
-def run(main: Callable[[list[str]], int | None]) -> None:
-    """Runs a binary: usage errors in one line and 2, failures 1, resumable 143."""
-    # TensorFlow's C++ notes on the CPU are no news to whoever runs a binary.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    logging.getLogger("tensorflow").setLevel(logging.WARNING)
+def run(main: Callable[[list[str]], int | None], *, verbose: bool = False) -> None:
+    """Runs a binary: usage errors in one line and 2, failures 1, resumable 143.
+
+    Args:
+        main: takes what is left of the command line after its flags.
+        verbose: log what goes on, not warnings alone.
+    """
     if _HELP & set(sys.argv[1:]):
         print(_help(sys.modules[main.__module__].__doc__))
         sys.exit(0)
     try:
-        app.run(main, flags_parser=_parse)
+        app.run(functools.partial(_run, main, verbose), flags_parser=_parse)
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
         _fail(str(error), errors.ResourceError.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+
+
+def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]):
+    absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
+    for name in ("tensorflow", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    if not _DEBUG.value:
+        _import_tensorflow_silently()
+    return main(argv)
+
+
+def _import_tensorflow_silently() -> None:
+    """Imports TensorFlow without the lines that its C++ code writes while it loads.
+
+    They name a CPU's features and a missing GPU, some as errors, on every start;
+    what a user must know of them, `training.distribution` says. --debug shows them.
+    """
+    if os.environ.get("KERAS_BACKEND", "tensorflow") != "tensorflow":
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as written:
+        os.dup2(written.fileno(), 2)
+        try:
+            import tensorflow as tf
+
+            tf.config.list_physical_devices("GPU")
+        except BaseException:
+            written.seek(0)
+            os.write(kept, written.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _fail(message: str, exit_code: int) -> None:

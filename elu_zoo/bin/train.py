@@ -66,7 +66,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, verbose=True)
 
 
 if __name__ == "__main__":

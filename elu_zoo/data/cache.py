@@ -29,23 +29,44 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
         build: returns the arrays; what it raises passes through.
     """
     path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
-    sha256_path = path.with_name(f"{path.name}.sha256")
-    if content := _read(path):
-        if _sha256_line(path, content) == _read(sha256_path):
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                return dict(stored)
-        logging.warning("%s is damaged (its SHA-256 differs); building it again.", path)
+    if arrays := _verified(path):
+        return arrays
     arrays = build()
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     content = buffer.getvalue()
     try:
         # The hash first: a reader between the two writes finds no entry, not a bad one.
-        files.write_bytes(sha256_path, _sha256_line(path, content))
+        files.write_bytes(_sha256_path(path), _sha256_line(path, content))
         files.write_bytes(path, content)
     except OSError as error:
         logging.warning("Decoded arrays are not cached at %s: %s", path, error)
     return arrays
+
+
+def newest(name: str) -> Arrays | None:
+    """Returns the arrays of the newest undamaged entry whose name begins so."""
+    folder = files.home() / "data"
+    paths = [p for p in folder.glob(f"{name}-*.npz") if p.is_file()]
+    for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
+        if arrays := _verified(path):
+            return arrays
+    return None
+
+
+def _verified(path: Path) -> Arrays | None:
+    content = _read(path)
+    if not content:
+        return None
+    if _sha256_line(path, content) != _read(_sha256_path(path)):
+        logging.warning("%s is damaged (its SHA-256 differs).", path)
+        return None
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def _sha256_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
 
 
 def _fingerprint(sources: Iterable[Path]) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,7 +138,16 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
     if name not in _ROWS:
         raise errors.unknown("data set", name, names())
     row = _ROWS[name]
-    source = row.find(data_dir)
+    try:
+        source = row.find(data_dir)
+    except errors.DataError:
+        # A folder that was named must be the one that is used; where none was, arrays
+        # that were decoded before serve as well.
+        named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
+        arrays = None if named else cache.newest(name)
+        if arrays is None:
+            raise
+        return _split(name, row, arrays)
 
     def build() -> cache.Arrays:
         arrays = source.read()
@@ -147,6 +157,10 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
         return _in_canonical_order(arrays)
 
     arrays = cache.load(f"{name}-{source.version}", source.files, build)
+    return _split(name, row, arrays)
+
+
+def _split(name: str, row: _Row, arrays: cache.Arrays) -> ImageData:
     images, labels = arrays["train_images"], arrays["train_labels"]
     indices = order.permutation(_SPLIT_SEED, 0, len(labels))
     parts = np.split(indices, [row.train, row.train + row.validation])

@@ -77,8 +77,6 @@ def train(
     chief = distribution.is_chief()
     workdir = Path(workdir)
     with contextlib.ExitStack() as stack:
-        if chief:
-            stack.enter_context(files.exclusive(workdir / "LOCK"))
         if not allow_config_change:
             _check_same_config(workdir, config)
         finished = outcome.find(workdir)
@@ -113,6 +111,8 @@ def train(
         step = tf_step.TFStep(model, optimizer, loss, split, size, placement, policy)
         evaluator = Evaluator(model, loss)
         if chief:
+            # Here and not before: a run that cannot start leaves no folder behind.
+            stack.enter_context(files.exclusive(workdir / "LOCK"))
             files.write_json(workdir / "config.json", settings.as_dict(config))
 
         # 4. Restore: the folder's own checkpoint, else the seed's initial weights.

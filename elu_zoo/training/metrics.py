@@ -118,7 +118,10 @@ class Display:
 
     def row(self, row: dict[str, float]) -> None:
         """Shows the metrics of an epoch."""
-        text = ", ".join(f"{name} {value:.5g}" for name, value in row.items())
+        text = ", ".join(
+            f"{name} {value}" if isinstance(value, int) else f"{name} {value:.5g}"
+            for name, value in row.items()
+        )
         if self._bar.disable:
             logging.info("%s", text)
         else:

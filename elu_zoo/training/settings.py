@@ -45,6 +45,10 @@ def check(config: ConfigDict) -> None:
     lacking = [key for key in _KEYS if not _has(config, key)]
     if lacking:
         raise errors.UsageError(f"The config has no entry {', '.join(lacking)}.")
+    known = [*_KEYS, "model.activation.name", "model.activation.alpha"]
+    for key in _flat(as_dict(config)):
+        if key not in known and not key.startswith("model.activation."):
+            raise errors.unknown("config entry", key, known)
     train = config.train
     for key in (
         "batch_size", "epochs", "evaluate_every", "checkpoint_every", "checkpoints_kept"

@@ -132,10 +132,9 @@ def check_name(path: Path) -> None:
     """
     if not path.name.endswith(SUFFIX):
         other = next((s for s in _OTHER_FORMATS if path.name.endswith(s)), None)
-        reason = f"{other} files are not read" if other else "the name is another"
+        reason = f" {other} files are not read." if other else ""
         raise errors.CorruptError(
-            f"{path}: {reason}; weights are files named *{SUFFIX}, which hold "
-            "numbers only."
+            f"{path} is no weight file: its name does not end in {SUFFIX}.{reason}"
         )
 
 

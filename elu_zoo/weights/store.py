@@ -109,9 +109,11 @@ def _from_path(path: Path, allow_unverified: bool) -> Weights:
     if path.is_dir():
         inside = sorted(path.glob("*" + entries.SUFFIX))
         if len(inside) != 1:
+            runs = sorted({str(p.parent) for p in path.glob(f"*/*{entries.SUFFIX}")})
+            hint = f" Perhaps one of: {', '.join(runs[:5])}." if runs else ""
             raise errors.UsageError(
                 f"{path} is a folder with {len(inside)} weight files; expected the "
-                "folder of a finished training run, with one, or a file."
+                f"folder of a finished training run, with one, or a file.{hint}"
             )
         path = inside[0]
     if path.exists():

@@ -219,7 +219,7 @@ def test_a_function_registered_with_keras_only():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("elu", ELU), "'elu' exists"),
+        (("elu", keras.layers.ReLU), "'elu' exists"),
         (("srelu", keras.ops.sin), "'srelu' exists"),
         (("Sine", keras.ops.sin), "lower-case"),
         (("", keras.ops.sin), "lower-case"),
@@ -235,6 +235,28 @@ def test_refused_registrations(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         register_activation(*arguments)
     assert names() == before
+
+
+def test_code_that_is_run_again_registers_again():
+    source = (
+        "def again(x):\n    return x * {}\n"
+        "class Again(keras.layers.Layer):\n"
+        "    def call(self, x):\n        return x * {}\n"
+    )
+
+    def run(factor, file, module):
+        scope = {"__name__": module, "keras": keras}
+        exec(compile(source.format(factor, factor), file, "exec"), scope)
+        register_activation("again", scope["again"])
+        register_activation("again_layer", scope["Again"])
+
+    run(2, "config.py", "loaded")
+    run(3, "config.py", "loaded_again")
+    run(4, "cell 2", "loaded_again")
+    for name in ("again", "again_layer"):
+        assert float(make(name, "act")(np.float32(1))) == 4
+    with pytest.raises(errors.UsageError, match="'again' exists"):
+        run(5, "other.py", "other")
 
 
 def test_another_process_loads_a_saved_model(tmp_path):

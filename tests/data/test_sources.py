@@ -258,3 +258,24 @@ def test_cached_data_still_need_their_source(
     shutil.rmtree(folder)
     with pytest.raises(errors.DataError, match="not prepared"):
         sources.load("small", tmp_path)
+
+
+def test_decoded_arrays_serve_where_no_folder_is_named(
+    tmp_path, small, examples, prepare, monkeypatch, home, caplog
+):
+    folder = prepare(tmp_path, examples)
+    first = sources.load("small", tmp_path)
+    shutil.rmtree(folder)
+    monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
+    monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
+    again = sources.load("small")
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    with pytest.raises(errors.DataError, match="not prepared"):
+        sources.load("small")
+    monkeypatch.delenv("TFDS_DATA_DIR")
+    (entry,) = (home / "data").glob("small-*.npz")
+    entry.write_bytes(entry.read_bytes()[:-1])
+    with pytest.raises(errors.DataError, match="not prepared"):
+        sources.load("small")
+    assert "is damaged" in caplog.text

@@ -4,6 +4,7 @@ import h5py
 import keras
 import numpy as np
 import pytest
+from published_weights import read
 
 import elu_zoo
 from elu_zoo import errors
@@ -54,22 +55,6 @@ def layout(path):
 @pytest.fixture(scope="module")
 def model():
     return get()
-
-
-@pytest.fixture(scope="module")
-def content(model):
-    return h5.write(model)
-
-
-@pytest.fixture
-def path(content, tmp_path):
-    path = tmp_path / "net.weights.h5"
-    path.write_bytes(content)
-    return path
-
-
-def read(path, model, sha256=None):
-    return h5.read(path, h5.shapes(model), sha256)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -4,32 +4,10 @@ import os
 
 import numpy as np
 import pytest
+from published_weights import read
 
-import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.weights import h5
-
-
-@pytest.fixture(scope="module")
-def model():
-    return elu_zoo.get_model("mnist_mlp_8x128", width=0.1, preprocessing=True)
-
-
-@pytest.fixture(scope="module")
-def content(model):
-    return h5.write(model)
-
-
-@pytest.fixture
-def path(content, tmp_path):
-    path = tmp_path / "net.weights.h5"
-    path.write_bytes(content)
-    return path
-
-
-def read(path, model, sha256=None):
-    return h5.read(path, h5.shapes(model), sha256)
-
 
 # What is no file of weights at all.
 

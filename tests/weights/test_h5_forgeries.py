@@ -3,37 +3,13 @@
 import h5py
 import numpy as np
 import pytest
+from published_weights import read
 
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.weights import h5
 
 MODEL = "mnist_mlp_8x128"
-
-
-def get(seed=3):
-    return elu_zoo.get_model(MODEL, width=0.1, preprocessing=True, seed=seed)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return get()
-
-
-@pytest.fixture(scope="module")
-def content(model):
-    return h5.write(model)
-
-
-@pytest.fixture
-def path(content, tmp_path):
-    path = tmp_path / "net.weights.h5"
-    path.write_bytes(content)
-    return path
-
-
-def read(path, model, sha256=None):
-    return h5.read(path, h5.shapes(model), sha256)
 
 
 def replaced(file, value=None, where="layers/dense_2/vars/1", **how):
@@ -174,7 +150,7 @@ def named_type(file):
     ],
 )
 def test_forged(path, forge, message):
-    target = get(seed=4)
+    target = elu_zoo.get_model(MODEL, width=0.1, preprocessing=True, seed=4)
     before = target.get_weights()
     with h5py.File(path, "a") as file:
         forge(file)
