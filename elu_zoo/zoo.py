@@ -61,6 +61,11 @@ def get_model(
     """
     registered = registry.entry(name)
     _check_arguments(registered, builder_arguments)
+    cuts = [features is not None, not include_top, classifier_activation is not None]
+    if sum(cuts) > 1:
+        raise errors.UsageError(
+            "features, include_top=False and classifier_activation exclude each other."
+        )
     arguments = {k: v for k, v in builder_arguments.items() if v is not None}
     found = None
     if weights is not None:
@@ -198,6 +203,7 @@ class ModelInfo:
         input_shape: `(height, width, channels)`.
         output_shapes: of each layer, by name, without the batch axis.
         weights: the metrics of each published weight file, by tag.
+        defaults: the tags that `weights=<data set>` takes, one an activation.
     """
 
     name: str
@@ -207,6 +213,7 @@ class ModelInfo:
     input_shape: tuple[int, int, int]
     output_shapes: dict[str, tuple[int, ...]]
     weights: dict[str, dict[str, float]]
+    defaults: tuple[str, ...]
 
 
 def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
@@ -219,6 +226,7 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
     registered = registry.entry(name)
     model = get_model(name, **builder_arguments)
     published = entries.manifest()
+    tags = [t for t in entries.list_weights() if published[t]["model"] == name]
     return ModelInfo(
         name=name,
         section=registered.section,
@@ -226,9 +234,6 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
         multiply_accumulates=cost.multiply_accumulates(model),
         input_shape=tuple(model.input_shape[1:]),
         output_shapes={x.name: tuple(x.output.shape[1:]) for x in model.layers},
-        weights={
-            tag: published[tag]["metrics"]
-            for tag in entries.list_weights()
-            if published[tag]["model"] == name
-        },
+        weights={tag: published[tag]["metrics"] for tag in tags},
+        defaults=tuple(tag for tag in tags if entries.is_default(published[tag])),
     )

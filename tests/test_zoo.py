@@ -110,6 +110,7 @@ def test_model_info(published):
     assert list(info.output_shapes)[:3] == ["image", "flatten", "dense1"]
     tags = sorted(entry["tag"] for entry in published.values())
     assert sorted(info.weights) == tags
+    assert 0 < len(info.defaults) <= len(tags) and set(info.defaults) <= set(tags)
     assert set(map(str, info.weights.values())) == {"{'test_error_percent': 2.0}"}
 
 
@@ -297,3 +298,27 @@ def test_entry_with_an_unknown_argument(made, tmp_path):
     path = made_weights.write(tmp_path, {**entry, "arguments": arguments}, content)
     with pytest.raises(errors.UsageError, match="'paddign'"):
         elu_zoo.get_model(MODEL, weights=path)
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        {"features": "flatten", "include_top": False},
+        {"features": "flatten", "classifier_activation": "softmax"},
+        {"include_top": False, "classifier_activation": "softmax"},
+    ],
+)
+def test_cuts_exclude_each_other(cuts):
+    with pytest.raises(errors.UsageError, match="exclude each other"):
+        elu_zoo.get_model(MODEL, width=WIDTH, **cuts)
+
+
+def test_a_builder_without_preprocessing_cannot_take_raw_images(monkeypatch):
+    def plain(activation="elu", *, num_classes=2):
+        return keras.Sequential([keras.Input([2]), keras.layers.Dense(num_classes)])
+
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    elu_zoo.register_model(plain)
+    assert elu_zoo.get_model("plain").output_shape == (None, 2)
+    with pytest.raises(errors.UsageError, match="no argument 'preprocessing'"):
+        elu_zoo.get_model("plain", preprocessing=True)

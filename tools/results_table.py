@@ -32,7 +32,8 @@ def table(rows: list[dict[str, str]]) -> str:
         "schedule | minutes a run |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for key in sorted(groups, key=lambda k: (k[:3], _ORDER.index(k[3]))):
+    place = {name: index for index, name in enumerate(_ORDER)}
+    for key in sorted(groups, key=lambda k: (*k[:3], place.get(k[3], 99), k[3])):
         config, dataset, batch_norm, activation = key
         runs = groups[key]
         name = activation + " + batch norm" * (batch_norm == "True")

@@ -133,7 +133,7 @@ def _import_tensorflow_silently() -> None:
 
 
 def _fail(message: str, exit_code: int) -> None:
-    if "--debug" in sys.argv:
+    if any(re.fullmatch(r"--?debug(=(true|t|1))?", a) for a in sys.argv):
         traceback.print_exc()
     print(f"error: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(exit_code)

@@ -9,7 +9,7 @@ import json
 from absl import flags as absl_flags
 
 from elu_zoo import errors
-from elu_zoo.bin import flags
+from elu_zoo.bin import flags, table
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
     "saved_model", None, "Folder of an exported model, instead of --model --weights."
@@ -51,30 +51,21 @@ def main(argv: list[str]) -> None:
 
         data = sources.load(_DATA.value, values.data_dir)
         test = data.test.first(min(_COUNT.value, len(data.test)))
-        images, true = test.images, [data.class_names[label] for label in test.labels]
+        images, names = test.images, [data.class_names[i] for i in test.labels]
         rows = [
-            {"image": f"{data.name} test {index}", "true": label}
-            for index, label in enumerate(true)
+            {"image": f"{data.name} test {index}", "true": name}
+            for index, name in enumerate(names)
         ]
-    for row, best in zip(
-        rows, predictor.ranked(model, images, _TOP.value), strict=True
-    ):
+    found = predictor.ranked(model, images, _TOP.value)
+    for row, best in zip(rows, found, strict=True):
         row.update({"class": next(iter(best)), "probabilities": best})
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))
     else:
-        _print_table(rows)
-
-
-def _print_table(rows: list[dict]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*rows[0])
-    for row in rows:
-        best = (f"{name} {p:.1%}" for name, p in row["probabilities"].items())
-        table.add_row(*map(str, {**row, "probabilities": "  ".join(best)}.values()))
-    Console().print(table)
+        for row in rows:
+            best = (f"{name} {p:.1%}" for name, p in row["probabilities"].items())
+            row["probabilities"] = "  ".join(best)
+        table.show(rows)
 
 
 def run() -> None:

@@ -28,9 +28,6 @@ _COMPILE = absl_flags.DEFINE_enum(
 _STEPS_PER_CALL = absl_flags.DEFINE_integer(
     "steps_per_call", None, "Iterations in one program.", lower_bound=1
 )
-_ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
-    "allow_config_change", False, "Resume although the folder's config differs."
-)
 flags.define("config", "data_dir")
 
 
@@ -58,7 +55,6 @@ def main(argv: list[str]) -> None:
         num_devices=_NUM_DEVICES.value,
         compile=_COMPILE.value,
         steps_per_call=_STEPS_PER_CALL.value,
-        allow_config_change=_ALLOW_CONFIG_CHANGE.value,
     )
     if entry:
         print(f"test error {entry['metrics']['test_error_percent']:.2f} %")

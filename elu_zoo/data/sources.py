@@ -11,9 +11,9 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.data import cache, order, readers
 
-_SPLIT_SEED = (
-    20160222  # Fixed for ever: every run of every seed has one validation set.
-)
+# Fixed for ever: every run of every seed has one validation set.
+_SPLIT_SEED = 20160222
+_CANONICAL_ORDER = 1  # the version of what is cached, see _in_canonical_order
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,7 +156,8 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
             raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
         return _in_canonical_order(arrays)
 
-    arrays = cache.load(f"{name}-{source.version}", source.files, build)
+    version = f"{source.version}-v{_CANONICAL_ORDER}"
+    arrays = cache.load(f"{name}-{version}", source.files, build)
     return _split(name, row, arrays)
 
 

@@ -90,8 +90,11 @@ class Checkpoints:
         for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
             shutil.rmtree(old, ignore_errors=True)
 
-    def restore(self) -> dict[str, Any] | None:
+    def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
         """Restores the newest checkpoint that is whole.
+
+        Args:
+            keep_damaged: leave those that are passed over where they are.
 
         Returns:
             The loop's state, or None where there is no checkpoint.
@@ -109,7 +112,7 @@ class Checkpoints:
                 damaged.append(folder.name)
                 continue
             self._assign(folder, arrays)
-            for name in damaged:
+            for name in damaged * (not keep_damaged):
                 shutil.rmtree(self._folder / name)
             return manifest["state"]
         if damaged:

@@ -114,15 +114,40 @@ def create_policy(
     return Policy(compiled, steps_per_call or (100 if compiled else 10))
 
 
-def is_chief() -> bool:
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
     """Whether this process writes the run's files."""
-    found = _cluster()
-    if not found:
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return True
+    found = _cluster()
     kind, index = found["task"].get("type"), found["task"]["index"]
     if found["cluster"].keys() & {"chief", "master"}:
         return kind in ("chief", "master")
     return kind == "worker" and index == 0
+
+
+def check_same_everywhere(
+    strategy: tf.distribute.Strategy, step: int, workdir: Path
+) -> None:
+    """Checks that every machine goes on from the same iteration.
+
+    Raises:
+        UsageError: on every machine, where one restored another state.
+    """
+    if strategy.num_replicas_in_sync == 1:
+        return
+
+    @tf.function
+    def sums():
+        values = strategy.run(lambda: tf.constant([step, step**2], tf.float64))
+        return strategy.reduce("SUM", values, axis=None)
+
+    # n * sum(s^2) = sum(s)^2 only where all s are equal: all machines agree on it.
+    total, squares = sums().numpy()
+    if strategy.num_replicas_in_sync * squares != total**2:
+        raise errors.UsageError(
+            f"The machines hold different states of {workdir}; this one is at "
+            f"iteration {step}. The folder must be on a disk that all of them share."
+        )
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:

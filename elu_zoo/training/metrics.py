@@ -123,7 +123,7 @@ class Display:
             for name, value in row.items()
         )
         if self._bar.disable:
-            logging.info("%s", text)
+            print(text, file=sys.stderr, flush=True)
         else:
             self._bar.set_postfix_str(text.partition("train_")[2])
 

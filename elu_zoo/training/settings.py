@@ -2,20 +2,37 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ml_collections import ConfigDict
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, errors, registry
+from elu_zoo import errors, registry
 from elu_zoo.training import losses, schedules
 
-_KEYS = (
-    "name seed smoke schedule schedule_epochs model.name model.activation "
-    "model.batch_norm model.width data.name data.train_examples train.batch_size "
-    "train.epochs train.loss train.momentum train.boundaries train.learning_rates "
-    "train.evaluate_every train.checkpoint_every train.checkpoints_kept"
-).split()
+_KINDS = {
+    "name": str,
+    "seed": int,
+    "smoke": bool,
+    "schedule": str,
+    "schedule_epochs": int,
+    "model.name": str,
+    "model.activation": Mapping,
+    "model.batch_norm": bool,
+    "model.width": float,
+    "data.name": str,
+    "data.train_examples": int,
+    "train.batch_size": int,
+    "train.epochs": int,
+    "train.loss": str,
+    "train.momentum": float,
+    "train.boundaries": tuple,
+    "train.learning_rates": tuple,
+    "train.evaluate_every": int,
+    "train.checkpoint_every": int,
+    "train.checkpoints_kept": int,
+}
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
@@ -42,13 +59,7 @@ def check(config: ConfigDict) -> None:
     Raises:
         UsageError: a value is out of its range; the message names key and range.
     """
-    lacking = [key for key in _KEYS if not _has(config, key)]
-    if lacking:
-        raise errors.UsageError(f"The config has no entry {', '.join(lacking)}.")
-    known = [*_KEYS, "model.activation.name", "model.activation.alpha"]
-    for key in _flat(as_dict(config)):
-        if key not in known and not key.startswith("model.activation."):
-            raise errors.unknown("config entry", key, known)
+    _check_entries(config)
     train = config.train
     for key in (
         "batch_size", "epochs", "evaluate_every", "checkpoint_every", "checkpoints_kept"
@@ -72,7 +83,6 @@ def check(config: ConfigDict) -> None:
         raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
     losses.get(train.loss)
     registry.entry(config.model.name)
-    activations.describe(config.model.activation)
 
 
 def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
@@ -93,11 +103,36 @@ def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
     schedules.check(config.train.boundaries, config.train.learning_rates, iterations)
 
 
-def _has(config: ConfigDict, key: str) -> bool:
-    first, _, rest = key.partition(".")
-    if first not in config:
-        return False
-    return not rest or (hasattr(config[first], "keys") and rest in config[first])
+def _check_entries(config: ConfigDict) -> None:
+    """Checks that the config has each entry, of its type, and no other."""
+    entries = {key: _get(config, key) for key in _KINDS}
+    missing = [key for key, value in entries.items() if value is None]
+    if missing:
+        raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
+    for key in _flat(as_dict(config)):
+        if key not in _KINDS and not key.startswith("model.activation."):
+            raise errors.unknown("config entry", key, _KINDS)
+    for key, value in entries.items():
+        kind = _KINDS[key]
+        fits = isinstance(value, int if kind is float else kind)
+        fits = fits or (kind is float and isinstance(value, float))
+        if isinstance(value, ConfigDict) and kind is Mapping:
+            continue
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            raise errors.UsageError(
+                f"The config entry {key} is of type {kind.__name__}. Received: "
+                f"{value!r} of type {type(value).__name__}."
+            )
+
+
+def _get(config: ConfigDict, key: str) -> Any:
+    """Returns the entry `a.b` of a config, None where there is none."""
+    value: Any = config
+    for part in key.split("."):
+        if not hasattr(value, "keys") or part not in value:
+            return None
+        value = value[part]
+    return value
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -131,8 +131,8 @@ class TFStep:
 def forward(model: keras.Model, shape: tuple[int, ...]) -> Callable:
     """Returns a function from images `(batch, *shape)` to the model's outputs.
 
-    One program for every caller and strategy, never XLA: training, evaluation and
-    prediction agree to the last bit.
+    Never XLA, and one program for every strategy, so that an evaluation after
+    training repeats the one within it to the last bit.
     """
 
     @tf.function(input_signature=[tf.TensorSpec([None, *shape], tf.float32)])

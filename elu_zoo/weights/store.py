@@ -106,6 +106,9 @@ def _is_path(weights: str | os.PathLike, model: str) -> bool:
 
 
 def _from_path(path: Path, allow_unverified: bool) -> Weights:
+    outcome = path / "outcome.json"
+    if outcome.is_file():  # the folder of a finished run
+        path = path / (entries.read(outcome)["tag"] + entries.SUFFIX)
     if path.is_dir():
         inside = sorted(path.glob("*" + entries.SUFFIX))
         if len(inside) != 1:

@@ -53,6 +53,7 @@ def run_here(binary, *arguments) -> Result:
     out, err = io.StringIO(), io.StringIO()
     argv, handler = sys.argv, absl_logging.get_absl_handler().python_handler
     stream, root_level = handler.stream, logging.getLogger().level
+    verbosity = absl_logging.get_verbosity()
     root_handlers = list(logging.getLogger().handlers)
     sys.argv = [f"elu-zoo-{binary}", *map(str, arguments)]
     try:
@@ -71,7 +72,10 @@ def run_here(binary, *arguments) -> Result:
     finally:
         sys.argv, handler.stream = argv, stream
         logging.getLogger().handlers[:] = root_handlers
+        absl_logging.set_verbosity(verbosity)
         logging.getLogger().setLevel(root_level)
+        for name in ("tensorflow", "matplotlib"):
+            logging.getLogger(name).setLevel(logging.NOTSET)
     return Result(code or 0, out.getvalue(), err.getvalue())
 
 

@@ -110,3 +110,13 @@ def test_files_that_are_no_images(cli, exported, tmp_path):
     ]:
         result = cli("predict", "--saved_model", exported, name)
         assert result.code == 1 and message in result.error
+
+
+def test_names_of_files_are_no_markup(cli, exported, digits):
+    names = ["a[bold].png", "b[i].png", "c[-i].png"]
+    for name in names:
+        (digits / name).write_bytes((digits / "0.png").read_bytes())
+    paths = [f"digits/{name}" for name in names]
+    result = cli("predict", "--saved_model", exported, *paths, "--top=1")
+    assert result.code == 0, result.err
+    assert all(f"digits/{name} " in result.out for name in names)

@@ -34,7 +34,7 @@ def test_another_config_in_the_folder_of_a_run(cli, trained):
     # Refused before anything of the run is touched.
     result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
     assert result.code == 2
-    assert "seed: 0 -> 1" in result.error and "--allow_config_change" in result.error
+    assert "seed: 0 -> 1" in result.error and "Name another --workdir" in result.error
 
 
 def test_a_config_by_path_with_an_argument(cli, tmp_path):
@@ -157,3 +157,23 @@ def test_debug_shows_where(cli, argument, place):
 def test_a_mistake_in_a_process_of_its_own(process):
     result = process("train", SMOKE, "--config.train.epoch=3")
     assert result.code == 2 and "Did you mean 'train.epochs'?" in result.error
+
+
+def test_random_layers_on_two_devices_of_a_new_process(process):
+    # Describing such a layer starts TensorFlow, after which devices cannot be made.
+    result = process(
+        *("train", f"{SMOKE},activation=rrelu", "--compile=off"),
+        *("--strategy=mirrored", "--num_devices=2"),
+    )
+    assert result.code == 0, result.err
+    assert "2 replica(s)" in result.err
+
+
+def test_another_backend_is_refused(process, monkeypatch):
+    pytest.importorskip("jax")
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    result = process("train", SMOKE)
+    assert result.code == 2
+    assert result.error == (
+        "error: Training needs KERAS_BACKEND=tensorflow. Received: jax."
+    )

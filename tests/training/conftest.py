@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elu_zoo.configs import quickstart
-from elu_zoo.training import loop
+from elu_zoo.training import loop, tf_step
 
 
 @pytest.fixture
@@ -57,3 +57,23 @@ def assert_same_bits():
             assert a.tobytes() == b.tobytes(), index
 
     return compare
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """Acts in the middle of a run, after the call that ends this iteration."""
+
+    def plan(iteration, act):
+        run, done = tf_step.TFStep.run, [0]
+
+        def counted(self, batches, rates):
+            values = run(self, batches, rates)
+            done[0] += len(batches)
+            if done[0] >= iteration:
+                monkeypatch.setattr(tf_step.TFStep, "run", run)
+                act()
+            return values
+
+        monkeypatch.setattr(tf_step.TFStep, "run", counted)
+
+    return plan

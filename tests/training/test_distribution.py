@@ -122,10 +122,13 @@ def test_two_logical_cpu_devices(name):
     assert strategy.num_replicas_in_sync == 2
 
 
+class Cluster:
+    """Stands for a strategy over several machines."""
+
+
 @pytest.mark.parametrize(
     "config, expected",
     [
-        ("", True),
         (tf_config({"worker": WORKERS}, index=0), True),
         (tf_config({"worker": WORKERS}, index=1), False),
         (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
@@ -137,7 +140,21 @@ def test_two_logical_cpu_devices(name):
 )
 def test_is_chief(monkeypatch, config, expected):
     monkeypatch.setenv("TF_CONFIG", config)
-    assert distribution.is_chief() is expected
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
+    assert distribution.is_chief(Cluster()) is expected
+
+
+def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    assert distribution.is_chief(tf.distribute.get_strategy())
+    assert distribution.is_chief(distribution.create_strategy("mirrored", 2))
+
+
+def test_replicas_of_one_process_hold_the_same_state(tmp_path):
+    for strategy in ("one", "mirrored"):
+        devices = 2 if strategy == "mirrored" else None
+        made = distribution.create_strategy(strategy, devices)
+        distribution.check_same_everywhere(made, 234_300, tmp_path)
 
 
 @pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

@@ -13,30 +13,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.data import sources
-from elu_zoo.training import loop, tf_step
+from elu_zoo.training import loop
 from elu_zoo.weights import entries
 
 BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
-
-
-@pytest.fixture
-def stop_after(monkeypatch):
-    """Acts in the middle of a run, after the call that ends this iteration."""
-
-    def plan(iteration, act):
-        run, done = tf_step.TFStep.run, [0]
-
-        def counted(self, batches, rates):
-            values = run(self, batches, rates)
-            done[0] += len(batches)
-            if done[0] >= iteration:
-                monkeypatch.setattr(tf_step.TFStep, "run", run)
-                act()
-            return values
-
-        monkeypatch.setattr(tf_step.TFStep, "run", counted)
-
-    return plan
 
 
 def check_finished(workdir, entry, data_dir=None):
@@ -129,12 +109,15 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
         r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
-        ".*--workdir.*--allow_config_change"
+        "Name another --workdir"
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
-    entry = train(changed, tmp_path, allow_config_change=True)
-    assert entry["step"] == 30 and entry["config"]["train"]["epochs"] == 3
+    # Without the file that says so, the checkpoint itself knows.
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(errors.CorruptError, match="of another config"):
+        train(changed, tmp_path)
+    assert train(smoke(), tmp_path)["step"] == 20
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,12 @@ def test_no_folder_no_files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_bar_on_a_terminal_only(monkeypatch, capsys, caplog, terminal):
+def test_a_bar_on_a_terminal_and_plain_lines_elsewhere(monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with caplog.at_level(logging.INFO, "absl"), Display(100, 40) as display:
-        display.update(60)
-        display.row(ROWS[0])
-    assert ("60/100" in capsys.readouterr().err) == terminal
-    assert ("train_loss 1" in caplog.text) == (not terminal)
+    with Display(300_000, 40) as display:
+        display.update(234_300)
+        display.row({"step": 234_300, "epoch": 300, "train_loss": 1 / 3})
+    lines = capsys.readouterr().err
+    assert ("234300/300000" in lines) == terminal
+    plain = "step 234300, epoch 300, train_loss 0.33333\n"
+    assert (lines == plain) == (not terminal)

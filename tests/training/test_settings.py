@@ -25,9 +25,6 @@ NAN = float("nan")
         ("schedule", "papers", "Unknown schedule 'papers'. Did you mean 'paper'"),
         ("train.loss", "mse", "Unknown loss 'mse'. Known: softmax_cross_entropy"),
         ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
-        ("model.activation.name", "eluu", "Unknown activation 'eluu'. .*'elu'"),
-        ("model.activation.alpha", 0.0, "alpha .* > 0.*0.0"),
-        ("model.activation.alpha", NAN, "alpha .*nan"),
     ],
 )
 def test_refusals(smoke, key, value, words):
@@ -36,9 +33,52 @@ def test_refusals(smoke, key, value, words):
     assert caught.value.exit_code == 2
 
 
-def test_an_argument_that_the_activation_lacks(smoke):
-    with pytest.raises(errors.UsageError, match="alpha"):
-        settings.check(smoke({"model.activation.alpha": 2.0}, "activation=relu"))
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda c: c.__delitem__("schedule"), "has no entry schedule"),
+        (lambda c: c.train.__delitem__("loss"), "has no entry train.loss"),
+        (lambda c: c.__delitem__("data"), "no entry data.name, data.train_examples"),
+        (lambda c: c.train.update(epoch=1), "'train.epoch'. .*'train.epochs'"),
+        (lambda c: c.update(speed=1), "Unknown config entry 'speed'"),
+        (lambda c: c.update(seed=None), "has no entry seed"),
+        (lambda c: c.__setitem__("train", 3), "has no entry train.batch_size"),
+    ],
+)
+def test_entries_missing_or_unknown(smoke, change, words):
+    config = smoke().unlock()
+    with config.ignore_type():
+        change(config)
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check(config)
+
+
+@pytest.mark.parametrize(
+    "key, value, words",
+    [
+        ("train.epochs", 2.5, "train.epochs is of type int. Received: 2.5 .* float"),
+        ("train.epochs", True, "of type int. Received: True of type bool"),
+        ("train.momentum", "x", "train.momentum is of type float. Received: 'x'"),
+        ("model.batch_norm", 1, "model.batch_norm is of type bool. Received: 1"),
+        ("model.activation", "elu", "model.activation is of type Mapping"),
+        ("train.learning_rates", 0.1, "learning_rates is of type tuple"),
+        ("name", 3, "name is of type str"),
+    ],
+)
+def test_entries_of_another_type(smoke, key, value, words):
+    config = smoke().unlock()
+    *sections, last = key.split(".")
+    with config.ignore_type():
+        (config[sections[0]] if sections else config)[last] = value
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check(config)
+
+
+def test_a_whole_number_is_a_float(smoke):
+    config = smoke()
+    with config.ignore_type():
+        config.train.momentum = 0
+    settings.check(config)
 
 
 @pytest.mark.parametrize(

@@ -184,3 +184,12 @@ def test_load_verifies_the_hash(made, published):
     found.path.write_bytes(content)
     with pytest.raises(errors.CorruptError, match="damaged or another file"):
         found.load(made["elu"][2])
+
+
+def test_a_finished_run_knows_which_file_is_its_own(made, tmp_path, published):
+    """A run that was killed while it wrote its weights may leave two."""
+    for name in ("elu", "relu"):
+        path = made_weights.write(tmp_path / "run", *made[name][:2])
+    entry = path.with_name(published["relu"]["tag"] + ".json")
+    (tmp_path / "run" / "outcome.json").write_text(entry.read_text())
+    assert find(tmp_path / "run").entry == published["relu"]
