@@ -12,7 +12,7 @@ import elu_zoo
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in ("__init__", "flags", "config")
+    if path.stem not in ("__init__", "flags", "config", "table")
 )
 CASES = {
     "elu_zoo": "import elu_zoo",

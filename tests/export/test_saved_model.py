@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+import elu_zoo
 from elu_zoo import errors
 from elu_zoo.activations import ELU
 from elu_zoo.activations.elu import form
@@ -275,3 +276,17 @@ def test_a_file_in_the_way(tmp_path):
     (tmp_path / "exports").write_text("not a folder")
     with pytest.raises(errors.ResourceError, match="Cannot export to"):
         export(tmp_path / "exports")
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "float64"])
+def test_other_precisions(tmp_path, policy):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = elu_zoo.get_model("mnist_mlp_8x128", preprocessing=True)
+    finally:
+        keras.config.set_dtype_policy(before)
+    path = export_saved_model(
+        model, tmp_path, name="net", class_names=list("0123456789")
+    )
+    assert load_saved_model(path).image_shape == (28, 28, 1)
