@@ -6,7 +6,7 @@ Paper:     SGD, learning rate 0.01, batches of 64, 300 epochs, He's initialisati
            ELU's training error falls fastest and its units' median activation stays
            closest to zero. The figure has no numbers.
 Ours:      README.md, from configs/results.csv.
-Time:      about 4 minutes a run on two CPU cores.
+Time:      2 to 4 minutes a run on two CPU cores.
 
 Not in the paper, from its authors' own framework: pixels / 255 without centring, no
 momentum, zero biases, 50,000 images for training and 10,000 for validation.
