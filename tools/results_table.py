@@ -29,8 +29,8 @@ def table(rows: list[dict[str, str]]) -> str:
         groups[key].append(row)
     lines = [
         "| config | data | activation | runs | test error, % | training loss | "
-        "schedule | minutes a run |",
-        "|---|---|---|---|---|---|---|---|",
+        "schedule |",
+        "|---|---|---|---|---|---|---|",
     ]
     place = {name: index for index, name in enumerate(_ORDER)}
     for key in sorted(groups, key=lambda k: (*k[:3], place.get(k[3], 99), k[3])):
@@ -38,12 +38,11 @@ def table(rows: list[dict[str, str]]) -> str:
         runs = groups[key]
         name = activation + " + batch norm" * (batch_norm == "True")
         shares = {f"{r['schedule']}, {float(r['schedule_share']):.0%}" for r in runs}
-        minutes = statistics.mean(float(r["wall_time_seconds"]) for r in runs) / 60
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
             f"| {config} | {dataset} | {name} | {len(runs)} | "
             f"{spread([float(r['test_error_percent']) for r in runs])} | "
-            f"{losses:.1e} | {' / '.join(sorted(shares))} | {minutes:.1f} |"
+            f"{losses:.1e} | {' / '.join(sorted(shares))} |"
         )
     return "\n".join(lines)
 
