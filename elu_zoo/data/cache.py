@@ -44,10 +44,14 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     return arrays
 
 
-def newest(name: str) -> Arrays | None:
-    """Returns the arrays of the newest undamaged entry whose name begins so."""
+def newest(pattern: str) -> Arrays | None:
+    """Returns the arrays of the newest undamaged entry, from whatever files it came.
+
+    Args:
+        pattern: matches the name as it was given to `load`; shell wildcards.
+    """
     folder = files.home() / "data"
-    paths = [p for p in folder.glob(f"{name}-*.npz") if p.is_file()]
+    paths = [p for p in folder.glob(f"{pattern}-*.npz") if p.is_file()]
     for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
         if arrays := _verified(path):
             return arrays

@@ -144,7 +144,7 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
         # A folder that was named must be the one that is used; where none was, arrays
         # that were decoded before serve as well.
         named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
-        arrays = None if named else cache.newest(name)
+        arrays = None if named else cache.newest(_cached_name(name, "*"))
         if arrays is None:
             raise
         return _split(name, row, arrays)
@@ -156,9 +156,12 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
             raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
         return _in_canonical_order(arrays)
 
-    version = f"{source.version}-v{_CANONICAL_ORDER}"
-    arrays = cache.load(f"{name}-{version}", source.files, build)
+    arrays = cache.load(_cached_name(name, source.version), source.files, build)
     return _split(name, row, arrays)
+
+
+def _cached_name(name: str, version: str) -> str:
+    return f"{name}-{version}-v{_CANONICAL_ORDER}"
 
 
 def _split(name: str, row: _Row, arrays: cache.Arrays) -> ImageData:

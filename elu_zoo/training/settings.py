@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from ml_collections import ConfigDict
@@ -18,7 +17,7 @@ _KINDS = {
     "schedule": str,
     "schedule_epochs": int,
     "model.name": str,
-    "model.activation": Mapping,
+    "model.activation": ConfigDict,
     "model.batch_norm": bool,
     "model.width": float,
     "data.name": str,
@@ -114,10 +113,7 @@ def _check_entries(config: ConfigDict) -> None:
             raise errors.unknown("config entry", key, _KINDS)
     for key, value in entries.items():
         kind = _KINDS[key]
-        fits = isinstance(value, int if kind is float else kind)
-        fits = fits or (kind is float and isinstance(value, float))
-        if isinstance(value, ConfigDict) and kind is Mapping:
-            continue
+        fits = isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
             raise errors.UsageError(
                 f"The config entry {key} is of type {kind.__name__}. Received: "

@@ -60,7 +60,7 @@ def test_entries_missing_or_unknown(smoke, change, words):
         ("train.epochs", True, "of type int. Received: True of type bool"),
         ("train.momentum", "x", "train.momentum is of type float. Received: 'x'"),
         ("model.batch_norm", 1, "model.batch_norm is of type bool. Received: 1"),
-        ("model.activation", "elu", "model.activation is of type Mapping"),
+        ("model.activation", "elu", "model.activation is of type ConfigDict"),
         ("train.learning_rates", 0.1, "learning_rates is of type tuple"),
         ("name", 3, "name is of type str"),
     ],
