@@ -43,6 +43,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.batch_size = 64  # over all replicas
     config.train.epochs = 300
     config.train.loss = "softmax_cross_entropy"
+    config.train.precision = "float32"  # or bfloat16_matmuls, mixed_bfloat16
     config.train.momentum = 0.0  # heavy ball
     # Learning rate i holds until iteration boundaries[i].
     config.train.boundaries = ()

@@ -11,6 +11,13 @@ from elu_zoo import errors, registry
 from elu_zoo.layers import preprocessing_layers
 from elu_zoo.weights import entries, store
 
+# The activation that turns outputs into what they stand for, by the loss in training.
+READOUTS = {
+    "softmax_cross_entropy": "softmax",
+    "sigmoid_cross_entropy": "sigmoid",
+    "half_squared_error": "linear",
+}
+
 
 def preprocess_input(
     images: np.ndarray, name: str, weights: str | os.PathLike | None = None
@@ -57,6 +64,10 @@ def decode_predictions(
     Returns:
         For each image, `(class name, probability)` in falling probability.
     """
+    if registry.entry(name).code:
+        raise errors.UsageError(
+            f"{name} is an autoencoder: its output is an image and has no classes."
+        )
     values = np.asarray(predictions, dtype=np.float64)
     classes = class_names(name, weights)
     if values.ndim != 2 or values.shape[1] != len(classes):
@@ -99,3 +110,25 @@ def class_names(
             "weights=, the weights that made the predictions."
         )
     return min(published, key=entries.rank)["classes"]
+
+
+def loss_name(
+    name: str, weights: str | os.PathLike | None = None, **arguments: Any
+) -> str:
+    """Returns the name of the loss that weights were trained with.
+
+    Its entry of `READOUTS`, as `get_model(..., classifier_activation=...)`, turns
+    the model's output into probabilities, or into pixels in [0, 1].
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`; None, as a file without an entry, for the
+            network's own loss.
+        **arguments: as of `class_names`.
+    """
+    registered = registry.entry(name)
+    if weights is not None:
+        entry = store.find_weights(name, weights, **arguments).entry
+        if entry:
+            return entry["config"]["train"]["loss"]
+    return registered.loss

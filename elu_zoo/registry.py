@@ -19,14 +19,24 @@ class ModelEntry:
         section: where the paper describes the network.
         preprocessing: how raw images become the network's input, the argument
             of `elu_zoo.layers.preprocessing_layers`.
-        classifier: the name of the layer that `num_classes` shapes.
+        classifier: the name of the layer that `num_classes` shapes; None where
+            there are no classes.
+        code: the name of the layer whose output is an autoencoder's code; None for
+            a classifier.
+        loss: the loss that the paper, or its authors, trained the network with.
     """
 
     name: str
     builder: Callable[..., Any]
     section: str
     preprocessing: dict[str, Any]
-    classifier: str
+    classifier: str | None
+    code: str | None
+    loss: str
+
+    def takes(self, argument: str) -> bool:
+        """Whether the builder has an argument of this name."""
+        return argument in inspect.signature(self.builder).parameters
 
     def default(self, argument: str) -> Any:
         """Returns the builder's default of an argument, None if it has none."""
@@ -44,21 +54,27 @@ def register_model(
     *,
     section: str = "",
     preprocessing: dict[str, Any] | None = None,
-    classifier: str = "classifier",
+    classifier: str | None = "classifier",
+    code: str | None = None,
+    loss: str = "softmax_cross_entropy",
 ) -> Callable[..., Any]:
     """Registers a builder under its own name and returns it unchanged.
 
     Every builder has the arguments `(activation, *, batch_norm, num_classes,
     input_shape, width, seed, preprocessing)`, all with defaults, and may have more.
     It applies `preprocessing_layers(preprocessing)` to its input unless that is None,
-    and returns logits.
+    and returns logits. An autoencoder has no `num_classes`; it returns one number a
+    pixel, in the image's shape.
 
     Args:
         builder: the function; absent when the decorator is called with arguments.
         section: where the paper describes the network.
         preprocessing: how raw 0..255 images become the network's input;
             pixels / 255 unless said otherwise.
-        classifier: the name of the layer that `num_classes` shapes.
+        classifier: the name of the layer that `num_classes` shapes; None where
+            there are no classes.
+        code: the name of the layer whose output is an autoencoder's code.
+        loss: a name of `elu_zoo.training.losses`.
 
     Raises:
         UsageError: the name is taken by another function.
@@ -78,6 +94,8 @@ def register_model(
             section=section,
             preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
             classifier=classifier,
+            code=code,
+            loss=loss,
         )
         return builder
 

@@ -36,7 +36,8 @@ def get_model(
             the path of a `.weights.h5` file, or a finished run's folder.
         preprocessing: whether the model takes raw 0..255 images. True by default
             when `weights` is given, else False.
-        include_top: False returns the classifier's input instead of logits.
+        include_top: False returns the classifier's input instead of logits, of an
+            autoencoder the code.
         features: the name of a layer, or several, whose outputs are returned
             instead of logits: one tensor, or a dict by layer name.
         classifier_activation: an activation on the logits, `"softmax"` for
@@ -49,7 +50,8 @@ def get_model(
             anything else that differs from the weights is refused.
 
     Returns:
-        A model from `(batch, height, width, channels)` to `(batch, num_classes)`.
+        A model from `(batch, height, width, channels)` to `(batch, num_classes)`, of
+        an autoencoder to `(batch, height, width, channels)`.
 
     Raises:
         UsageError: an unknown name or an argument out of its range.
@@ -81,7 +83,7 @@ def get_model(
         _check_arguments(registered, entry["arguments"])
         arguments = _merged(arguments, entry)
     if preprocessing or (preprocessing is None and found):
-        if "preprocessing" not in inspect.signature(registered.builder).parameters:
+        if not registered.takes("preprocessing"):
             raise errors.UsageError(
                 f"The builder of {name} has no argument 'preprocessing', so that its "
                 "model cannot take raw images. See elu_zoo.register_model."
@@ -158,8 +160,11 @@ def _cut(model, registered, include_top, features, classifier_activation):
             outputs = outputs[features]
         return keras.Model(model.input, outputs, name=model.name)
     if not include_top:
-        before = model.get_layer(registered.classifier).input
-        return keras.Model(model.input, before, name=model.name)
+        if registered.code:
+            body = model.get_layer(registered.code).output
+        else:
+            body = model.get_layer(registered.classifier).input
+        return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:
         layer = _classifier_activation(classifier_activation)
         return keras.Model(model.input, layer(model.output), name=model.name)

@@ -23,9 +23,9 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
-    from elu_zoo import zoo
+    from elu_zoo import predictions, registry, zoo
     from elu_zoo.data import sources
-    from elu_zoo.training import losses
+    from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.weights import store
 
@@ -34,14 +34,16 @@ def main(argv: list[str]) -> None:
     model = zoo.get_model(values.model, **arguments)
     data = sources.load(_DATA.value, values.data_dir)
     split = getattr(data, _SPLIT.value)
-    found = Evaluator(model, losses.softmax_cross_entropy)(split)
+    loss = predictions.loss_name(values.model, **arguments)
+    preprocessing = (entry or vars(registry.entry(values.model)))["preprocessing"]
+    found = Evaluator(model, objective.Objective(loss, preprocessing))(split)
     own = entry and entry["dataset"] == data.name
     if _JSON.value:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
     else:
         print(
             f"{values.model} on {_DATA.value}, {len(split)} {_SPLIT.value} images: "
-            f"error {found['error_percent']:.2f} %, loss {found['loss']:.4f} nats"
+            f"{objective.describe(found)}"
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)

@@ -43,7 +43,7 @@ def main(argv: list[str]) -> None:
     config = absl_flags.FLAGS.config
 
     from elu_zoo import training
-    from elu_zoo.training import settings
+    from elu_zoo.training import objective, settings
 
     settings.check(config)
     workdir = _WORKDIR.value or default_workdir(config)
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> None:
         steps_per_call=_STEPS_PER_CALL.value,
     )
     if entry:
-        print(f"test error {entry['metrics']['test_error_percent']:.2f} %")
+        print("test", objective.describe(entry["metrics"], "test_"))
         print(f"weights {Path(workdir) / entry['tag']}.weights.h5")
 
 

@@ -1,5 +1,5 @@
 """The networks of the paper: importing this package registers them."""
 
-from elu_zoo.models.mnist import mnist_mlp_8x128
+from elu_zoo.models.mnist import mnist_autoencoder, mnist_mlp_5x256, mnist_mlp_8x128
 
-__all__ = ["mnist_mlp_8x128"]
+__all__ = ["mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128"]

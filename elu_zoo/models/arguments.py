@@ -8,9 +8,16 @@ from elu_zoo import errors
 
 
 def check_builder_arguments(
-    *, batch_norm: Any, num_classes: Any, input_shape: Any, width: Any, seed: Any
+    *,
+    batch_norm: Any,
+    input_shape: Any,
+    width: Any,
+    seed: Any,
+    num_classes: Any = 1,
 ) -> tuple[int, int, int]:
     """Checks what all builders share and returns `input_shape` as a tuple.
+
+    A builder without classes leaves `num_classes` out.
 
     Raises:
         UsageError: an argument is out of its range; the message says the range.

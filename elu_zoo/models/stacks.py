@@ -53,22 +53,74 @@ def dense_stack(
         width=width,
         seed=seed,
     )
-    image = keras.Input(input_shape, name="image")
-    x = image
-    for layer in preprocessing_layers(preprocessing) if preprocessing else ():
-        x = layer(x)
-    x = keras.layers.Flatten(name="flatten")(x)
+    image, x = _flat_input(input_shape, preprocessing)
     for index, layer_units in enumerate(units, 1):
-        layer_name = f"dense{index}"
-        x = _dense(scaled_units(layer_units, width), layer_name, seed)(x)
-        if batch_norm:
-            x = _batch_normalization(f"norm_{layer_name}")(x)
-        act_name = f"act_{layer_name}"
-        act_seed = layer_seed(seed, act_name)
-        x = activations.make(activation, act_name, seed=act_seed)(x)
+        layer_units = scaled_units(layer_units, width)
+        x = _hidden(x, layer_units, f"dense{index}", activation, batch_norm, seed)
     # The loss wants float32 logits whatever the precision of the layers before.
     logits = _dense(num_classes, "classifier", seed, dtype="float32")(x)
     return keras.Model(image, logits, name=name)
+
+
+def dense_autoencoder(
+    encoder: Sequence[int],
+    code: int,
+    decoder: Sequence[int],
+    *,
+    name: str,
+    activation: Any,
+    batch_norm: bool,
+    input_shape: tuple[int, int, int],
+    width: float,
+    seed: int,
+    preprocessing: dict[str, Any] | None,
+) -> keras.Model:
+    """Builds a fully connected autoencoder with a linear code and linear output.
+
+    Hidden layers are `encoder<i>` and `decoder<i>`, with norms and activations as in
+    `dense_stack`; between them stands `code`, and at the end `pixels`, in the
+    image's shape `reconstruction`.
+
+    Args:
+        encoder: units of each hidden layer before the code at `width=1`.
+        code: units of the code at `width=1`.
+        decoder: units of each hidden layer after the code at `width=1`.
+        name: the model's name, as are the other arguments those of `dense_stack`.
+
+    Returns:
+        A model from `(batch, height, width, channels)` to one number a pixel, of
+        the same shape.
+    """
+    input_shape = check_builder_arguments(
+        batch_norm=batch_norm, input_shape=input_shape, width=width, seed=seed
+    )
+    image, x = _flat_input(input_shape, preprocessing)
+    pixels = x.shape[-1]
+    for index, units in enumerate(encoder, 1):
+        units = scaled_units(units, width)
+        x = _hidden(x, units, f"encoder{index}", activation, batch_norm, seed)
+    x = _dense(scaled_units(code, width), "code", seed)(x)
+    for index, units in enumerate(decoder, 1):
+        units = scaled_units(units, width)
+        x = _hidden(x, units, f"decoder{index}", activation, batch_norm, seed)
+    x = _dense(pixels, "pixels", seed, dtype="float32")(x)
+    x = keras.layers.Reshape(input_shape, name="reconstruction", dtype="float32")(x)
+    return keras.Model(image, x, name=name)
+
+
+def _flat_input(input_shape, preprocessing):
+    image = x = keras.Input(input_shape, name="image")
+    for layer in preprocessing_layers(preprocessing) if preprocessing else ():
+        x = layer(x)
+    return image, keras.layers.Flatten(name="flatten")(x)
+
+
+def _hidden(x, units, name, activation, batch_norm, seed):
+    x = _dense(units, name, seed)(x)
+    if batch_norm:
+        x = _batch_normalization(f"norm_{name}")(x)
+    act_name = f"act_{name}"
+    return activations.make(activation, act_name, seed=layer_seed(seed, act_name))(x)
 
 
 def _dense(units: int, name: str, seed: int, dtype: str | None = None):

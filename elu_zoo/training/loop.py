@@ -10,11 +10,12 @@ import keras
 from absl import logging
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, files, zoo
+from elu_zoo import activations, errors, files, registry, zoo
 from elu_zoo.data import batches, sources
-from elu_zoo.training import losses, metrics, outcome, settings, signals
+from elu_zoo.training import metrics, outcome, precision, settings, signals
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.objective import Objective
 from elu_zoo.training.run import Position, Run
 from elu_zoo.weights.entries import Entry
 
@@ -84,14 +85,18 @@ def train(
     settings.check_run(config, total, replicas)
 
     # 3. Model and optimizer in the strategy's scope; each machine has all data.
-    loss = losses.get(config.train.loss)
+    registered = registry.entry(config.model.name)
+    objective = Objective(config.train.loss, registered.preprocessing)
     with placement.scope():
         model = _build_model(config, data)
+        precision.apply(model, config.train.precision)
         optimizer = keras.optimizers.SGD(momentum=config.train.momentum)
         optimizer.build(model.trainable_variables)
     policy = distribution.create_policy(model, replicas, compile, steps_per_call)
-    step = tf_step.TFStep(model, optimizer, loss, split, size, placement, policy)
-    evaluator = Evaluator(model, loss)
+    step = tf_step.TFStep(model, optimizer, objective, split, size, placement, policy)
+    reduced = config.train.precision != "float32"
+    measured = _build_model(config, data) if reduced else model
+    evaluator = Evaluator(measured, objective, model if reduced else None)
 
     with contextlib.ExitStack() as stack:
         if chief:
@@ -150,15 +155,17 @@ def train(
 
 
 def _build_model(config: ConfigDict, data: sources.ImageData) -> keras.Model:
+    registered = registry.entry(config.model.name)
+    classes = {"num_classes": data.num_classes} if registered.takes("num_classes") else {}
     return zoo.get_model(
         config.model.name,
         preprocessing=True,
         activation=config.model.activation,
         batch_norm=config.model.batch_norm,
         width=config.model.width,
-        num_classes=data.num_classes,
         input_shape=data.image_shape,
         seed=config.seed,
+        **classes,
     )
 
 

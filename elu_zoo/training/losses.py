@@ -1,5 +1,9 @@
 """Losses by name: one value for each example, which the trainer averages."""
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 import keras
 
 from elu_zoo import errors
@@ -15,10 +19,56 @@ def softmax_cross_entropy(labels, logits):
     return keras.ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 
 
-LOSSES = {"softmax_cross_entropy": softmax_cross_entropy}
+def sigmoid_cross_entropy(pixels, logits):
+    """Returns the sum of -t log s(z) - (1 - t) log(1 - s(z)), in nats, `(batch,)`.
+
+    Args:
+        pixels: t, each in [0, 1], `(batch, height, width, channels)`.
+        logits: z, of the same shape; s is the sigmoid.
+    """
+    # max(z, 0) - z t + log(1 + exp(-|z|)): no exponential overflows. With `where`,
+    # not abs and relu, the derivative at 0 is 1/2 - t as everywhere around it.
+    positive = logits >= 0
+    maximum = keras.ops.where(positive, logits, 0.0)
+    exponential = keras.ops.exp(keras.ops.where(positive, -logits, logits))
+    return _sum(maximum - logits * pixels + keras.ops.log1p(exponential))
 
 
-def get(name: str):
+def half_squared_error(pixels, outputs):
+    """Returns half the sum of (y - t)^2, of shape `(batch,)`.
+
+    Args:
+        pixels: t, `(batch, height, width, channels)`.
+        outputs: y, of the same shape.
+    """
+    return 0.5 * _sum(keras.ops.square(outputs - pixels))
+
+
+def _sum(values):
+    return keras.ops.sum(values, axis=tuple(range(1, len(values.shape))))
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """A loss and what it compares.
+
+    Attributes:
+        function: `(targets, outputs) -> (batch,)`.
+        of_images: the targets are the preprocessed images, not the labels.
+    """
+
+    function: Callable[[Any, Any], Any]
+    of_images: bool
+
+
+LOSSES = {
+    "softmax_cross_entropy": Loss(softmax_cross_entropy, of_images=False),
+    "sigmoid_cross_entropy": Loss(sigmoid_cross_entropy, of_images=True),
+    "half_squared_error": Loss(half_squared_error, of_images=True),
+}
+
+
+def get(name: str) -> Loss:
     """Returns a loss by name.
 
     Raises:

@@ -58,10 +58,12 @@ def write(
     arguments = {
         "activation": activations.describe(config.model.activation),
         "batch_norm": config.model.batch_norm,
-        "num_classes": data.num_classes,
         "input_shape": list(data.image_shape),
         "width": config.model.width,
     }
+    registered = registry.entry(config.model.name)
+    if registered.takes("num_classes"):
+        arguments["num_classes"] = data.num_classes
     tag = entries.tag(config.model.name, config.data.name, arguments, sha256)
     entry = {
         "format": entries.FORMAT,
@@ -69,8 +71,8 @@ def write(
         "model": config.model.name,
         "dataset": config.data.name,
         "arguments": arguments,
-        "preprocessing": registry.entry(config.model.name).preprocessing,
-        "classes": list(data.class_names),
+        "preprocessing": registered.preprocessing,
+        "classes": list(data.class_names) * registered.takes("num_classes"),
         "sha256": sha256,
         "bytes": len(content),
         "parameters": cost.parameters(model),
@@ -81,10 +83,9 @@ def write(
         "step": steps,
         "epochs": config.train.epochs,
         "metrics": {
-            "test_error_percent": test["error_percent"],
-            "test_loss": test["loss"],
-            "validation_error_percent": validation["error_percent"],
-            "validation_loss": validation["loss"],
+            f"{split}_{key}": value
+            for split, found in (("test", test), ("validation", validation))
+            for key, value in found.items()
         },
         "commit": commit(),
         "backend": keras.backend.backend(),

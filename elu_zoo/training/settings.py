@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.training import losses, schedules
+from elu_zoo.training import losses, precision, schedules
 
 _KINDS = {
     "name": str,
@@ -25,6 +25,7 @@ _KINDS = {
     "train.batch_size": int,
     "train.epochs": int,
     "train.loss": str,
+    "train.precision": str,
     "train.momentum": float,
     "train.boundaries": tuple,
     "train.learning_rates": tuple,
@@ -80,8 +81,14 @@ def check(config: ConfigDict) -> None:
         )
     if config.schedule not in ("paper", "fast"):
         raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
-    losses.get(train.loss)
-    registry.entry(config.model.name)
+    precision.check(train.precision)
+    of_images = losses.get(train.loss).of_images
+    if of_images != bool(registry.entry(config.model.name).code):
+        fit = [name for name, x in losses.LOSSES.items() if x.of_images != of_images]
+        raise errors.UsageError(
+            f"train.loss {train.loss} does not fit {config.model.name}, which gives "
+            f"{'classes' if of_images else 'images'}. Use {' or '.join(fit)}."
+        )
 
 
 def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:

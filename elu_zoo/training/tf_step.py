@@ -20,9 +20,9 @@ class TFStep:
     """Trains a model on resident data.
 
     Args:
-        model: takes raw images, returns logits; of the strategy's scope.
+        model: takes raw images; of the strategy's scope.
         optimizer: a built Keras optimizer of the same scope.
-        loss: `(labels, logits) -> (batch,)`.
+        loss: `(images, labels, outputs) -> (batch,)`.
         data: the training images and labels.
         batch_size: over all replicas.
         strategy: the strategy of model and optimizer.
@@ -108,7 +108,8 @@ class TFStep:
             loss, gradients = self._pure_gradients(values, images, labels)
         else:
             with activations.form(self._form()), tf.GradientTape() as tape:
-                loss = self._mean_loss(labels, self._model(images, training=True))
+                outputs = self._model(images, training=True)
+                loss = self._mean_loss(images, labels, outputs)
             gradients = tape.gradient(loss, [w.value for w in weights])
         # Under several replicas Keras sums the gradients over them here.
         self._optimizer.apply(gradients, weights)
@@ -117,12 +118,12 @@ class TFStep:
     def _gradients(self, weights, images, labels):
         with activations.form(self._form()), tf.GradientTape() as tape:
             tape.watch(weights)
-            logits, _ = self._model.stateless_call(weights, [], images, training=True)
-            loss = self._mean_loss(labels, logits)
+            outputs, _ = self._model.stateless_call(weights, [], images, training=True)
+            loss = self._mean_loss(images, labels, outputs)
         return loss, tape.gradient(loss, weights)
 
-    def _mean_loss(self, labels, logits):
-        return tf.reduce_sum(self._loss(labels, logits)) / self._batch_size
+    def _mean_loss(self, images, labels, outputs):
+        return tf.reduce_sum(self._loss(images, labels, outputs)) / self._batch_size
 
     def _form(self) -> str:
         return "polynomial" if self._policy.compiled else "nested"
