@@ -21,18 +21,20 @@ from ml_collections import ConfigDict
 from elu_zoo.configs import arguments, mnist_mlp_8x128
 
 
-def get_config(arg: str = "") -> ConfigDict:
+def get_config(arg: str = "", learning_rate: float = 1e-3) -> ConfigDict:
     args = arguments.parse(
         arg,
         activation="elu",
         seed=0,
         batch_norm=False,
-        learning_rate=1e-3,
+        learning_rate=learning_rate,
         smoke=False,
     )
     rate = args.pop("learning_rate")
     config = mnist_mlp_8x128.get_config(",".join(f"{k}={v}" for k, v in args.items()))
     config.name = "mnist_autoencoder"
+    if rate != learning_rate:  # a folder and rows of its own
+        config.name += f"-lr{rate:g}"
     config.model.name = "mnist_autoencoder"
     config.schedule_epochs = 500
     config.train.epochs = 2 if config.smoke else 500

@@ -125,10 +125,20 @@ def loss_name(
         weights: as of `get_model`; None, as a file without an entry, for the
             network's own loss.
         **arguments: as of `class_names`.
+
+    Raises:
+        CorruptError: the weights' entry names no loss that this version knows.
     """
     registered = registry.entry(name)
-    if weights is not None:
-        entry = store.find_weights(name, weights, **arguments).entry
-        if entry:
-            return entry["config"]["train"]["loss"]
-    return registered.loss
+    found = weights is not None and store.find_weights(name, weights, **arguments)
+    if not found or not found.entry:
+        return registered.loss
+    try:
+        loss = found.entry["config"]["train"]["loss"]
+        _ = READOUTS[loss]
+    except (KeyError, TypeError):
+        raise errors.CorruptError(
+            f"The entry of {found.path} names no loss of {', '.join(READOUTS)} as "
+            "config.train.loss. It is damaged, or of a newer version of elu_zoo."
+        ) from None
+    return loss

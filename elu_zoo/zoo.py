@@ -162,8 +162,13 @@ def _cut(model, registered, include_top, features, classifier_activation):
     if not include_top:
         if registered.code:
             body = model.get_layer(registered.code).output
-        else:
+        elif registered.classifier:
             body = model.get_layer(registered.classifier).input
+        else:
+            raise errors.UsageError(
+                f"{model.name} was registered without a classifier or a code, so that "
+                "include_top=False means nothing. Name a layer: features=..."
+            )
         return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:
         layer = _classifier_activation(classifier_activation)

@@ -119,9 +119,82 @@ def test_decode_without_any_weights(monkeypatch, tmp_path):
         elu_zoo.decode_predictions(LOGITS, "nothing")
 
 
+def test_decode_an_autoencoder():
+    words = "mnist_autoencoder is an autoencoder: its output is an image and has no"
+    with pytest.raises(errors.UsageError, match=words):
+        elu_zoo.decode_predictions(np.zeros((2, 28, 28, 1)), "mnist_autoencoder")
+
+
 def test_decode_ties_among_many_classes(monkeypatch):
     names = [str(index) for index in range(1000)]
     monkeypatch.setattr(predictions, "class_names", lambda *arguments: names)
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]
+
+
+def test_readouts():
+    assert predictions.READOUTS == {
+        "softmax_cross_entropy": "softmax",
+        "sigmoid_cross_entropy": "sigmoid",
+        "half_squared_error": "linear",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        ("mnist_mlp_8x128", "softmax_cross_entropy"),
+        ("mnist_mlp_5x256", "softmax_cross_entropy"),
+        ("mnist_autoencoder", "sigmoid_cross_entropy"),
+    ],
+)
+def test_loss_name_of_a_network(name, loss):
+    assert predictions.loss_name(name) == loss
+
+
+def test_loss_name_of_weights(monkeypatch, tmp_path):
+    """That of the run, not the network's own; the activation picks the file."""
+    squared, relu = (
+        made_weights.make(
+            activation=activation, config={"train": {"loss": loss}}, seed=seed
+        )
+        for activation, loss, seed in (
+            ("elu", "half_squared_error", 3),
+            ("relu", "sigmoid_cross_entropy", 4),
+        )
+    )
+    made_weights.publish(monkeypatch, tmp_path, squared, relu)
+    for arguments, loss in (
+        ({"weights": "mnist"}, "half_squared_error"),
+        ({"weights": squared[0]["tag"]}, "half_squared_error"),
+        ({"weights": "mnist", "activation": "relu"}, "sigmoid_cross_entropy"),
+    ):
+        assert predictions.loss_name(MODEL, **arguments) == loss
+
+
+@pytest.mark.parametrize(
+    "config", ["", {}, {"train": {}}, {"train": {"loss": "hinge"}}, {"train": "loss"}]
+)
+def test_loss_name_of_a_damaged_entry(monkeypatch, tmp_path, config):
+    made_weights.publish(monkeypatch, tmp_path, made_weights.make(config=config))
+    with pytest.raises(errors.CorruptError, match="names no loss of softmax_cross"):
+        predictions.loss_name(MODEL, weights="mnist")
+
+
+def test_loss_name_of_a_file_without_an_entry(made, tmp_path):
+    path = tmp_path / "mine.weights.h5"
+    path.write_bytes(made["elu"][1])
+    for name, loss in (
+        (MODEL, "softmax_cross_entropy"),
+        ("mnist_autoencoder", "sigmoid_cross_entropy"),
+    ):
+        found = predictions.loss_name(name, path, allow_unverified=True)
+        assert found == loss
+    with pytest.raises(errors.CorruptError, match="allow_unverified"):
+        predictions.loss_name(MODEL, path)
+
+
+def test_loss_name_of_an_unknown_network():
+    with pytest.raises(errors.UsageError, match="Unknown model 'mnist_autoencodr'"):
+        predictions.loss_name("mnist_autoencodr")

@@ -4,6 +4,7 @@ import pytest
 
 import elu_zoo.models
 from elu_zoo import errors, registry
+from elu_zoo.training import losses
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,8 @@ def test_plain_decorator():
     entry = registry.entry("net")
     assert (entry.name, entry.builder, entry.section) == ("net", net, "")
     assert entry.preprocessing == {"kind": "rescale", "scale": 1 / 255}
-    assert entry.classifier == "classifier"
+    assert (entry.classifier, entry.code) == ("classifier", None)
+    assert entry.loss == "softmax_cross_entropy"
     assert "net" in registry.names() and "net" in elu_zoo.list_models()
 
 
@@ -40,6 +42,48 @@ def test_decorator_with_arguments():
     assert decorate(net) is net
     entry = registry.entry("net")
     assert (entry.section, entry.preprocessing, entry.classifier) == ("4.2", how, "c")
+
+
+def test_an_autoencoder():
+    net = builder("net")
+    registry.register_model(classifier=None, code="middle", loss="half_squared_error")(
+        net
+    )
+    entry = registry.entry("net")
+    assert (entry.classifier, entry.code) == (None, "middle")
+    assert entry.loss == "half_squared_error"
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "classifier", "code", "loss"),
+    [
+        ("mnist_mlp_8x128", "4.1.1", "classifier", None, "softmax_cross_entropy"),
+        ("mnist_mlp_5x256", "appendix C", "classifier", None, "softmax_cross_entropy"),
+        ("mnist_autoencoder", "4.1.2", None, "code", "sigmoid_cross_entropy"),
+    ],
+)
+def test_the_papers_networks(name, section, classifier, code, loss):
+    entry = registry.entry(name)
+    assert entry.name == name == entry.builder.__name__ and section in entry.section
+    assert (entry.classifier, entry.code, entry.loss) == (classifier, code, loss)
+    assert entry.preprocessing == {"kind": "rescale", "scale": 1 / 255}
+    assert entry.takes("num_classes") == bool(classifier)
+    assert entry.default("num_classes") == (10 if classifier else None)
+
+
+def test_every_loss_is_one_of_the_trainers():
+    for name in registry.names():
+        entry = registry.entry(name)
+        assert losses.get(entry.loss).of_images == bool(entry.code), name
+
+
+@pytest.mark.parametrize(
+    ("argument", "taken"),
+    [("activation", True), ("num_classes", True), ("width", False), ("", False)],
+)
+def test_takes(argument, taken):
+    registry.register_model(builder("net"))
+    assert registry.entry("net").takes(argument) is taken
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def assert_equal_weights(found, expected, atol=0.0):
 
 @pytest.fixture
 def more_models(monkeypatch):
-    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    monkeypatch.setattr(registry, "_MODELS", {MODEL: registry.entry(MODEL)})
     for name in ("elu_cifar_18", "elu_cifar_9", "nin"):
 
         def build(activation="elu"):
@@ -88,6 +88,12 @@ def test_list_models_with_weights(more_models, published, weights, expected):
     assert elu_zoo.list_models(weights=weights) == expected
     assert elu_zoo.list_models("nin", weights=weights) == []
     assert len(elu_zoo.list_models(weights=False)) == 4
+
+
+def test_the_networks_there_are():
+    assert elu_zoo.list_models() == [
+        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", ["get_model", "model_info"])
@@ -175,6 +181,18 @@ def test_without_top(images):
     x = images.astype(np.float32) / 255
     np.testing.assert_array_equal(np.asarray(model(x)), np.asarray(last(x)))
     assert "classifier" not in [layer.name for layer in model.layers]
+
+
+def test_without_top_of_a_network_that_has_none(monkeypatch):
+    def topless(activation="elu", *, preprocessing=None):
+        image = keras.Input((2, 2, 1))
+        return keras.Model(image, keras.layers.Flatten()(image), name="topless")
+
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    registry.register_model(classifier=None)(topless)
+    assert elu_zoo.get_model("topless").output_shape == (None, 4)
+    with pytest.raises(errors.UsageError, match="without a classifier or a code"):
+        elu_zoo.get_model("topless", include_top=False)
 
 
 def test_classifier_activation(images):

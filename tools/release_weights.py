@@ -16,7 +16,7 @@ from pathlib import Path
 from absl import app, flags
 
 from elu_zoo import errors, files
-from elu_zoo.training import outcome
+from elu_zoo.training import objective, outcome
 from elu_zoo.weights import entries
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -25,8 +25,9 @@ _WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _LIMIT_BYTES = 45_000_000
 COLUMNS = (
     "config dataset activation batch_norm seed schedule schedule_share backend commit "
-    "steps train_loss validation_loss validation_error_percent test_loss "
-    "test_error_percent wall_time_seconds hardware sha256"
+    "steps train_loss validation_loss validation_error_percent "
+    "validation_squared_error test_loss test_error_percent test_squared_error "
+    "wall_time_seconds hardware sha256"
 ).split()
 
 _RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows, ship no weights.")
@@ -88,7 +89,7 @@ def main(argv: list[str]) -> None:
         add_row(row(path, entry))
         if not _RESULTS_ONLY.value:
             ship(path, entry)
-        print(f"{entry['tag']}: {entry['metrics']['test_error_percent']:.2f} %")
+        print(f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}")
 
 
 if __name__ == "__main__":

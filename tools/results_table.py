@@ -28,8 +28,7 @@ def table(rows: list[dict[str, str]]) -> str:
         key = row["config"], row["dataset"], row["batch_norm"], row["activation"]
         groups[key].append(row)
     lines = [
-        "| config | data | activation | runs | test error, % | training loss | "
-        "schedule |",
+        "| config | data | activation | runs | test error | training loss | schedule |",
         "|---|---|---|---|---|---|---|",
     ]
     place = {name: index for index, name in enumerate(_ORDER)}
@@ -41,10 +40,16 @@ def table(rows: list[dict[str, str]]) -> str:
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
             f"| {config} | {dataset} | {name} | {len(runs)} | "
-            f"{spread([float(r['test_error_percent']) for r in runs])} | "
-            f"{losses:.1e} | {' / '.join(sorted(shares))} |"
+            f"{error(runs)} | {losses:.2g} | {' / '.join(sorted(shares))} |"
         )
     return "\n".join(lines)
+
+
+def error(runs: list[dict[str, str]]) -> str:
+    """Returns what the runs measure on the test images, with its unit."""
+    if runs[0].get("test_squared_error"):
+        return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
+    return spread([float(r["test_error_percent"]) for r in runs]) + " %"
 
 
 def spread(values: list[float]) -> str:

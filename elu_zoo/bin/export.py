@@ -21,18 +21,18 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
-    from elu_zoo import predictions, zoo
+    from elu_zoo import zoo
+    from elu_zoo.export import predictor
     from elu_zoo.export.saved_model import export_saved_model
 
     arguments = flags.weights_arguments()
     model = zoo.get_model(values.model, **arguments)
-    indices = [str(index) for index in range(model.output_shape[-1])]
     path = export_saved_model(
         model,
         _EXPORT_DIR.value,
         name=values.model,
-        class_names=predictions.class_names(values.model, **arguments) or indices,
         version=_VERSION.value,
+        **predictor.description(model, values.model, **arguments),
     )
     print(path)
 

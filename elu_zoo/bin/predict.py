@@ -1,10 +1,12 @@
-"""Predicts the classes of images, from weights or from a SavedModel.
+"""Predicts the classes of images, or an autoencoder's reconstructions of them.
 
 elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
 elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
+elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 """
 
 import json
+import sys
 
 from absl import flags as absl_flags
 
@@ -21,6 +23,9 @@ _COUNT = absl_flags.DEFINE_integer(
     "count", 10, "How many images of --data.", lower_bound=1
 )
 _TOP = absl_flags.DEFINE_integer("top", 3, "Classes shown an image.", lower_bound=1)
+_PICTURE = absl_flags.DEFINE_string(
+    "picture", "reconstructions.png", "PNG file that gets an autoencoder's answer."
+)
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object an image.")
 flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
 
@@ -34,6 +39,8 @@ def main(argv: list[str]) -> None:
     of_weights = [values.model, values.weights, values.activation]
     if any(of_weights) if _SAVED_MODEL.value else not all(of_weights[:2]):
         raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
+    if not _PICTURE.value.lower().endswith(".png"):
+        raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
 
     from elu_zoo.export import predictor
 
@@ -41,31 +48,32 @@ def main(argv: list[str]) -> None:
         model = predictor.from_saved_model(_SAVED_MODEL.value)
     else:
         model = predictor.from_weights(values.model, **flags.weights_arguments())
+    if model.is_autoencoder and _TOP.present:
+        raise errors.UsageError("--top is of classifiers; this is an autoencoder.")
+    if not model.is_autoencoder and _PICTURE.present:
+        raise errors.UsageError("--picture is of autoencoders; this is a classifier.")
     if paths:
-        from elu_zoo.data.images import read_images
-
-        images, names = read_images(paths, model.image_shape)
-        rows = [{"image": str(name)} for name in names]
+        images, rows = predictor.images_of_files(paths, model)
     else:
-        from elu_zoo.data import sources
+        images, rows = predictor.images_of_data(
+            _DATA.value, values.data_dir, _COUNT.value
+        )
+    if model.is_autoencoder:
+        from elu_zoo.data import pictures
 
-        data = sources.load(_DATA.value, values.data_dir)
-        test = data.test.first(min(_COUNT.value, len(data.test)))
-        images, names = test.images, [data.class_names[i] for i in test.labels]
-        rows = [
-            {"image": f"{data.name} test {index}", "true": name}
-            for index, name in enumerate(names)
-        ]
-    found = predictor.ranked(model, images, _TOP.value)
-    for row, best in zip(rows, found, strict=True):
-        row.update({"class": next(iter(best)), "probabilities": best})
+        found, reconstructions = predictor.reconstructed(model, images)
+        shown = pictures.write_pairs(_PICTURE.value, images, reconstructions)
+        of = f"{shown} of {len(images)} images"
+        note = f"{of}, each above its reconstruction: {_PICTURE.value}"
+    else:
+        found, note = predictor.ranked(model, images, _TOP.value), ""
+    rows = [row | one for row, one in zip(rows, found, strict=True)]
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))
     else:
-        for row in rows:
-            best = (f"{name} {p:.1%}" for name, p in row["probabilities"].items())
-            row["probabilities"] = "  ".join(best)
-        table.show(rows)
+        table.show([predictor.text(row) for row in rows])
+    if note:
+        print(note, file=sys.stderr if _JSON.value else sys.stdout)
 
 
 def run() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.data.cache import Arrays
 
 
@@ -88,8 +88,15 @@ def _describe(folder: Path) -> str:
 
 
 def _read_tfds(folder: Path, remedy: str) -> Arrays:
-    import tensorflow_datasets as tfds
-
+    try:
+        import tensorflow  # noqa: F401
+        import tensorflow_datasets as tfds
+    except ImportError as error:
+        raise errors.DataError(
+            f"Decoding {folder} needs TensorFlow: {error}. Load the data set once "
+            "where it is installed, and copy the decoded images, that machine's "
+            f"$ELU_ZOO_HOME/data, to {files.home() / 'data'}."
+        ) from error
     arrays: Arrays = {}
     try:
         builder = tfds.builder_from_directory(folder)

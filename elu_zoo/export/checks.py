@@ -11,13 +11,14 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
+from elu_zoo.export.answers import Answer
 
 # They call back into the Python process that made them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _TOLERANCE = 1e-5
 
 
-def check(directory: Path, model: keras.Model, shape: tuple[int, int, int]) -> None:
+def check(directory: Path, answer: Answer) -> None:
     """Checks a written SavedModel: its graph, that it loads, and its parity.
 
     Raises:
@@ -29,7 +30,7 @@ def check(directory: Path, model: keras.Model, shape: tuple[int, int, int]) -> N
     with tf.device("CPU:0"):
         try:
             saved = tf.saved_model.load(str(directory))
-            check_parity(model, saved.signatures, shape)
+            check_parity(answer, saved.signatures)
         except tf.errors.OpError as error:
             raise errors.EluZooError(
                 f"The written SavedModel does not run: {error.message}"
@@ -70,51 +71,67 @@ def check_graph(directory: Path) -> None:
                 )
 
 
-def check_parity(
-    model: keras.Model, signatures: Any, shape: tuple[int, int, int]
-) -> None:
-    """Checks that both signatures give the logits of the Keras model.
+def check_parity(answer: Answer, signatures: Any) -> None:
+    """Checks that both signatures give the answer of the Keras model.
 
-    The batch is three images of seeded noise and a black one. The rule: the largest
-    |difference| is at most 1e-5 * max(1, largest |logit|).
+    The batch is three images of seeded noise and a black one. The rule, for each of
+    `answer.compared`: the largest |difference| is at most 1e-5 * max(1, largest
+    |value|).
 
     Args:
-        model: images (batch, height, width, channels) -> logits (batch, classes).
+        answer: of the Keras model.
         signatures: of the loaded SavedModel.
-        shape: (height, width, channels).
 
     Raises:
-        UsageError: the model's outputs are probabilities, not logits.
-        EluZooError: logits that are not finite, or too large a difference.
+        UsageError: the model's output is read out already: it is probabilities, or
+            pixels, where logits are expected.
+        EluZooError: values that are not finite, or too large a difference.
     """
+    shape = answer.image_shape
     noise = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
     pixels = np.concatenate([noise, np.zeros((1, *shape), np.uint8)])
     images = tf.constant(pixels, tf.float32)
     encoded = tf.stack([tf.io.encode_png(image) for image in pixels])
-    call = functools.partial(model, training=False)
-    if any(layer.compute_dtype != "float32" for layer in model.layers):
+    call = functools.partial(answer.model, training=False)
+    if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
         # Of reduced precision a graph rounds less often than eager layers do; an
         # export can agree with the model's own graph only.
         call = tf.function(call)
-    expected = keras.ops.convert_to_numpy(call(images))
-    expected = expected.astype(np.float32)
-    if not np.isfinite(expected).all():
-        raise errors.EluZooError("The model's logits for noise images are not finite.")
-    if np.all(expected >= 0) and np.allclose(expected.sum(-1), 1, atol=1e-3):
-        raise errors.UsageError(
-            "The model returns probabilities; an export takes logits. Build it with "
-            "classifier_activation=None."
-        )
-    limit = _TOLERANCE * max(1.0, float(np.abs(expected).max()))
-    for name, batch in (
+    outputs = call(images)
+    answered = answer.read(outputs)
+    expected = {name: answered[name].numpy() for name in answer.compared}
+    for name, values in expected.items():
+        if not np.isfinite(values).all():
+            raise errors.EluZooError(
+                f"The model's {name} for noise images are not finite."
+            )
+    _check_not_read_out(answer.readout, keras.tree.flatten(outputs)[0])
+    for signature, batch in (
         ("serving_default", {"images": images}),
         ("serve_bytes", {"image_bytes": encoded}),
     ):
-        logits = signatures[name](**batch)["logits"].numpy()
-        difference = float(np.abs(logits - expected).max())
-        # Written so that a NaN fails.
-        if not difference <= limit:
-            raise errors.EluZooError(
-                f"The logits of the signature {name} differ by {difference:.3g} from "
-                f"the Keras model's; at most {limit:.3g} is allowed."
-            )
+        found = signatures[signature](**batch)
+        for name, values in expected.items():
+            limit = _TOLERANCE * max(1.0, float(np.abs(values).max()))
+            difference = float(np.abs(found[name].numpy() - values).max())
+            # Written so that a NaN fails.
+            if not difference <= limit:
+                raise errors.EluZooError(
+                    f"The {name} of the signature {signature} differ by "
+                    f"{difference:.3g} from the Keras model's; at most {limit:.3g} is "
+                    "allowed."
+                )
+
+
+def _check_not_read_out(readout: str, output: Any) -> None:
+    values = keras.ops.convert_to_numpy(output).astype(np.float32)
+    if readout == "softmax":
+        done = np.all(values >= 0) and np.allclose(values.sum(-1), 1, atol=1e-3)
+    else:
+        done = readout == "sigmoid" and 0 <= values.min() < values.max() <= 1
+    if done:
+        kind = "probabilities" if readout == "softmax" else "pixels in [0, 1]"
+        raise errors.UsageError(
+            f"The model returns {kind}; an export takes logits. Build it with "
+            "classifier_activation=None."
+        )

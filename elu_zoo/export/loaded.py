@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.export import versions
+from elu_zoo.export import answers, versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,8 @@ class LoadedModel:
 
     Attributes:
         path: the version's folder.
-        class_names: the name of each class, in the order of the outputs.
+        class_names: the name of each class, in the order of the outputs; none of an
+            autoencoder.
         image_shape: (height, width, channels) of the images that `predict` takes.
     """
 
@@ -36,8 +37,10 @@ class LoadedModel:
             images: (batch, height, width, channels), pixels 0..255 of any real type.
 
         Returns:
-            `logits` and `probabilities`, float32 (batch, classes), and `classes`,
-            int64 (batch,), the index of the largest logit.
+            Of a classifier `logits` and `probabilities`, float32 (batch, classes),
+            and `classes`, int64 (batch,), the index of the largest logit; of an
+            autoencoder `reconstructions`, float32 of the images' shape and units, and
+            `codes`, float32 (batch, units).
 
         Raises:
             UsageError: another shape, or an empty batch.
@@ -109,12 +112,25 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
         saved = tf.saved_model.load(str(path))
         images = saved.signatures["serving_default"].structured_input_signature[1]
         _, *image_shape = images["images"].shape
-        _ = saved.signatures["serve_bytes"]
-        labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8")
+        class_names = _class_names(saved.signatures, path)
     # TensorFlow's readers raise whatever they stumble over first in a damaged file.
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise errors.CorruptError(
             f"{path} is damaged or not an export of elu_zoo: {reason} Export it again."
         ) from error
-    return LoadedModel(path, tuple(labels.splitlines()), tuple(image_shape), saved)
+    return LoadedModel(path, class_names, tuple(image_shape), saved)
+
+
+def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
+    outputs = signatures["serving_default"].structured_outputs
+    if set(outputs) != set(signatures["serve_bytes"].structured_outputs):
+        raise ValueError("Its signatures have different outputs.")
+    if set(outputs) == answers.OUTPUTS_OF_AN_AUTOENCODER:
+        return ()
+    if set(outputs) != answers.OUTPUTS_OF_A_CLASSIFIER:
+        raise ValueError(f"Its outputs are {', '.join(sorted(outputs))}.")
+    labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8").splitlines()
+    if len(labels) != outputs["logits"].shape[-1]:
+        raise ValueError(f"labels.txt has {len(labels)} lines, not one a class.")
+    return tuple(labels)

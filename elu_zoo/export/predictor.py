@@ -1,13 +1,18 @@
-"""One way to ask a model for probabilities, exported or not."""
+"""One way to ask a model for predictions, exported or not."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 
-from elu_zoo import predictions, zoo
+from elu_zoo import predictions, registry, zoo
+from elu_zoo.data import sources
+from elu_zoo.data.images import read_images
+from elu_zoo.export import answers
 from elu_zoo.export.loaded import load_saved_model
+from elu_zoo.weights import store
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,48 +20,120 @@ class Predictor:
     """What a prediction needs.
 
     Attributes:
-        probabilities: from raw 0..255 images `(batch, height, width, channels)` to
-            `(batch, num_classes)`.
+        answer: from raw 0..255 images `(batch, height, width, channels)` to outputs
+            by name, see `answers.make`.
         image_shape: `(height, width, channels)`.
-        class_names: of each column.
+        class_names: of each column of a classifier's outputs; none of an autoencoder.
     """
 
-    probabilities: Callable[[np.ndarray], np.ndarray]
+    answer: Callable[[np.ndarray], dict[str, np.ndarray]]
     image_shape: tuple[int, int, int]
     class_names: Sequence[str]
+
+    @property
+    def is_autoencoder(self) -> bool:
+        return not self.class_names
 
 
 def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
-    return Predictor(
-        lambda images: loaded.predict(images)["probabilities"],
-        loaded.image_shape,
-        loaded.class_names,
-    )
+    return Predictor(loaded.predict, loaded.image_shape, loaded.class_names)
 
 
 def from_weights(name: str, **arguments: Any) -> Predictor:
-    """Returns the predictor of a model with weights, see `get_model`.
+    """Returns the predictor of a model with weights, see `get_model`."""
+    model = zoo.get_model(name, **arguments)
+    answer = answers.make(model, **description(model, name, **arguments))
+
+    def predict(images):
+        outputs = answer(np.asarray(images, np.float32))
+        return {key: value.numpy() for key, value in outputs.items()}
+
+    return Predictor(predict, answer.image_shape, answer.class_names)
+
+
+def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, Any]:
+    """Returns what `answers.make` and `export_saved_model` need beside a model.
 
     The classes of a file without an entry have no names: their indices stand in.
+
+    Args:
+        model: `get_model(name, **arguments)`.
+        name: the model's name.
+        **arguments: `weights` and others, as of `predictions.class_names`.
     """
-    model = zoo.get_model(name, classifier_activation="softmax", **arguments)
-    indices = [str(index) for index in range(model.output_shape[-1])]
-    return Predictor(
-        lambda images: np.asarray(model(images)),
-        tuple(model.input_shape[1:]),
-        predictions.class_names(name, **arguments) or indices,
+    registered = registry.entry(name)
+    if not registered.code:
+        indices = [str(index) for index in range(model.output_shape[-1])]
+        names = predictions.class_names(name, **arguments) or indices
+        return {"class_names": names, "autoencoder": None}
+    entry = store.find_weights(name, **arguments).entry or vars(registered)
+    autoencoder = answers.Autoencoder(
+        code=registered.code,
+        readout=predictions.READOUTS[predictions.loss_name(name, **arguments)],
+        scale=entry["preprocessing"]["scale"],
     )
+    return {"class_names": None, "autoencoder": autoencoder}
 
 
-def ranked(
-    predictor: Predictor, images: np.ndarray, top: int
-) -> list[dict[str, float]]:
-    """Returns the `top` most probable classes of each image, the best first."""
-    probabilities = predictor.probabilities(images)
+def images_of_files(
+    paths: Sequence[str], predictor: Predictor
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Returns the images of files and folders, and a row with the name of each."""
+    images, names = read_images(paths, predictor.image_shape)
+    return images, [{"image": str(name)} for name in names]
+
+
+def images_of_data(
+    name: str, data_dir: str | None, count: int
+) -> tuple[np.ndarray, list[dict[str, Any]]]:
+    """Returns the first test images, and a row with name and class of each."""
+    data = sources.load(name, data_dir)
+    test = data.test.first(min(count, len(data.test)))
+    return test.images, [
+        {"image": f"{data.name} test {index}", "true": data.class_names[label]}
+        for index, label in enumerate(test.labels)
+    ]
+
+
+def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str, Any]]:
+    """Returns each image's `class` and the `probabilities` of the `top` best."""
+    probabilities = predictor.answer(images)["probabilities"]
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
-    return [
+    found = [
         {predictor.class_names[i]: round(float(row[i]), 6) for i in best}
         for row, best in zip(probabilities, order, strict=True)
     ]
+    return [{"class": next(iter(best)), "probabilities": best} for best in found]
+
+
+def reconstructed(
+    predictor: Predictor, images: np.ndarray
+) -> tuple[list[dict[str, Any]], np.ndarray]:
+    """Returns each image's `squared_error` and `code`, and all reconstructions.
+
+    The error is the sum over the image's pixels, on [0, 1].
+    """
+    outputs = predictor.answer(images)
+    reconstructions = outputs["reconstructions"]
+    difference = (reconstructions.astype(np.float64) - images) / 255
+    squared_errors = (difference**2).sum(axis=(1, 2, 3))
+    found = [
+        {"squared_error": round(error, 6), "code": [round(unit, 6) for unit in code]}
+        for error, code in zip(
+            squared_errors.tolist(), outputs["codes"].tolist(), strict=True
+        )
+    ]
+    return found, reconstructions
+
+
+def text(row: dict[str, Any]) -> dict[str, str]:
+    """Returns a row for a person: codes are left out, numbers are rounded."""
+    shown = {key: value for key, value in row.items() if key != "code"}
+    if "probabilities" in row:
+        best = (f"{name} {p:.1%}" for name, p in row["probabilities"].items())
+        shown["probabilities"] = "  ".join(best)
+    else:
+        shown["squared_error"] = f"{row['squared_error']:.3f}"
+    return shown

@@ -1,16 +1,15 @@
 """The signatures of an exported model: what a server offers, and how it refuses."""
 
-import keras
 import tensorflow as tf
 
 from elu_zoo.data import images as image_files
+from elu_zoo.export.answers import Answer
 
 
-def endpoints(model: keras.Model, shape: tuple[int, int, int]) -> dict:
-    """Traces the signatures of `model`.
+def endpoints(answer: Answer) -> dict:
+    """Traces the signatures of a model.
 
-    Both have the outputs `logits` and `probabilities`, float32 (batch, classes), and
-    `classes`, int64 (batch,), the index of the largest logit:
+    Both have the outputs of its answer, see `answers.make`:
 
     - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
     - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
@@ -21,20 +20,12 @@ def endpoints(model: keras.Model, shape: tuple[int, int, int]) -> dict:
     InvalidArgumentError, and never the process.
 
     Args:
-        model: images (batch, height, width, channels) -> logits (batch, classes).
-        shape: (height, width, channels).
+        answer: of the model.
 
     Returns:
         Concrete functions by the name of their signature.
     """
-
-    def answer(images):
-        logits = tf.cast(model(images, training=False), tf.float32)
-        return {
-            "logits": logits,
-            "probabilities": tf.nn.softmax(logits),
-            "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
-        }
+    shape = answer.image_shape
 
     # A signature's declared shape is not enforced when a request arrives: without
     # ensure_shape a wrong rank reaches the kernels, and some of them end the process.

@@ -1,6 +1,5 @@
 """Where a run computes: strategy, devices, and how its steps are compiled."""
 
-import dataclasses
 import json
 import os
 from pathlib import Path
@@ -10,22 +9,8 @@ import tensorflow as tf
 from absl import logging
 
 from elu_zoo import errors
-
-STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
-COMPILE = ("auto", "on", "off")
-
-
-@dataclasses.dataclass(frozen=True)
-class Policy:
-    """How the steps of a run are compiled.
-
-    Attributes:
-        compiled: the step is an XLA program.
-        steps_per_call: iterations in one program.
-    """
-
-    compiled: bool
-    steps_per_call: int
+from elu_zoo.training import policy
+from elu_zoo.training.policy import Policy
 
 
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
@@ -42,10 +27,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         UsageError: an unknown name, more devices than there are, a TF_CONFIG that
             cannot be read.
     """
-    if name not in STRATEGIES:
-        raise errors.unknown("strategy", name, STRATEGIES)
-    if num_devices is not None and num_devices < 1:
-        raise errors.UsageError(f"num_devices is >= 1. Received: {num_devices}.")
+    policy.check_devices(name, num_devices)
     _warn_of_unused_gpu()
     gpus = tf.config.list_physical_devices("GPU")
     tasks = _tasks()
@@ -100,10 +82,7 @@ def create_policy(
     Raises:
         UsageError: an unknown value, or compile=on where it cannot be.
     """
-    if compile_ not in COMPILE:
-        raise errors.unknown("value of compile", compile_, COMPILE)
-    if steps_per_call is not None and steps_per_call < 1:
-        raise errors.UsageError(f"steps_per_call is >= 1. Received: {steps_per_call}.")
+    policy.check_compile(compile_, steps_per_call)
     convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
     plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
     compiled = compile_ == "on" or (compile_ == "auto" and not plain_is_faster)

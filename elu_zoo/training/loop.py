@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import keras
 from absl import logging
@@ -57,18 +59,12 @@ def train(
     """
     # 1. Refuse what cannot work before anything is started.
     settings.check(config)
-    if keras.backend.backend() != "tensorflow":
-        raise errors.UsageError(
-            "Training needs KERAS_BACKEND=tensorflow. Received: "
-            f"{keras.backend.backend()}."
-        )
-    from elu_zoo.training import distribution, tf_step
-
+    places, create_step = _backend()
     # Before the activation: a layer's random state would start TensorFlow's devices.
-    placement = distribution.create_strategy(strategy, num_devices)
+    placement = places.create_strategy(strategy, num_devices)
     activations.describe(config.model.activation)
     replicas = placement.num_replicas_in_sync
-    chief = distribution.is_chief(placement)
+    chief = places.is_chief(placement)
     workdir = Path(workdir)
     _check_same_config(workdir, config)
     finished = outcome.find(workdir)
@@ -92,8 +88,8 @@ def train(
         precision.apply(model, config.train.precision)
         optimizer = keras.optimizers.SGD(momentum=config.train.momentum)
         optimizer.build(model.trainable_variables)
-    policy = distribution.create_policy(model, replicas, compile, steps_per_call)
-    step = tf_step.TFStep(model, optimizer, objective, split, size, placement, policy)
+    policy = places.create_policy(model, replicas, compile, steps_per_call)
+    step = create_step(model, optimizer, objective, split, size, placement, policy)
     reduced = config.train.precision != "float32"
     measured = _build_model(config, data) if reduced else model
     evaluator = Evaluator(measured, objective, model if reduced else None)
@@ -110,7 +106,7 @@ def train(
         if restored := checkpoints.restore(keep_damaged=not chief):
             position = position.restored(restored, workdir)
             logging.info("Resuming %s after iteration %d.", workdir, position.step)
-        distribution.check_same_everywhere(placement, position.step, workdir)
+        places.check_same_everywhere(placement, position.step, workdir)
         if chief:
             files.write_json(workdir / "config.json", settings.as_dict(config))
         records = metrics.Records(workdir if chief else None, position.metrics_length)
@@ -154,9 +150,25 @@ def train(
         return entry
 
 
+def _backend() -> tuple[ModuleType, Callable]:
+    """Returns the functions that place a run, and the class of its step."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        from elu_zoo.training import distribution, tf_step
+
+        return distribution, tf_step.TFStep
+    if backend == "jax":
+        from elu_zoo.training import jax_step
+
+        return jax_step, jax_step.JaxStep
+    raise errors.UsageError(
+        f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
+    )
+
+
 def _build_model(config: ConfigDict, data: sources.ImageData) -> keras.Model:
-    registered = registry.entry(config.model.name)
-    classes = {"num_classes": data.num_classes} if registered.takes("num_classes") else {}
+    with_classes = registry.entry(config.model.name).takes("num_classes")
+    classes = {"num_classes": data.num_classes} if with_classes else {}
     return zoo.get_model(
         config.model.name,
         preprocessing=True,

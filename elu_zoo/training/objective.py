@@ -42,17 +42,17 @@ class Objective:
         Of images it is `squared_error`: the sum over an image's pixels of the squared
         difference between reconstruction and preprocessed image.
         """
-        images = split.images.astype(np.float32)
-        values = np.asarray(self(images, split.labels, outputs), np.float64)
-        found = {"loss": float(values.mean())}
         if self._loss.of_images:
-            pixels = np.asarray(self._pixels(images), np.float64)
-            difference = np.asarray(self._readout(outputs), np.float64) - pixels
-            found["squared_error"] = float((difference**2).sum() / len(split))
+            targets = self._pixels(split.images.astype(np.float32))
+            found = np.asarray(self._readout(outputs), np.float64)
+            squares = (found - np.asarray(targets, np.float64)) ** 2
+            name, value = "squared_error", float(squares.sum() / len(split))
         else:
-            wrong = int((outputs.argmax(1) != split.labels).sum())
-            found["error_percent"] = 100 * wrong / len(split)
-        return found
+            targets = split.labels
+            wrong = int((outputs.argmax(1) != targets).sum())
+            name, value = "error_percent", 100 * wrong / len(split)
+        each = np.asarray(self._loss.function(targets, outputs), np.float64)
+        return {"loss": float(each.mean()), name: value}
 
     def _pixels(self, images):
         for layer in self._preprocessing:

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from elu_zoo import activations
 from elu_zoo.data.sources import Split
-from elu_zoo.training.distribution import Policy
+from elu_zoo.training.policy import Policy
 
 
 class TFStep:

@@ -1,11 +1,13 @@
 """elu-zoo-evaluate, as a user types it."""
 
 import json
+import math
 import shutil
 
 import pytest
 
 from elu_zoo import zoo
+from elu_zoo.data import sources
 from elu_zoo.weights import h5
 
 MODEL = "--model=mnist_mlp_8x128"
@@ -17,7 +19,8 @@ def test_it_repeats_what_the_run_measured(process, cli, trained):
     result = process("evaluate", MODEL, "--weights", trained, DATA)
     assert result.code == 0, result.err
     error = entry["metrics"]["test_error_percent"]
-    assert f"mnist_5k, 1000 test images: error {error:.2f} %, loss " in result.out
+    loss = f"loss {entry['metrics']['test_loss']:.4f}\n"
+    assert f"mnist_5k, 1000 test images: error {error:.2f} %, {loss}" in result.out
     as_json = ["--weights", trained, DATA, "--json", "--split=validation"]
     result = cli("evaluate", MODEL, *as_json)
     assert (result.code, result.err) == (0, "")
@@ -26,6 +29,34 @@ def test_it_repeats_what_the_run_measured(process, cli, trained):
         "images": 500,
         "loss": pytest.approx(entry["metrics"]["validation_loss"]),
         "error_percent": entry["metrics"]["validation_error_percent"],
+    }
+
+
+@pytest.mark.parametrize("config", ["mnist_autoencoder", "mnist_autoencoder_mse"])
+def test_an_autoencoder(cli, tmp_path, config):
+    """With the loss and the readout of its run, not those of the network."""
+    folder = tmp_path / "run"
+    result = cli(
+        *("train", f"--config={config}:smoke=True"),
+        *("--config.data.name=mnist_5k", "--config.data.train_examples=320"),
+        *("--config.model.width=0.05", "--compile=off", "--workdir", folder),
+    )
+    assert result.code == 0, result.err
+    metrics = json.loads(next(folder.glob("mnist_*.json")).read_text())["metrics"]
+    model = ("--model=mnist_autoencoder", "--weights", folder, DATA)
+    result = cli("evaluate", *model)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == (
+        "mnist_autoencoder on mnist_5k, 1000 test images: squared error "
+        f"{metrics['test_squared_error']:.3f}, loss {metrics['test_loss']:.4f}\n"
+    )
+    result = cli("evaluate", *model, "--json", "--split=validation")
+    assert result.code == 0, result.err
+    assert json.loads(result.out) == {
+        "split": "validation",
+        "images": 500,
+        "loss": pytest.approx(metrics["validation_loss"]),
+        "squared_error": pytest.approx(metrics["validation_squared_error"]),
     }
 
 
@@ -45,6 +76,25 @@ def unverified(tmp_path):
     path = tmp_path / "alone.weights.h5"
     path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128")))
     return path
+
+
+def test_an_unverified_autoencoder(cli, tmp_path):
+    """The network's own loss, and its readout: at logits of 0 log 2, and 1/2."""
+    model = zoo.get_model("mnist_autoencoder")
+    for variable in model.get_layer("pixels").weights:
+        variable.assign(0 * variable)
+    path = tmp_path / "alone.weights.h5"
+    path.write_bytes(h5.write(model))
+    result = cli(
+        *("evaluate", "--model=mnist_autoencoder", "--weights", path, DATA),
+        *("--allow_unverified", "--json"),
+    )
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["loss"] == pytest.approx(784 * math.log(2), rel=1e-5)
+    images = sources.load("mnist_5k").test.images / 255
+    expected = ((images - 0.5) ** 2).sum() / len(images)
+    assert found["squared_error"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_unverified_weights(cli, unverified):

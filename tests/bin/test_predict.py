@@ -87,6 +87,10 @@ def test_the_table(process, exported):
         (["--saved_model=EXPORT", "--count=3", "a.png"], "--count is of --data"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--top=0"], "not a positive"),
+        (
+            ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
+            "--picture is of autoencoders; this is a classifier.",
+        ),
         (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
         (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),

@@ -19,15 +19,36 @@ def get_config(arg=""):
 def test_a_run_and_its_rerun(process, tmp_path):
     first = process("train", SMOKE)
     assert first.code == 0, first.err
-    error, weights = first.out.splitlines()
-    assert error.startswith("test error ") and error.endswith(" %")
+    measures, weights = first.out.splitlines()
     path = tmp_path / weights.removeprefix("weights ")
     assert path.is_file() and path.parent == tmp_path / RUN
     entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
-    assert error == f"test error {entry['metrics']['test_error_percent']:.2f} %"
+    found = entry["metrics"]
+    assert measures == (
+        f"test error {found['test_error_percent']:.2f} %, loss {found['test_loss']:.4f}"
+    )
     again = process("train", SMOKE)
     assert (again.code, again.out) == (0, first.out)
     assert "is finished" in again.err
+
+
+def test_an_autoencoder(cli, tmp_path):
+    result = cli(
+        *("train", "--config=mnist_autoencoder:smoke=True", "--compile=off"),
+        *("--config.data.name=mnist_5k", "--config.data.train_examples=64"),
+        "--config.model.width=0.05",
+    )
+    assert result.code == 0, result.err
+    measures, weights = result.out.splitlines()
+    path = tmp_path / weights.removeprefix("weights ")
+    assert path.parent == tmp_path / "runs/mnist_autoencoder/elu-s0-smoke"
+    assert path.name.startswith("mnist_autoencoder.mnist_5k_elu-")
+    entry = json.loads(next(path.parent.glob("mnist_*.json")).read_text())
+    found = entry["metrics"]
+    assert measures == (
+        f"test squared error {found['test_squared_error']:.3f}, "
+        f"loss {found['test_loss']:.4f}"
+    )
 
 
 def test_another_config_in_the_folder_of_a_run(cli, trained):
@@ -48,7 +69,7 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--config is missing: the path of a config, or one of mnist_mlp_8x128"),
+        ([], "--config is missing: the path of a config, or one of mnist_autoencoder,"),
         (["--config="], "--config is missing"),
         (["--config"], "--config is missing"),
         (["--config.train.epochs=1"], "--config is missing"),
@@ -62,6 +83,9 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
         (["--config=quickstart:smoke=maybe"], "smoke is of type bool"),
         (["--config=quickstart:activation=rleu"], "Did you mean 'relu'?"),
         (["--config=quickstart:seed=-1"], "seed"),
+        (["--config=mnist_autoencoder:learning_rat=1"], "Did you mean 'learning_rate'"),
+        (["--config=mnist_autoencoder:learning_rate=x"], "learning_rate is of type fl"),
+        (["--config=quickstart:learning_rate=1"], "config argument 'learning_rate'"),
     ],
 )
 def test_a_bad_config(cli, arguments, message):
@@ -86,6 +110,13 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.train.learning_rates=(.1,.2)", "train.learning_rates"),
         ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
         ("--config.train.loss=mse", "Unknown loss 'mse'"),
+        (
+            "--config.train.loss=half_squared_error",
+            "does not fit mnist_mlp_8x128, which gives classes. Use softmax_cross_ent",
+        ),
+        ("--config.model.name=mnist_autoencoder", "which gives images. Use sigmoid_"),
+        ("--config.train.precision=bfloat16_matmul", "Did you mean 'bfloat16_matmuls'"),
+        ("--config.train.precisoin=float32", "Did you mean 'train.precision'?"),
         ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
         ("--config.model.batch_norm=maybe", "--config.model.batch_norm=maybe"),
         ("--config.model.activation.alpha=0", "alpha must be a finite number > 0"),
@@ -167,13 +198,3 @@ def test_random_layers_on_two_devices_of_a_new_process(process):
     )
     assert result.code == 0, result.err
     assert "2 replica(s)" in result.err
-
-
-def test_another_backend_is_refused(process, monkeypatch):
-    pytest.importorskip("jax")
-    monkeypatch.setenv("KERAS_BACKEND", "jax")
-    result = process("train", SMOKE)
-    assert result.code == 2
-    assert result.error == (
-        "error: Training needs KERAS_BACKEND=tensorflow. Received: jax."
-    )

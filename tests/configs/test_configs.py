@@ -8,11 +8,9 @@ import keras
 import numpy as np
 import pytest
 
-from elu_zoo import registry, training, zoo
+from elu_zoo import errors, predictions, registry, training, zoo
 from elu_zoo.data import sources
 from elu_zoo.training import losses, settings, tf_step
-
-CONFIGS = ("mnist_mlp_8x128", "quickstart")
 
 # The run from which one field at a time is changed: 3 iterations in each epoch.
 BASE = {
@@ -25,10 +23,12 @@ BASE = {
     "train.batch_size": 16,
     "train.epochs": 2,
     "train.boundaries": (1,),
-    "train.learning_rates": (0.05, 0.01),
+    "train.learning_rates": (1e-5, 5e-6),
+    "train.evaluate_every": 1,
     "train.checkpoint_every": 2,
     "train.checkpoints_kept": 2,
 }
+RATES = [1e-5] + [5e-6] * 5
 
 # field: (another value, observable, what it is in the base run, and then);
 # None: the value is not known before, but differs.
@@ -38,26 +38,92 @@ FIELDS = {
     "smoke": (False, "workdir", None, "runs/{name}/elu-s0"),
     "schedule": ("fast", "schedule", "paper", "fast"),
     "schedule_epochs": (4, "share", 0.2, 0.5),
-    "model.name": ("other_model", "model", "mnist_mlp_8x128", "other_model"),
     "model.activation.name": ("relu", "activation", "elu", "relu"),
     "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
-    "model.batch_norm": (True, "parameters", 5074, 5074 + 8 * 4 * 6),
-    "model.width": (0.1, "parameters", 5074, 11619),
     "data.name": ("mnist", "dataset", "mnist_5k", "mnist"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
-    "train.loss": ("constant", "first_loss", None, 1.5),
+    "train.precision": ("bfloat16_matmuls", "first_loss", None, None),
     "train.momentum": (0.9, "last_loss", None, None),
-    "train.boundaries": ((4,), "rates", [0.05] + [0.01] * 5, [0.05] * 4 + [0.01] * 2),
-    "train.learning_rates": (
-        *((0.05, 0.02), "rates"),
-        *([0.05] + [0.01] * 5, [0.05] + [0.02] * 5),
-    ),
+    "train.boundaries": ((4,), "rates", RATES, [1e-5] * 4 + [5e-6] * 2),
+    "train.learning_rates": ((1e-5, 2e-6), "rates", RATES, [1e-5] + [2e-6] * 5),
     "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
     "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
+# Hidden units at width 0.05, each with the four variables of its norm.
+CLASSIFIER, AUTOENCODER = 8 * 6, 2 * (50 + 25 + 12)
+TABLES = {
+    "mnist_mlp_8x128": {
+        **FIELDS,
+        "model.name": ("mnist_mlp_5x256", "parameters", 5074, 11073),
+        "model.batch_norm": (True, "parameters", 5074, 5074 + 4 * CLASSIFIER),
+        "model.width": (0.1, "parameters", 5074, 11619),
+        "train.loss": ("constant", "first_loss", None, 1.5),
+    },
+    "mnist_autoencoder": {
+        **FIELDS,
+        "model.name": (
+            *("other_autoencoder", "model"),
+            *("mnist_autoencoder", "other_autoencoder"),
+        ),
+        "model.batch_norm": (True, "parameters", 82508, 82508 + 4 * AUTOENCODER),
+        "model.width": (0.1, "parameters", 82508, 170587),
+        "train.loss": ("half_squared_error", "first_loss", None, None),
+    },
+}
+
+# config: (its parent, in what it differs, in what its smoke variant does).
+CHILDREN = {
+    "quickstart": (
+        "mnist_mlp_8x128",
+        {
+            "name": "quickstart",
+            "schedule": "fast",
+            "schedule_epochs": 30,
+            "data.name": "mnist_5k",
+            "train.learning_rates": [0.05],
+            "train.epochs": 30,
+            "train.checkpoint_every": 500,
+        },
+        {"train.epochs": 2, "train.checkpoint_every": 10, "data.train_examples": 640},
+    ),
+    "mnist_mlp_5x256": (
+        "mnist_mlp_8x128",
+        {
+            "name": "mnist_mlp_5x256",
+            "schedule_epochs": 200,
+            "model.name": "mnist_mlp_5x256",
+            "train.epochs": 200,
+        },
+        {"train.epochs": 2},
+    ),
+    "mnist_autoencoder": (
+        "mnist_mlp_8x128",
+        {
+            "name": "mnist_autoencoder",
+            "schedule_epochs": 500,
+            "model.name": "mnist_autoencoder",
+            "train.epochs": 500,
+            "train.loss": "sigmoid_cross_entropy",
+            "train.learning_rates": [0.001],
+            "train.evaluate_every": 5,
+        },
+        {"train.epochs": 2, "train.evaluate_every": 1},
+    ),
+    "mnist_autoencoder_mse": (
+        "mnist_autoencoder",
+        {
+            "name": "mnist_autoencoder_mse",
+            "train.loss": "half_squared_error",
+            "train.learning_rates": [0.0001],
+        },
+        {},
+    ),
+}
+CONFIGS = ("mnist_mlp_8x128", *CHILDREN)
+AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 
 
 def get_config(name, arg=""):
@@ -80,7 +146,7 @@ def observe(tmp_path_factory):
     parts = split(96), split(8), split(8)
     rates = []
     run = tf_step.TFStep.run
-    model = registry.entry("mnist_mlp_8x128")
+    autoencoder = registry.entry("mnist_autoencoder")
 
     def load(name, data_dir=None):
         return sources.ImageData(name, *parts, tuple("0123456789"), "", "terms")
@@ -89,8 +155,7 @@ def observe(tmp_path_factory):
         rates.extend(learning_rates.tolist())
         return run(self, batches, learning_rates)
 
-    def constant(labels, logits):
-        return 0 * logits[:, 0] + 1.5
+    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
 
     def observe(config):
         from elu_zoo.bin.train import default_workdir
@@ -101,7 +166,8 @@ def observe(tmp_path_factory):
             patch.setattr(sources, "load", load)
             patch.setattr(tf_step.TFStep, "run", recorded)
             patch.setitem(losses.LOSSES, "constant", constant)
-            patch.setitem(registry._MODELS, "other_model", model)
+            patch.setitem(predictions.READOUTS, "constant", "linear")
+            patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
             entry = training.train(config, workdir, compile="off")
         lines = (workdir / "metrics.jsonl").read_text().splitlines()
         rows = [json.loads(line) for line in lines]
@@ -145,10 +211,11 @@ def changed(name, entries=()):
     return config
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    ("name", "field"), [(name, field) for name in TABLES for field in TABLES[name]]
+)
 def test_field(observe, base, name, field):
-    value, observable, before, after = FIELDS[field]
+    value, observable, before, after = TABLES[name][field]
     found = observe(changed(name, {field: value}))[observable]
     if before is not None:
         assert base(name)[observable] == before
@@ -158,9 +225,30 @@ def test_field(observe, base, name, field):
     assert found != base(name)[observable]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("arg", ["", "activation=relu,seed=3,batch_norm=True"])
+@pytest.mark.parametrize("smoke", [False, True])
+@pytest.mark.parametrize("name", CHILDREN)
+def test_a_child_differs_in_nothing_else(name, smoke, arg):
+    parent, differing, in_smoke = CHILDREN[name]
+    arg = f"{arg},smoke={smoke}"
+    expected = {**flat(get_config(parent, arg)), **differing}
+    assert flat(get_config(name, arg)) == {**expected, **(in_smoke if smoke else {})}
+    settings.check(get_config(name, arg))
+
+
+@pytest.mark.parametrize("name", sorted(CHILDREN.keys() - TABLES.keys()))
+def test_a_child_runs(observe, base, name):
+    parent = CHILDREN[name][0]
+    found, other = base(name), base(parent)
+    assert found["workdir"] == f"runs/{name}/elu-s0-smoke"
+    assert found["epoch_ends"] == [3, 6] and found["rates"] == RATES
+    # The quickstart's network and loss are its parent's.
+    assert (found["first_loss"] == other["first_loss"]) == (name == "quickstart")
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_the_table_is_complete(name):
-    assert flat(get_config(name)).keys() == FIELDS.keys()
+    assert flat(get_config(name)).keys() == TABLES[name].keys()
 
 
 def test_every_installed_config_has_a_table():
@@ -187,30 +275,76 @@ def test_arguments(name, arg, field, value):
     settings.check(get_config(name, arg))
 
 
+@pytest.mark.parametrize("arg", ["", "smoke=True,seed=2,"])
+@pytest.mark.parametrize("name", AUTOENCODERS)
+def test_learning_rate(name, arg):
+    default = flat(get_config(name, arg))
+    for rate in (1e-2, 1e-3, 1e-4, 1e-5):
+        config = get_config(name, f"{arg}learning_rate={rate}")
+        own = default["train.learning_rates"] == [rate]
+        folder = name if own else f"{name}-lr{rate:g}"
+        changes = {"name": folder, "train.learning_rates": [rate]}
+        assert flat(config) == {**default, **changes}
+        settings.check(config)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize(
+    ("arg", "words"),
+    [
+        ("sead=1", "Unknown config argument 'sead'. Did you mean 'seed'"),
+        ("batch_norm=1", "batch_norm is of type bool"),
+    ],
+)
+def test_refused_arguments(name, arg, words):
+    with pytest.raises(errors.UsageError, match=words):
+        get_config(name, arg)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_only_an_autoencoder_takes_a_learning_rate(name):
+    words = "Unknown config argument 'learning_rate'"
+    if name in AUTOENCODERS:
+        words = "learning_rate is of type float, for instance .*: 'x'"
+    with pytest.raises(errors.UsageError, match=words):
+        get_config(name, "learning_rate=x")
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_docstring_is_the_experiments_card(name):
     card = importlib.import_module(f"elu_zoo.configs.{name}").__doc__
-    assert f"elu-zoo-train --config={name}" in card
-    for word in ("Command:", "Arguments: activation, seed, batch_norm, smoke", "Paper"):
-        assert word in card
+    assert f"elu-zoo-train --config={name}" in card and "\nPaper: " in card
+    names = {
+        "mnist_autoencoder": "activation, seed, batch_norm, learning_rate, smoke",
+        "mnist_autoencoder_mse": "those of mnist_autoencoder",
+    }.get(name, "activation, seed, batch_norm, smoke")
+    assert f"\nArguments: {names}\n" in card
 
 
-def test_the_papers_schedule():
-    """Section 4.1.1, and what its authors' framework adds."""
-    config = get_config("mnist_mlp_8x128")
-    assert config.schedule == "paper"
+@pytest.mark.parametrize(
+    ("name", "epochs", "rate", "units"),
+    [
+        ("mnist_mlp_8x128", 300, 0.01, [128] * 8 + [10]),
+        ("mnist_mlp_5x256", 200, 0.01, [256] * 5 + [10]),
+        ("mnist_autoencoder", 500, 1e-3, [1000, 500, 250, 30, 250, 500, 1000, 784]),
+    ],
+)
+def test_the_papers_schedule(name, epochs, rate, units):
+    """Sections 4.1.1, 4.1.2, appendix C, and what the authors' framework adds."""
+    config = get_config(name)
+    assert (config.schedule, config.data.name) == ("paper", "mnist")
     train = config.train.to_dict()
     assert train["batch_size"] == 64
-    assert train["epochs"] == config.schedule_epochs == 300
-    assert train["learning_rates"] == (0.01,) and train["boundaries"] == ()
-    assert train["momentum"] == 0
+    assert train["epochs"] == config.schedule_epochs == epochs
+    assert train["learning_rates"] == (rate,) and train["boundaries"] == ()
+    assert (train["momentum"], train["precision"]) == (0, "float32")
     assert config.model.width == 1 and config.data.train_examples == 0
+    assert config.train.loss == registry.entry(config.model.name).loss
     model = zoo.get_model(config.model.name)
-    units = [x.units for x in model.layers if isinstance(x, keras.layers.Dense)]
-    assert units == [128] * 8 + [10]
+    found = [x.units for x in model.layers if isinstance(x, keras.layers.Dense)]
+    assert found == units
 
 
 def test_quickstart_keeps_its_promise(tmp_path):
-    """A test error below 9 %, from images that need no download."""
     entry = training.train(get_config("quickstart"), tmp_path)
     assert entry["metrics"]["test_error_percent"] < 9

@@ -1,7 +1,8 @@
 """The table of what the conformance tests drive: one row a layer or network.
 
 To add a network, add a row to NETS; to add a layer, one to LAYERS. Every row is a model
-from raw 0..255 images to logits, so that each test drives all of them alike.
+from raw 0..255 images to logits, of classes or of pixels, so that each test drives all
+of them alike: layers on noise, networks on real digits.
 """
 
 import dataclasses
@@ -10,12 +11,17 @@ from collections.abc import Callable
 import keras
 import numpy as np
 
-from elu_zoo import activations, zoo
+from elu_zoo import activations, registry, zoo
 from elu_zoo.activations.table import KERAS
+from elu_zoo.data import sources
 from elu_zoo.data.sources import Split
+from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import preprocessing_layers
+from elu_zoo.training.objective import Objective
 
 CLASSES = 3
+JAX_STEPS = 10
+RESCALE = {"kind": "rescale", "scale": 1 / 255}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Row:
         image_shape: of its input.
         random: in training it draws numbers of its own, which differ by replica.
         updates: in training it updates variables that no gradient reaches.
+        registered: the registry's name of a network; "" for a layer.
+        rate: the learning rate of its steps.
     """
 
     name: str
@@ -37,6 +45,19 @@ class Row:
     image_shape: tuple[int, int, int]
     random: bool = False
     updates: bool = False
+    registered: str = ""
+    rate: float = 0.01
+
+    @property
+    def autoencoder(self) -> bool:
+        """Whether it gives images, not classes."""
+        return bool(self.registered and registry.entry(self.registered).code)
+
+    @property
+    def objective(self) -> Objective:
+        """What its steps minimise."""
+        loss = "sigmoid_cross_entropy" if self.autoencoder else "softmax_cross_entropy"
+        return Objective(loss, RESCALE)
 
 
 def layer(*names, arguments=None, **properties) -> Row:
@@ -72,14 +93,16 @@ def preprocessing(description) -> Row:
     return Row(f"preprocessing-{kind}", (kind,), make, shape)
 
 
-def net(name, activation, image_shape, *, random=False, **arguments) -> Row:
+def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     """A row of a registered network at reduced width."""
+    properties = {k: arguments.pop(k) for k in ("random", "rate") if k in arguments}
+    if registry.entry(name).takes("num_classes"):
+        arguments["num_classes"] = CLASSES
 
     def make():
         return zoo.get_model(
             name,
             activation=activation,
-            num_classes=CLASSES,
             input_shape=image_shape,
             preprocessing=True,
             **arguments,
@@ -87,11 +110,14 @@ def net(name, activation, image_shape, *, random=False, **arguments) -> Row:
 
     updates = bool(arguments.get("batch_norm"))
     row_name = f"{name}-{activation}" + "-bn" * updates
-    return Row(row_name, (name, activation), make, image_shape, random, updates)
+    return Row(
+        row_name, (name, activation), make, image_shape,
+        updates=updates, registered=name, **properties,
+    )  # fmt: skip
 
 
 def _classifier(x):
-    initializer = keras.initializers.RandomUniform(-0.1, 0.1, seed=7)
+    initializer = HeUniform(layer_seed(7, "classifier"))
     x = keras.layers.Flatten(name="flatten")(x)
     return keras.layers.Dense(
         CLASSES, kernel_initializer=initializer, dtype="float32", name="classifier"
@@ -108,23 +134,37 @@ LAYERS = (
     layer("rrelu", random=True),
     layer("tanh"),
     layer(*KERAS),
-    preprocessing({"kind": "rescale", "scale": 1 / 255}),
+    preprocessing(RESCALE),
 )
 NETS = (
-    net("mnist_mlp_8x128", "elu", (28, 28, 1), width=0.125),
-    net("mnist_mlp_8x128", "elu", (28, 28, 1), width=0.125, batch_norm=True),
-    net("mnist_mlp_8x128", "leaky_relu", (28, 28, 1), width=0.125),
-    net("mnist_mlp_8x128", "prelu", (28, 28, 1), width=0.125, batch_norm=True),
-    net("mnist_mlp_8x128", "rrelu", (28, 28, 1), width=0.125, random=True),
+    net("mnist_mlp_8x128", "elu", width=0.125),
+    net("mnist_mlp_8x128", "elu", width=0.125, batch_norm=True, rate=0.001),
+    net("mnist_mlp_8x128", "leaky_relu", width=0.125),
+    net("mnist_mlp_8x128", "prelu", width=0.125, batch_norm=True, rate=0.001),
+    net("mnist_mlp_8x128", "rrelu", width=0.125, random=True),
+    net("mnist_mlp_5x256", "elu", width=0.0625),
+    net("mnist_autoencoder", "elu", width=0.05, rate=1e-4),
+    net("mnist_autoencoder", "relu", width=0.05, batch_norm=True, rate=1e-5),
 )
 ROWS = LAYERS + NETS
 
 
 def examples(row: Row, count: int = 16) -> Split:
-    """Returns seeded noise images and labels for a row's model."""
+    """Returns real digits for a network, seeded noise for a layer."""
+    if row.registered:
+        digits = sources.load("mnist_5k").train
+        chosen = np.flatnonzero(digits.labels < CLASSES)[:count]
+        return Split(digits.images[chosen], digits.labels[chosen])
     draws = np.random.default_rng(3)
     images = draws.integers(0, 256, (count, *row.image_shape), np.uint8)
     return Split(images, draws.integers(0, CLASSES, count).astype(np.int32))
+
+
+def schedule(row: Row, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns batches of 8 of the 16 examples, and their learning rates."""
+    order = np.random.default_rng(1).permutation(np.repeat(np.arange(16), steps))
+    batches = order[: 8 * steps].reshape(steps, 8).astype(np.int32)
+    return batches, np.full(steps, row.rate, np.float32)
 
 
 def logits(model, images) -> np.ndarray:

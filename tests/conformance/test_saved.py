@@ -1,5 +1,6 @@
 """Every row of the table, saved in every form and loaded again."""
 
+import json
 import pickle
 
 import keras
@@ -9,7 +10,11 @@ import rows
 from rows import ROWS, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
-from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.export.saved_model import (
+    Autoencoder,
+    export_saved_model,
+    load_saved_model,
+)
 from elu_zoo.weights import h5
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -31,6 +36,20 @@ def test_everything_registered_has_a_row():
     ]
     assert set(own_models) <= nets
     assert {*own_activations, *kinds} <= covered
+
+
+def test_every_layer_of_ours_is_in_a_row():
+    own = {
+        name
+        for name, made in keras.saving.get_custom_objects().items()
+        if name.startswith("elu_zoo>")
+        and isinstance(made, type)
+        and issubclass(made, keras.layers.Layer)
+        and made.__module__.startswith("elu_zoo.")
+    }
+    configs = json.dumps([row.make().get_config() for row in ROWS])
+    assert len(own) >= 5
+    assert [name for name in own if f'"registered_name": "{name}"' not in configs] == []
 
 
 @each_row
@@ -61,9 +80,12 @@ def test_weight_file_of_keras(row, tmp_path):
 @each_row
 def test_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.SGD(0.01, momentum=0.9), loss)
-    model.fit(data.images, data.labels, batch_size=8, epochs=2, verbose=0)
+    loss, targets = "mse", data.images / 255
+    if not row.autoencoder:
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        targets = data.labels
+    model.compile(keras.optimizers.SGD(row.rate, momentum=0.9), loss)
+    model.fit(data.images, targets, batch_size=8, epochs=2, verbose=0)
     model.save(tmp_path / "x.keras")
     loaded = keras.models.load_model(tmp_path / "x.keras")
     np.testing.assert_array_equal(
@@ -93,11 +115,14 @@ def test_config(row):
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)
-    path = export_saved_model(
-        model, tmp_path, name="net", class_names=list("abc")[: rows.CLASSES]
-    )
-    images = examples(row).images
-    expected = logits(model, images)
-    found = load_saved_model(path).predict(images)["logits"]
+    names = list("abc")[: rows.CLASSES]
+    images, expected = examples(row).images, logits(model, examples(row).images)
+    if row.autoencoder:
+        read = Autoencoder("code", "linear", rows.RESCALE["scale"])
+        path = export_saved_model(model, tmp_path, name="net", autoencoder=read)
+        found = load_saved_model(path).predict(images)["reconstructions"] / 255
+    else:
+        path = export_saved_model(model, tmp_path, name="net", class_names=names)
+        found = load_saved_model(path).predict(images)["logits"]
     limit = 1e-5 * max(1, np.abs(expected).max())
     np.testing.assert_allclose(found, expected, rtol=0, atol=limit)

@@ -247,6 +247,21 @@ def test_damaged_files(tmp_path, small, examples, prepare, damage, message):
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
 
 
+def test_records_without_tensorflow(
+    tmp_path, small, examples, prepare, monkeypatch, home
+):
+    prepare(tmp_path, examples)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "tensorflow", None)
+        with pytest.raises(errors.DataError, match="needs TensorFlow") as caught:
+            sources.load("small", tmp_path)
+        assert f"$ELU_ZOO_HOME/data, to {home / 'data'}." in str(caught.value)
+    first = sources.load("small", tmp_path)  # where TensorFlow is
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    again = sources.load("small", tmp_path)
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
+
+
 def test_cached_data_still_need_their_source(
     tmp_path, small, examples, prepare, monkeypatch
 ):

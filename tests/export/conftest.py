@@ -1,8 +1,9 @@
 import keras
+import numpy as np
 import pytest
 
 from elu_zoo.activations import ELU
-from elu_zoo.export.saved_model import export_saved_model
+from elu_zoo.export.saved_model import Autoencoder, export_saved_model
 
 CLASS_NAMES = ("plane", "cañon", "bird", "deer")
 
@@ -27,6 +28,73 @@ def make_model(shape, activation=ELU):
     )
     model.layers[2].moving_mean.assign([0.5] * 32)
     return model
+
+
+def make_autoencoder(shape, scale):
+    """A dense autoencoder on raw images, with statistics and dropout."""
+    keras.utils.set_random_seed(2)
+    layers = keras.layers
+    pixels = shape[0] * shape[1] * shape[2]
+    model = keras.Sequential(
+        [
+            keras.Input(shape),
+            layers.Rescaling(scale),
+            layers.Flatten(),
+            layers.Dense(512),
+            layers.BatchNormalization(),
+            ELU(),
+            layers.Dropout(0.5),
+            layers.Dense(5, bias_initializer="normal", name="code"),
+            layers.Dense(pixels, bias_initializer="normal"),
+            layers.Reshape(shape),
+        ],
+        name="autoencoder",
+    )
+    model.layers[3].moving_mean.assign([0.5] * 512)
+    return model
+
+
+AUTOENCODERS = {
+    "sigmoid": Autoencoder("code", "sigmoid", 1 / 255),
+    "linear": Autoencoder("code", "linear", 1 / 64),
+}
+
+
+@pytest.fixture(scope="session")
+def autoencoders():
+    """Models by the readout of their output."""
+    shapes = {"sigmoid": (12, 12, 3), "linear": (6, 5, 1)}
+    return {
+        readout: make_autoencoder(shapes[readout], described.scale)
+        for readout, described in AUTOENCODERS.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def autoencoder_exports(autoencoders, tmp_path_factory):
+    """A folder with version 1 of each of `autoencoders`; tests do not change it."""
+    directory = tmp_path_factory.mktemp("autoencoder_exports")
+    for readout, model in autoencoders.items():
+        described = AUTOENCODERS[readout]
+        export_saved_model(model, directory, name=readout, autoencoder=described)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def expected(autoencoders):
+    """The outputs for images, by NumPy from the Keras model's own."""
+
+    def outputs(readout, images):
+        model = autoencoders[readout]
+        code = keras.Model(model.inputs, model.get_layer("code").output)
+        values = model.predict(images, verbose=0)
+        pixels = 255 / (1 + np.exp(-values)) if readout == "sigmoid" else 64 * values
+        return {
+            "reconstructions": pixels,
+            "codes": code.predict(images, verbose=0),
+        }
+
+    return outputs
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
-from elu_zoo.export import checks
+from elu_zoo.export import answers, checks
 
 
 def write(directory, op="Relu", compiled=False, in_function=True):
@@ -44,23 +44,26 @@ def test_graph_refuses_damaged_file(tmp_path):
         checks.check_graph(tmp_path)
 
 
-def signatures(model, error=0.0, bytes_error=0.0):
-    def answer(images, error):
-        return {"logits": model(images) + error}
+def signatures(answer, output, error=0.0, bytes_error=0.0):
+    """What a server with an error in one output would answer."""
+
+    def add(images, error):
+        outputs = answer(images)
+        return {**outputs, output: outputs[output] + error}
 
     def decode(image_bytes):
         images = [tf.io.decode_png(image) for image in image_bytes]
         return tf.cast(tf.stack(images), tf.float32)
 
     return {
-        "serving_default": lambda images: answer(images, error),
-        "serve_bytes": lambda image_bytes: answer(decode(image_bytes), bytes_error),
+        "serving_default": lambda images: add(images, error),
+        "serve_bytes": lambda image_bytes: add(decode(image_bytes), bytes_error),
     }
 
 
-def linear(scale):
+def classifier(scale):
     """A model whose largest |logit| on noise is about `scale`."""
-    return keras.Sequential(
+    model = keras.Sequential(
         [
             keras.Input((4, 4, 1)),
             keras.layers.Rescaling(scale / 255),
@@ -68,9 +71,26 @@ def linear(scale):
             keras.layers.Dense(2, kernel_initializer="ones"),
         ]
     )
+    return answers.make(model, ["a", "b"], None)
 
 
-# The rule: at most 1e-5 * max(1, largest |logit|).
+def autoencoder(scale, readout="linear", units=2):
+    """A model whose largest |pixel| and |code unit| on noise are about `scale`."""
+    model = keras.Sequential(
+        [
+            keras.Input((4, 4, 1)),
+            keras.layers.Rescaling(scale / 255),
+            keras.layers.GlobalMaxPooling2D(),
+            keras.layers.Dense(units, kernel_initializer="ones", name="code"),
+            keras.layers.Dense(16, kernel_initializer="ones", name="pixels"),
+            keras.layers.Rescaling(1 / units),
+            keras.layers.Reshape((4, 4, 1)),
+        ]
+    )
+    return answers.make(model, None, answers.Autoencoder("code", readout, 1))
+
+
+# The rule: at most 1e-5 * max(1, largest |value|).
 @pytest.mark.parametrize(
     ("scale", "error", "passes"),
     [
@@ -81,12 +101,48 @@ def linear(scale):
         (0.1, np.nan, False),
     ],
 )
+@pytest.mark.parametrize(
+    ("make", "output"),
+    [
+        (classifier, "logits"),
+        (autoencoder, "reconstructions"),
+        (autoencoder, "codes"),
+    ],
+)
 @pytest.mark.parametrize("which", ["error", "bytes_error"])
-def test_parity_rule(scale, error, passes, which):
-    model = linear(scale)
-    arguments = (model, signatures(model, **{which: error}), (4, 4, 1))
+def test_parity_rule(make, output, scale, error, passes, which):
+    answer = make(scale)
+    served = signatures(answer, output, **{which: error})
     if passes:
-        checks.check_parity(*arguments)
+        checks.check_parity(answer, served)
     else:
-        with pytest.raises(errors.EluZooError, match="differ by"):
-            checks.check_parity(*arguments)
+        with pytest.raises(errors.EluZooError, match=f"The {output} .* differ by"):
+            checks.check_parity(answer, served)
+
+
+# Of pixels in [0, 1] another sigmoid would be wrong, and is not seen otherwise.
+@pytest.mark.parametrize(
+    ("scale", "readout", "passes"),
+    [(0.9, "sigmoid", False), (0.9, "linear", True), (1.2, "sigmoid", True)],
+)
+def test_pixels_that_are_no_logits(scale, readout, passes):
+    answer = autoencoder(scale, readout)
+    served = signatures(answer, "codes")
+    if passes:
+        checks.check_parity(answer, served)
+    else:
+        with pytest.raises(errors.UsageError, match="returns pixels .* takes logits"):
+            checks.check_parity(answer, served)
+
+
+# A sigmoid makes finite pixels of an infinite code.
+@pytest.mark.parametrize(
+    ("readout", "layer", "output"),
+    [("linear", "pixels", "reconstructions"), ("sigmoid", "code", "codes")],
+)
+def test_values_that_are_not_finite(readout, layer, output):
+    answer = autoencoder(1.0, readout)
+    bias = answer.model.get_layer(layer).bias
+    bias.assign(np.full(bias.shape, np.inf))
+    with pytest.raises(errors.EluZooError, match=f"The model's {output} .* not finite"):
+        checks.check_parity(answer, signatures(answer, "codes"))

@@ -23,6 +23,13 @@ def test_path_forms(copy, class_names, form):
     assert loaded.image_shape == (12, 12, 3)
 
 
+@pytest.mark.parametrize("labels", ["", "plane\ncañon\nbird\n"])
+def test_labels_of_other_classes(copy, labels):
+    (copy / "colour" / "1" / "assets" / "labels.txt").write_text(labels, "utf-8")
+    with pytest.raises(errors.CorruptError, match="labels.txt has . lines"):
+        load_saved_model(copy / "colour")
+
+
 def test_highest_version_is_taken(copy):
     shutil.copytree(copy / "colour" / "1", copy / "colour" / "10")
     shutil.copytree(copy / "colour" / "1", copy / "colour" / "9")
@@ -100,6 +107,38 @@ def test_foreign_saved_model(tmp_path):
     tf.saved_model.save(tf.Module(), str(tmp_path / "net" / "1"))
     with pytest.raises(errors.CorruptError, match="not an export of elu_zoo"):
         load_saved_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "of_bytes", "message"),
+    [
+        (["codes"], ["codes"], "Its outputs are codes."),
+        (["codes", "logits"], ["codes", "logits"], "Its outputs are codes, logits."),
+        (["codes", "reconstructions"], ["codes"], "different outputs"),
+    ],
+)
+def test_foreign_outputs(tmp_path, outputs, of_bytes, message):
+    def signature(spec, names):
+        return tf.function(
+            lambda **_: {name: tf.zeros((1, 2)) for name in names}
+        ).get_concrete_function(**{spec.name: spec})
+
+    images = tf.TensorSpec((None, 4, 4, 1), tf.float32, "images")
+    encoded = tf.TensorSpec((None,), tf.string, "image_bytes")
+    signatures = {
+        "serving_default": signature(images, outputs),
+        "serve_bytes": signature(encoded, of_bytes),
+    }
+    tf.saved_model.save(tf.Module(), str(tmp_path / "net" / "1"), signatures=signatures)
+    with pytest.raises(errors.CorruptError, match=message):
+        load_saved_model(tmp_path)
+
+
+def test_an_autoencoder_needs_no_labels(autoencoder_exports, tmp_path):
+    shutil.copytree(autoencoder_exports / "linear", tmp_path / "linear")
+    (tmp_path / "linear" / "1" / "assets").rmdir()
+    loaded = load_saved_model(tmp_path)
+    assert (loaded.class_names, loaded.image_shape) == ((), (6, 5, 1))
 
 
 @pytest.mark.parametrize(

@@ -52,32 +52,39 @@ requests = {
     },
 }
 
-def report(signature, request, ask):
+def report(kind, signature, request, ask):
     try:
-        answer = {"logits": np.asarray(ask()).tolist()}
+        answer = {name: np.asarray(value).tolist() for name, value in ask().items()}
     except Exception as error:
         answer = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps([signature, request, answer]), flush=True)
-
-saved = tf.saved_model.load(sys.argv[1])
-for signature, table in requests.items():
-    for request, value in table.items():
-        name = "images" if signature == "serving_default" else "image_bytes"
-        report(signature, request,
-               lambda: saved.signatures[signature](**{name: value})["logits"])
+    print(json.dumps([kind, signature, request, answer]), flush=True)
 
 # As TensorFlow Serving runs it: a session, and only the output that is asked for.
-v1 = tf.compat.v1
-with v1.Session(graph=tf.Graph()) as session:
-    meta = v1.saved_model.load(session, ["serve"], sys.argv[1])
-    for signature, value in (
-        ("serving_default", np.zeros((0, 12, 12, 3))), ("serve_bytes", np.zeros(0, "S"))
-    ):
-        (feed,) = meta.signature_def[signature].inputs.values()
-        fetch = meta.signature_def[signature].outputs["classes"]
-        report(signature, "empty, session",
-               lambda: session.run(fetch.name, {feed.name: value}))
+def report_session(kind, path, fetched):
+    v1 = tf.compat.v1
+    with v1.Session(graph=tf.Graph()) as session:
+        meta = v1.saved_model.load(session, ["serve"], path)
+        for signature, value in (
+            ("serving_default", np.zeros((0, 12, 12, 3))),
+            ("serve_bytes", np.zeros(0, "S")),
+        ):
+            (feed,) = meta.signature_def[signature].inputs.values()
+            fetch = meta.signature_def[signature].outputs[fetched]
+            report(kind, signature, "empty, session",
+                   lambda: {fetched: session.run(fetch.name, {feed.name: value})})
+
+for kind, path, fetched in zip(
+    ("classifier", "autoencoder"), sys.argv[1:], ("classes", "codes"), strict=True
+):
+    saved = tf.saved_model.load(path)
+    for signature, table in requests.items():
+        for request, value in table.items():
+            name = "images" if signature == "serving_default" else "image_bytes"
+            report(kind, signature, request,
+                   lambda: saved.signatures[signature](**{name: value}))
+    report_session(kind, path, fetched)
 """
+KINDS = ("classifier", "autoencoder")
 ANSWERED = [
     ("serving_default", "good"),
     ("serving_default", "nan"),
@@ -115,41 +122,63 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def answers(exports):
+def answers(exports, autoencoder_exports):
+    paths = [exports / "colour" / "1", autoencoder_exports / "sigmoid" / "1"]
     process = subprocess.run(
-        [sys.executable, "-c", SERVER, str(exports / "colour" / "1")],
+        [sys.executable, "-c", SERVER, *map(str, paths)],
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert process.returncode == 0, process.stderr[-2000:]
     lines = [json.loads(line) for line in process.stdout.splitlines()]
-    return {(signature, request): answer for signature, request, answer in lines}
+    return {(*request, kind): answer for kind, *request, answer in lines}
 
 
 def test_every_request_has_an_expectation(answers):
-    assert set(answers) == {*ANSWERED, *REFUSED}
+    expected = {*ANSWERED, *REFUSED}
+    assert set(answers) == {(*key, kind) for key in expected for kind in KINDS}
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("request_", ANSWERED, ids=" ".join)
-def test_answered(answers, request_):
-    assert "logits" in answers[request_], answers[request_]
+def test_answered(answers, request_, kind):
+    assert "error" not in answers[*request_, kind], answers[*request_, kind]
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("request_", REFUSED, ids=" ".join)
-def test_refused(answers, request_):
-    assert answers[request_]["error"] == "InvalidArgumentError"
-    assert REFUSED[request_] in answers[request_]["message"]
+def test_refused(answers, request_, kind):
+    answer = answers[*request_, kind]
+    assert answer["error"] == "InvalidArgumentError"
+    assert REFUSED[request_] in answer["message"]
+
+
+RAMP = (np.arange(2 * 12 * 12 * 3).reshape(2, 12, 12, 3) % 256).astype("float32")
 
 
 @pytest.mark.parametrize("signature", ["serving_default", "serve_bytes"])
 def test_answers_are_those_of_the_keras_model(answers, models, signature):
-    ramp = np.arange(2 * 12 * 12 * 3).reshape(2, 12, 12, 3) % 256
-    expected = models["colour"](ramp.astype("float32"))
     np.testing.assert_allclose(
-        answers[signature, "good"]["logits"], expected, rtol=1e-5, atol=1e-5
+        answers[signature, "good", "classifier"]["logits"],
+        models["colour"](RAMP),
+        rtol=1e-5,
+        atol=1e-5,
     )
 
 
-def test_a_nan_in_the_image_is_seen_in_the_answer(answers):
-    assert np.isnan(answers["serving_default", "nan"]["logits"]).all()
+@pytest.mark.parametrize("signature", ["serving_default", "serve_bytes"])
+def test_reconstructions_are_those_of_the_keras_model(answers, expected, signature):
+    found = answers[signature, "good", "autoencoder"]
+    reference = expected("sigmoid", RAMP)
+    assert set(found) == set(reference)
+    for name, values in reference.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "output"),
+    [("classifier", "logits"), ("autoencoder", "reconstructions")],
+)
+def test_a_nan_in_the_image_is_seen_in_the_answer(answers, kind, output):
+    assert np.isnan(answers["serving_default", "nan", kind][output]).all()

@@ -247,7 +247,7 @@ def test_earlier_versions_survive_a_failure(tmp_path):
 def test_no_number_is_visible_before_the_checks_are_over(tmp_path, monkeypatch):
     seen = []
 
-    def check(directory, model, shape):
+    def check(directory, answer):
         seen.extend(path.name for path in (tmp_path / "net").iterdir())
         assert (directory / "saved_model.pb").exists()
         raise KeyboardInterrupt

@@ -64,6 +64,11 @@ def test_taken(shape):
     assert check_image_shape(shape) == tuple(shape)
 
 
+def test_without_classes():
+    arguments = {key: value for key, value in GOOD.items() if key != "num_classes"}
+    assert check_builder_arguments(**arguments) == (28, 28, 1)
+
+
 @pytest.mark.parametrize(
     ("units", "width", "expected"),
     [(128, 1.0, 128), (128, 0.5, 64), (128, 2, 256), (3, 0.01, 1), (10, 0.26, 3)],

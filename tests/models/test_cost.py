@@ -29,6 +29,19 @@ def test_mlp(arguments, parameters, macs):
     assert cost.multiply_accumulates(model) == macs
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hidden"),
+    [({}, 0), ({"batch_norm": True}, 4 * 3500), ({"activation": "prelu"}, 3500)],
+)
+def test_autoencoder(arguments, hidden):
+    """The code has neither norm nor slopes."""
+    units = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
+    macs = sum(a * b for a, b in zip(units, units[1:], strict=False))
+    model = elu_zoo.get_model("mnist_autoencoder", **arguments)
+    assert cost.parameters(model) == macs + sum(units[1:]) + hidden
+    assert cost.multiply_accumulates(model) == macs
+
+
 def test_convolution():
     model = keras.Sequential(
         [

@@ -6,7 +6,11 @@ import elu_zoo
 from elu_zoo.models import cost
 
 # Sums over layers of (inputs + 1) * units.
-PARAMETERS = {"mnist_mlp_8x128": 217_354}
+PARAMETERS = {
+    "mnist_mlp_8x128": 217_354,
+    "mnist_mlp_5x256": 466_698,
+    "mnist_autoencoder": 2_837_314,
+}
 
 
 def test_no_model_is_missing():

@@ -78,7 +78,8 @@ def workdir(folder, made):
 def test_a_row_holds_the_last_training_loss_and_the_config_name(repository):
     folder = workdir(repository / "run", entry())
     row = release_weights.row(folder, entry())
-    assert set(row) == set(release_weights.COLUMNS)
+    of_images = {"validation_squared_error", "test_squared_error"}
+    assert set(row) == set(release_weights.COLUMNS) - of_images
     assert (row["train_loss"], row["config"]) == (0.5, "mnist_mlp_8x128")
     assert (row["test_error_percent"], row["steps"]) == (2.5, 20)
 
@@ -111,6 +112,27 @@ def test_smoke_runs_and_too_many_bytes_are_refused(repository, monkeypatch):
     assert list((repository / "weights").iterdir()) == []
 
 
+def test_a_row_of_an_autoencoder_leaves_the_error_open(repository):
+    images = entry()
+    images["metrics"] = {"test_squared_error": 4.1, "test_loss": 60.0}
+    folder = workdir(repository / "run", images)
+    release_weights.add_row(release_weights.row(folder, images))
+    (row,) = csv.DictReader((repository / "results.csv").read_text().splitlines())
+    assert (row["test_squared_error"], row["test_error_percent"]) == ("4.1", "")
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ([{"test_error_percent": "2.5"}], "2.50 %"),
+        ([{"test_error_percent": "2"}, {"test_error_percent": "3"}], "2.50 ± 0.71 %"),
+        ([{"test_error_percent": "", "test_squared_error": "4"}], "4.00, squared"),
+    ],
+)
+def test_error(runs, text):
+    assert results_table.error(runs) == text
+
+
 @pytest.mark.parametrize(
     ("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")]
 )
@@ -125,7 +147,7 @@ def test_the_table_joins_the_seeds_of_an_activation(repository):
         for seed, s in enumerate("ab")
     ]
     last = results_table.table(rows).splitlines()[-1]
-    assert "| elu | 2 | 3.00 ± 0.71 | 5.0e-01 | paper, 100% |" in last
+    assert "| elu | 2 | 3.00 ± 0.71 % | 0.5 | paper, 100% |" in last
 
 
 def test_only_the_text_between_the_marks_changes():
@@ -150,8 +172,8 @@ def test_every_shipped_file_has_its_row_in_the_results():
     rows = {row["sha256"]: row for row in csv.DictReader(text.splitlines())}
     for shipped in entries.manifest().values():
         row = rows[shipped["sha256"]]
-        error = shipped["metrics"]["test_error_percent"]
-        assert float(row["test_error_percent"]) == error
+        for name, value in shipped["metrics"].items():
+            assert float(row[name]) == value
         assert row["commit"] == shipped["commit"]
 
 

@@ -102,6 +102,41 @@ def test_two_devices_train_the_same(smoke, train, tmp_path, batch_norm, rows):
         assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)
 
 
+AUTOENCODER = {
+    "model.name": "mnist_autoencoder",
+    "train.loss": "sigmoid_cross_entropy",
+    "train.learning_rates": (0.001,),
+}
+
+
+@pytest.mark.parametrize("how", ["float32", "mixed_bfloat16"])
+def test_an_autoencoder_resumes_bit_identically(
+    smoke, train, tmp_path, stop_after, rows, how
+):
+    config = smoke({**AUTOENCODER, "model.width": 0.05, "train.precision": how})
+    arguments = {"steps_per_call": 3}
+    expected = train(config, tmp_path / "whole", **arguments)
+    stop_after(14, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(config, tmp_path / "cut", **arguments)
+    found = train(config, tmp_path / "cut", **arguments)
+    assert found["sha256"] == expected["sha256"]
+    assert found["metrics"] == expected["metrics"]
+    cut, whole = (rows(tmp_path / name / "metrics.jsonl") for name in ("cut", "whole"))
+    assert cut == whole and len(whole) == 2
+    keys = "step epoch train_loss validation_loss validation_squared_error".split()
+    assert list(whole[0]) == keys
+    assert whole[1]["train_loss"] < whole[0]["train_loss"]
+
+
+def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    words = "needs KERAS_BACKEND=tensorflow or jax. Received: torch"
+    with pytest.raises(errors.UsageError, match=words):
+        train(smoke(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
@@ -122,7 +157,12 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
 
 @pytest.mark.parametrize(
     "entries",
-    [{"model.activation.name": "eluu"}, {"train.momentum": 1.0}],
+    [
+        {"model.activation.name": "eluu"},
+        {"train.momentum": 1.0},
+        {"train.precision": "bfloat16"},
+        {"train.loss": "half_squared_error"},
+    ],
 )
 def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
     with pytest.raises(errors.UsageError):

@@ -68,6 +68,53 @@ def test_hardware_names_the_cores(monkeypatch):
     assert outcome.hardware().endswith(f", {os.cpu_count()} cores")
 
 
+def test_entry_of_a_classifier(smoke, train, tmp_path):
+    entry = train(smoke(), tmp_path)
+    assert entry["arguments"] == {
+        "activation": {"name": "elu", "alpha": 1.0},
+        "batch_norm": False,
+        "input_shape": [28, 28, 1],
+        "width": 0.25,
+        "num_classes": 10,
+    }
+    assert entry["classes"] == [str(digit) for digit in range(10)]
+    assert list(entry["metrics"]) == [
+        *("test_loss", "test_error_percent"),
+        *("validation_loss", "validation_error_percent"),
+    ]
+
+
+def test_entry_of_an_autoencoder(smoke, train, tmp_path):
+    config = smoke(
+        {
+            "model.name": "mnist_autoencoder",
+            "model.width": 0.05,
+            "train.loss": "sigmoid_cross_entropy",
+            "train.learning_rates": (0.001,),
+        },
+        "activation=relu,batch_norm=True",
+    )
+    entry = train(config, tmp_path)
+    assert entries.check(entry, "entry") == entry
+    assert not [name for name in entries.FIELDS if entry[name] is None]
+    assert entry["tag"].startswith("mnist_autoencoder.mnist_5k_relu_bn-")
+    assert entry["arguments"] == {
+        "activation": {"name": "relu"},
+        "batch_norm": True,
+        "input_shape": [28, 28, 1],
+        "width": 0.05,
+    }
+    assert entry["classes"] == []
+    keys = "test_loss test_squared_error validation_loss validation_squared_error"
+    assert list(entry["metrics"]) == keys.split()
+    assert json.loads(outcome.summary(entry)) == {
+        "tag": entry["tag"], **entry["metrics"]
+    }  # fmt: skip
+    # An image of zeros for each digit would be wrong by about 100.
+    assert 30 < entry["metrics"]["test_squared_error"] < 200
+    assert outcome.find(tmp_path) == entry
+
+
 def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
     """A rerun writes the same weights, tag and metrics, and nothing twice."""
     write_json, writes = files.write_json, []

@@ -24,6 +24,12 @@ NAN = float("nan")
         ("schedule_epochs", 0, "schedule_epochs is >= 1. Received: 0"),
         ("schedule", "papers", "Unknown schedule 'papers'. Did you mean 'paper'"),
         ("train.loss", "mse", "Unknown loss 'mse'. Known: softmax_cross_entropy"),
+        ("train.loss", "", "Unknown loss ''"),
+        (
+            *("train.precision", "bfloat16_matmul"),
+            "Unknown precision 'bfloat16_matmul'. Did you mean 'bfloat16_matmuls'",
+        ),
+        ("train.precision", "float64", "Unknown precision 'float64'.*Known: float32"),
         ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
     ],
 )
@@ -33,11 +39,39 @@ def test_refusals(smoke, key, value, words):
     assert caught.value.exit_code == 2
 
 
+OF_LABELS = ("softmax_cross_entropy",)
+OF_IMAGES = ("sigmoid_cross_entropy", "half_squared_error")
+
+
+@pytest.mark.parametrize(
+    "model, gives, fitting, other",
+    [
+        ("mnist_mlp_8x128", "classes", OF_LABELS, OF_IMAGES),
+        ("mnist_mlp_5x256", "classes", OF_LABELS, OF_IMAGES),
+        ("mnist_autoencoder", "images", OF_IMAGES, OF_LABELS),
+    ],
+)
+def test_loss_fits_the_model(smoke, model, gives, fitting, other):
+    for loss in fitting:
+        settings.check(smoke({"model.name": model, "train.loss": loss}))
+    for loss in other:
+        words = (
+            f"train.loss {loss} does not fit {model}, which gives {gives}. "
+            f"Use {' or '.join(fitting)}."
+        )
+        with pytest.raises(errors.UsageError) as caught:
+            settings.check(smoke({"model.name": model, "train.loss": loss}))
+        assert str(caught.value) == words
+
+
 @pytest.mark.parametrize(
     "change, words",
     [
         (lambda c: c.__delitem__("schedule"), "has no entry schedule"),
         (lambda c: c.train.__delitem__("loss"), "has no entry train.loss"),
+        (lambda c: c.train.__delitem__("precision"), "has no entry train.precision"),
+        (lambda c: c.train.update(precison="float32"), "'train.precision'"),
+        (lambda c: c.update(precision="float32"), "Unknown config entry 'precision'"),
         (lambda c: c.__delitem__("data"), "no entry data.name, data.train_examples"),
         (lambda c: c.train.update(epoch=1), "'train.epoch'. .*'train.epochs'"),
         (lambda c: c.update(speed=1), "Unknown config entry 'speed'"),
@@ -63,6 +97,7 @@ def test_entries_missing_or_unknown(smoke, change, words):
         ("model.activation", "elu", "model.activation is of type ConfigDict"),
         ("train.learning_rates", 0.1, "learning_rates is of type tuple"),
         ("name", 3, "name is of type str"),
+        ("train.precision", 32, "train.precision is of type str. Received: 32"),
     ],
 )
 def test_entries_of_another_type(smoke, key, value, words):
@@ -89,6 +124,9 @@ def test_a_whole_number_is_a_float(smoke):
         {"train.momentum": 0.999},
         {"data.train_examples": 0},
         {"schedule": "paper"},
+        {"train.precision": "float32"},
+        {"train.precision": "bfloat16_matmuls"},
+        {"train.precision": "mixed_bfloat16"},
         {"train.batch_size": 1, "train.epochs": 1, "train.checkpoints_kept": 1},
     ],
 )

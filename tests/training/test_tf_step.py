@@ -4,11 +4,19 @@ import pytest
 
 from elu_zoo import zoo
 from elu_zoo.data.sources import Split
-from elu_zoo.training import distribution, losses
-from elu_zoo.training.distribution import Policy
+from elu_zoo.training import distribution
+from elu_zoo.training.objective import Objective
+from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_step import TFStep, forward
 
 COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
+CODE = 3  # the linear layer of the autoencoder, counted from 0
+# Relative to the classifier's; a sum over pixels has larger gradients.
+PACE = {
+    "softmax_cross_entropy": 1,
+    "sigmoid_cross_entropy": 0.1,
+    "half_squared_error": 0.01,
+}
 
 
 def data():
@@ -21,35 +29,37 @@ def batches(steps=STEPS):
     return np.random.default_rng(1).integers(0, COUNT, (steps, BATCH)).astype("int32")
 
 
-def rates(steps=STEPS):
-    return np.linspace(0.02, 0.005, steps, dtype=np.float32)
+def rates(steps=STEPS, loss="softmax_cross_entropy"):
+    values = PACE[loss] * np.linspace(0.02, 0.005, steps)
+    return values.astype(np.float32)
+
+
+def build(of_images=False, **arguments):
+    name, classes = "mnist_mlp_8x128", {"num_classes": CLASSES}
+    if of_images:
+        name, classes = "mnist_autoencoder", {}
+    arguments = {"width": 1 / 8, "input_shape": SHAPE, "seed": 3, **arguments}
+    return zoo.get_model(name, preprocessing=True, **classes, **arguments)
 
 
 def run(
     *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
-    **model_arguments,
+    loss="softmax_cross_entropy", **model_arguments,
 ):  # fmt: skip
     """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
     name = "one" if devices == 1 else "mirrored"
     strategy = distribution.create_strategy(name, devices)
     with strategy.scope():
-        model = zoo.get_model(
-            "mnist_mlp_8x128",
-            **{"width": 1 / 8, **model_arguments},
-            input_shape=SHAPE,
-            num_classes=CLASSES,
-            preprocessing=True,
-            seed=3,
-        )
+        model = build(loss != "softmax_cross_entropy", **model_arguments)
         optimizer = keras.optimizers.SGD(momentum=momentum)
         optimizer.build(model.trainable_variables)
     initial = [np.array(v) for v in model.variables]
     policy = Policy(compiled, steps_per_call)
-    loss = losses.get("softmax_cross_entropy")
-    step = TFStep(model, optimizer, loss, data(), BATCH, strategy, policy)
+    objective = Objective(loss, {"kind": "rescale", "scale": 1 / 255})
+    step = TFStep(model, optimizer, objective, data(), BATCH, strategy, policy)
     ends = np.cumsum([0, *cut])
     values = [
-        step.run(batches()[a:b], rates()[a:b])
+        step.run(batches()[a:b], rates(loss=loss)[a:b])
         for a, b in zip(ends, ends[1:], strict=False)
     ]
     arrays = [np.array(v) for v in [*model.variables, *optimizer.variables]]
@@ -64,26 +74,40 @@ def difference(found, expected):
     )
 
 
-def reference(steps, momentum, arrays):
+def loss_and_slope(loss, z, label, t):
+    """Values and their derivatives by the outputs z, of labels or of images t."""
+    if loss == "half_squared_error":
+        return (z - t) ** 2 / 2, z - t
+    if loss == "sigmoid_cross_entropy":
+        value = t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
+        return value, 1 / (1 + np.exp(-z)) - t
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    return -np.log(p) * label, p - label
+
+
+def reference(steps, momentum, arrays, loss):
     """Heavy-ball SGD on the ELU net in float64."""
     arrays = [a.astype(np.float64) for a in arrays]
     slots = [np.zeros_like(a) for a in arrays]
+    linear = [] if loss == "softmax_cross_entropy" else [CODE]
     split, values = data(), []
-    for batch, rate in zip(batches(steps), rates(steps), strict=True):
-        x = split.images[batch].reshape(BATCH, -1) / 255
+    for batch, rate in zip(batches(steps), rates(steps, loss), strict=True):
+        pixels = x = split.images[batch].reshape(BATCH, -1) / 255
         label = np.eye(CLASSES)[split.labels[batch]]
         inputs, slopes = [], []
-        for kernel, bias in zip(arrays[:-2:2], arrays[1:-2:2], strict=True):
+        layers = zip(arrays[:-2:2], arrays[1:-2:2], strict=True)
+        for index, (kernel, bias) in enumerate(layers):
             inputs.append(x)
-            z = x @ kernel + bias
-            x = np.where(z > 0, z, np.expm1(np.minimum(z, 0)))
-            slopes.append(np.where(z > 0, 1, x + 1))
+            x = z = x @ kernel + bias
+            if index not in linear:
+                x = np.where(z > 0, z, np.expm1(np.minimum(z, 0)))
+            slopes.append(np.where((z > 0) | (index in linear), 1, x + 1))
         inputs.append(x)
-        logits = x @ arrays[-2] + arrays[-1]
-        p = np.exp(logits - logits.max(1, keepdims=True))
-        p /= p.sum(1, keepdims=True)
-        values.append(-np.log((p * label).sum(1)).mean())
-        delta, gradients = (p - label) / BATCH, []
+        outputs = x @ arrays[-2] + arrays[-1]
+        value, delta = loss_and_slope(loss, outputs, label, pixels)
+        values.append(value.sum() / BATCH)
+        delta, gradients = delta / BATCH, []
         for layer in reversed(range(len(inputs))):
             gradients[:0] = [inputs[layer].T @ delta, delta.sum(0)]
             if layer:
@@ -95,22 +119,32 @@ def reference(steps, momentum, arrays):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("momentum, steps", [(0.0, 1), (0.9, STEPS)])
-def test_equals_float64(compiled, momentum, steps):
-    model = zoo.get_model(
-        "mnist_mlp_8x128", width=1 / 8, input_shape=SHAPE, num_classes=CLASSES, seed=3
-    )
-    values, expected = reference(steps, momentum, [np.array(v) for v in model.weights])
-    found = run(compiled=compiled, momentum=momentum, cut=(steps,))
+@pytest.mark.parametrize(
+    "loss, momentum, steps",
+    [
+        ("softmax_cross_entropy", 0.0, 1),
+        ("softmax_cross_entropy", 0.9, STEPS),
+        ("sigmoid_cross_entropy", 0.0, STEPS),
+        ("half_squared_error", 0.0, STEPS),
+    ],
+)
+def test_equals_float64(compiled, loss, momentum, steps):
+    model = build(loss != "softmax_cross_entropy")
+    initial = [np.array(v) for v in model.weights]
+    values, expected = reference(steps, momentum, initial, loss)
+    found = run(compiled=compiled, momentum=momentum, cut=(steps,), loss=loss)
     np.testing.assert_allclose(found[0], values, 1e-5)
     for a, b in zip(found[1], expected, strict=False):
         np.testing.assert_allclose(a, b, 0, 1e-6)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_two_devices_equal_one(compiled, momentum):
-    arguments = {"compiled": compiled, "momentum": momentum}
+@pytest.mark.parametrize(
+    "arguments",
+    [{"momentum": 0.0}, {"momentum": 0.9}, {"loss": "sigmoid_cross_entropy"}],
+)
+def test_two_devices_equal_one(compiled, arguments):
+    arguments = {"compiled": compiled, **arguments}
     one, two = run(**arguments), run(devices=2, **arguments)
     np.testing.assert_allclose(two[0], one[0], 1e-5)
     assert difference(two, one) <= 1e-6

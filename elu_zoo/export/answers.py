@@ -1,0 +1,170 @@
+"""What an exported model answers: from raw images to outputs by name."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from elu_zoo import errors
+
+OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes"))
+OUTPUTS_OF_AN_AUTOENCODER = frozenset(("reconstructions", "codes"))
+_READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
+
+
+@dataclasses.dataclass(frozen=True)
+class Autoencoder:
+    """How the output of an autoencoder is read.
+
+    Attributes:
+        code: the name of the layer whose output, (batch, units), is the code.
+        readout: "sigmoid" of an output of one logit a pixel, or "linear".
+        scale: the factor of the model's preprocessing. The readout is divided by it,
+            so that a reconstruction has the units of the raw images.
+
+    Raises:
+        UsageError: another readout, or a scale that is not finite and positive.
+    """
+
+    code: str
+    readout: str
+    scale: float
+
+    def __post_init__(self):
+        if self.readout not in _READOUTS:
+            raise errors.unknown("readout", self.readout, _READOUTS)
+        if not isinstance(self.scale, int | float) or not 0 < self.scale < math.inf:
+            raise errors.UsageError(
+                f"scale must be a finite number above 0, got {self.scale!r}."
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """From raw images to outputs by name.
+
+    Attributes:
+        model: raw images (batch, height, width, channels) -> what `read` takes.
+        read: what `model` returns -> outputs by name.
+        readout: the activation that `read` applies to the first output of `model`.
+        compared: the outputs that an export is held against.
+        class_names: in the order of a classifier's logits, else none.
+    """
+
+    model: keras.Model
+    read: Callable[[Any], dict[str, tf.Tensor]]
+    readout: str
+    compared: tuple[str, ...]
+    class_names: tuple[str, ...] = ()
+
+    def __call__(self, images: Any) -> dict[str, tf.Tensor]:
+        return self.read(self.model(images, training=False))
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """(height, width, channels) of the images."""
+        return tuple(self.model.inputs[0].shape[1:])
+
+
+def make(
+    model: keras.Model,
+    class_names: Sequence[str] | None,
+    autoencoder: Autoencoder | None,
+) -> Answer:
+    """Returns the answer of a classifier or of an autoencoder.
+
+    A classifier's is `logits` and `probabilities`, float32 (batch, classes), and
+    `classes`, int64 (batch,), the index of the largest logit. An autoencoder's is
+    `reconstructions`, float32 of the images' shape and units, and `codes`, float32
+    (batch, units).
+
+    Args:
+        model: one input, (batch, height, width, 1 or 3), and one output: logits
+            (batch, classes), or one number a pixel in the shape of the input.
+        class_names: of a classifier, else None.
+        autoencoder: of an autoencoder, else None.
+
+    Raises:
+        UsageError: both or none are given, or the model does not fit.
+    """
+    if (class_names is None) == (autoencoder is None):
+        raise errors.UsageError(
+            "Give class_names for a classifier, or autoencoder for an autoencoder; "
+            f"got {'none of them' if class_names is None else 'both'}."
+        )
+    if autoencoder is None:
+        return _classifier(model, class_names)
+    if not isinstance(autoencoder, Autoencoder):
+        raise errors.UsageTypeError(
+            "autoencoder must be an Autoencoder(code, readout, scale), got "
+            f"{autoencoder!r}."
+        )
+    return _autoencoder(model, autoencoder)
+
+
+def _classifier(model: keras.Model, class_names: Sequence[str]) -> Answer:
+    _check_form(model, "(batch, classes)", lambda _, y: len(y) == 2 and y[-1])
+    classes = model.outputs[0].shape[-1]
+    if isinstance(class_names, str):
+        raise errors.UsageTypeError("class_names must be a list of names, got one str.")
+    if len(class_names) != classes:
+        raise errors.UsageError(
+            f"The model has {classes} classes, but class_names has {len(class_names)}."
+        )
+    for name in class_names:
+        if not isinstance(name, str) or name.splitlines() != [name]:
+            raise errors.UsageError(f"A class name must be one line, got {name!r}.")
+
+    def read(logits):
+        logits = tf.cast(logits, tf.float32)
+        return {
+            "logits": logits,
+            "probabilities": tf.nn.softmax(logits),
+            "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
+        }
+
+    return Answer(model, read, "softmax", ("logits",), tuple(class_names))
+
+
+def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
+    _check_form(model, "of the same shape", lambda x, y: x == y)
+    known = [layer.name for layer in model.layers]
+    if autoencoder.code not in known:
+        raise errors.unknown(f"layer of {model.name}", autoencoder.code, known)
+    code = model.get_layer(autoencoder.code).output
+    shapes = [tuple(tensor.shape) for tensor in keras.tree.flatten(code)]
+    if [len(shape) for shape in shapes] != [2] or not shapes[0][-1]:
+        raise errors.UsageError(
+            "The code must be one output (batch, units), the layer "
+            f"{autoencoder.code!r} has {shapes}."
+        )
+    try:
+        both = keras.Model(model.inputs[0], [model.outputs[0], code], name=model.name)
+    except ValueError as error:
+        raise errors.UsageError(
+            f"The layer {autoencoder.code!r} was part of another model before. Export "
+            "a model whose layers are its own."
+        ) from error
+    apply, factor = _READOUTS[autoencoder.readout], 1 / autoencoder.scale
+
+    def read(outputs):
+        pixels, codes = (tf.cast(output, tf.float32) for output in outputs)
+        return {"reconstructions": apply(pixels) * factor, "codes": codes}
+
+    return Answer(both, read, autoencoder.readout, ("reconstructions", "codes"))
+
+
+def _check_form(model: keras.Model, output: str, fits: Callable) -> None:
+    inputs = [tuple(tensor.shape) for tensor in getattr(model, "inputs", None) or ()]
+    outputs = [tuple(tensor.shape) for tensor in getattr(model, "outputs", None) or ()]
+    is_of_images = [len(shape) for shape in inputs] == [4] and inputs[0][-1] in (1, 3)
+    is_of_images = is_of_images and None not in inputs[0][1:]
+    if not (is_of_images and len(outputs) == 1 and fits(inputs[0], outputs[0])):
+        raise errors.UsageError(
+            "The model must map one image input (batch, height, width, 1 or 3) of "
+            f"fixed size to one output {output}, got {inputs} to {outputs}. "
+            "A classifier is described by class_names, an autoencoder by autoencoder."
+        )

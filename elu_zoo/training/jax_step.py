@@ -1,0 +1,168 @@
+"""Training on JAX: where a run computes, and several iterations in one program.
+
+The functions have the names and arguments of `distribution`, the step those of
+`tf_step.TFStep`: the loop takes either.
+"""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import keras
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors
+from elu_zoo.data.sources import Split
+from elu_zoo.training import policy
+from elu_zoo.training.policy import Policy
+
+
+class OneDevice:
+    """JAX's first device, the only one that a run uses."""
+
+    num_replicas_in_sync = 1
+
+    def __init__(self):
+        self.device = jax.devices()[0]
+
+    def scope(self) -> contextlib.AbstractContextManager:
+        """Returns a context in which models are built."""
+        return contextlib.nullcontext()
+
+
+def create_strategy(name: str, num_devices: int | None) -> OneDevice:
+    """Returns the device.
+
+    Raises:
+        UsageError: an unknown strategy, or one of several devices.
+    """
+    policy.check_devices(name, num_devices)
+    if name not in ("auto", "one") or num_devices not in (None, 1):
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one device. Received: strategy "
+            f"{name!r}, num_devices {num_devices}. Use strategy 'one', or "
+            "KERAS_BACKEND=tensorflow."
+        )
+    placement = OneDevice()
+    logging.info("JAX on %s, %s.", placement.device, placement.device.device_kind)
+    return placement
+
+
+def create_policy(
+    model: keras.Model, replicas: int, compile_: str, steps_per_call: int | None
+) -> Policy:
+    """Returns how steps are compiled: always, 100 iterations a call unless told.
+
+    Raises:
+        UsageError: an unknown value, or compile=off.
+    """
+    policy.check_compile(compile_, steps_per_call)
+    if compile_ == "off":
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Leave it "
+            "out, or use KERAS_BACKEND=tensorflow."
+        )
+    return Policy(compiled=True, steps_per_call=steps_per_call or 100)
+
+
+def is_chief(strategy: OneDevice) -> bool:
+    """Whether this process writes the run's files: it is the only one."""
+    return True
+
+
+def check_same_everywhere(strategy: OneDevice, step: int, workdir: Path) -> None:
+    """Does nothing: there is one machine."""
+
+
+class JaxStep:
+    """Trains a model on resident data.
+
+    Args:
+        model: takes raw images.
+        optimizer: a built Keras optimizer of the model's variables.
+        loss: `(images, labels, outputs) -> (batch,)`.
+        data: the training images and labels.
+        batch_size: of an iteration.
+        strategy: the device.
+        policy: how many iterations a call runs.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        optimizer: keras.optimizers.Optimizer,
+        loss: Callable,
+        data: Split,
+        batch_size: int,
+        strategy: OneDevice,
+        policy: Policy,
+    ):
+        self._model = model
+        self._optimizer = optimizer
+        self._loss = loss
+        self._batch_size = batch_size
+        self._steps_per_call = policy.steps_per_call
+        self._data = jax.device_put((data.images, data.labels), strategy.device)
+        self._variables = (
+            model.trainable_variables,
+            model.non_trainable_variables,
+            optimizer.variables,
+        )
+        slots = enumerate(optimizer.variables)
+        self._rate = next(i for i, v in slots if v is optimizer.learning_rate)
+        self._call = jax.jit(self._iterate, donate_argnums=0)
+
+    def run(self, batches: np.ndarray, learning_rates: np.ndarray) -> np.ndarray:
+        """Runs one iteration for each row of `batches`.
+
+        Args:
+            batches: indices of training images, `(count, batch_size)`, with count
+                at most `policy.steps_per_call`.
+            learning_rates: of each iteration, `(count,)`.
+
+        Returns:
+            The mean loss of each iteration before its update, `(count,)`.
+        """
+        count = len(batches)
+        missing = self._steps_per_call - count
+        state = [[v.value for v in group] for group in self._variables]
+        state, losses = self._call(
+            state,
+            self._data,
+            np.pad(batches, ((0, missing), (0, 0))),
+            np.pad(learning_rates, (0, missing)),
+            count,
+        )
+        for group, values in zip(self._variables, state, strict=True):
+            for variable, value in zip(group, values, strict=True):
+                variable.assign(value)
+        return np.asarray(losses)[:count]
+
+    def _iterate(self, state, data, batches, learning_rates, count):
+        """`count` is an argument: the program is the same whatever the cut."""
+
+        def body(i, carry):
+            state, losses = carry
+            images, labels = (array[batches[i]] for array in data)
+            images = images.astype("float32")
+            state, loss = self._update(state, images, labels, learning_rates[i])
+            return state, losses.at[i].set(loss)
+
+        losses = jax.numpy.zeros(len(batches))
+        return jax.lax.fori_loop(0, count, body, (state, losses))
+
+    def _update(self, state, images, labels, learning_rate):
+        weights, others, slots = state
+        slots[self._rate] = learning_rate
+        gradient = jax.value_and_grad(self._mean_loss, has_aux=True)
+        (loss, others), gradients = gradient(weights, others, images, labels)
+        weights, slots = self._optimizer.stateless_apply(slots, gradients, weights)
+        return [list(weights), list(others), list(slots)], loss
+
+    def _mean_loss(self, weights, others, images, labels):
+        outputs, others = self._model.stateless_call(
+            weights, others, images, training=True
+        )
+        return self._loss(images, labels, outputs).sum() / self._batch_size, others

@@ -1,0 +1,45 @@
+"""How the steps of a run are compiled: what every backend decides in its own way."""
+
+import dataclasses
+
+from elu_zoo import errors
+
+STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
+COMPILE = ("auto", "on", "off")
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """How the steps of a run are compiled.
+
+    Attributes:
+        compiled: the step is an XLA program.
+        steps_per_call: iterations in one program.
+    """
+
+    compiled: bool
+    steps_per_call: int
+
+
+def check_devices(strategy: str, num_devices: int | None) -> None:
+    """Checks what a user asked for.
+
+    Raises:
+        UsageError: an unknown strategy, or no device.
+    """
+    if strategy not in STRATEGIES:
+        raise errors.unknown("strategy", strategy, STRATEGIES)
+    if num_devices is not None and num_devices < 1:
+        raise errors.UsageError(f"num_devices is >= 1. Received: {num_devices}.")
+
+
+def check_compile(compile_: str, steps_per_call: int | None) -> None:
+    """Checks what a user asked for.
+
+    Raises:
+        UsageError: an unknown value of `compile`, or no step in a call.
+    """
+    if compile_ not in COMPILE:
+        raise errors.unknown("value of compile", compile_, COMPILE)
+    if steps_per_call is not None and steps_per_call < 1:
+        raise errors.UsageError(f"steps_per_call is >= 1. Received: {steps_per_call}.")

@@ -1,0 +1,98 @@
+"""elu-zoo-export and elu-zoo-predict of an autoencoder, as a user types them."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import zoo
+from elu_zoo.data import pictures, sources
+from elu_zoo.export import predictor
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.weights import h5
+
+MODEL = "--model=mnist_autoencoder"
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weights") / "alone.weights.h5"
+    path.write_bytes(h5.write(zoo.get_model("mnist_autoencoder")))
+    return {"weights": path, "allow_unverified": True}
+
+
+@pytest.fixture(scope="module")
+def exported(weights, tmp_path_factory):
+    model = zoo.get_model("mnist_autoencoder", **weights)
+    described = predictor.description(model, "mnist_autoencoder", **weights)
+    base = tmp_path_factory.mktemp("exported")
+    export_saved_model(model, base, name="net", **described)
+    return f"--saved_model={base}"
+
+
+def rows(result):
+    assert result.code == 0, result.err
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
+def test_weights_and_saved_model_agree(cli, weights, tmp_path):
+    of_weights = [MODEL, f"--weights={weights['weights']}", "--allow_unverified"]
+    result = cli("export", *of_weights, "--export_dir=exports")
+    assert (result.code, result.out) == (0, "exports/mnist_autoencoder/1\n"), result.err
+    of_data = ("--data=mnist_5k", "--count=3")
+    test = sources.load("mnist_5k").test.first(3)
+    outputs = load_saved_model("exports").predict(test.images)
+    reconstructions = outputs["reconstructions"]
+    difference = (reconstructions.astype(np.float64) - test.images) / 255
+    pairs = pictures.pairs(test.images, reconstructions).astype(int)
+    for index, model in enumerate((of_weights, ["--saved_model=exports"])):
+        picture = tmp_path / "new" / f"{index}.png"
+        asked = cli("predict", *model, *of_data, "--json", "--picture", picture)
+        found = rows(asked)
+        assert asked.err.splitlines()[-1] == (
+            f"3 of 3 images, each above its reconstruction: {picture}"
+        )
+        for i, row in enumerate(found):
+            assert list(row) == ["image", "true", "squared_error", "code"]
+            assert row["image"] == f"mnist_5k test {i}"
+            assert row["true"] == str(test.labels[i])
+            error = (difference[i] ** 2).sum()
+            np.testing.assert_allclose(row["squared_error"], error, rtol=1e-5)
+            np.testing.assert_allclose(
+                row["code"], outputs["codes"][i], rtol=1e-4, atol=1e-4
+            )
+        shown = tf.io.decode_png(picture.read_bytes()).numpy().astype(int)
+        assert np.abs(shown - pairs).max() <= 1
+
+
+def test_the_table(cli, exported, tmp_path):
+    image = sources.load("mnist_5k").test.images[0]
+    (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
+    result = cli("predict", exported, "digit.png")
+    assert result.code == 0, result.err
+    *table, note = result.out.splitlines()
+    assert "squared_error" in table[1] and "true" not in table[1]
+    assert "digit.png" in table[3] and "code" not in result.out
+    assert note == "1 of 1 images, each above its reconstruction: reconstructions.png"
+    assert tf.io.decode_png((tmp_path / "reconstructions.png").read_bytes()).shape == (
+        226,
+        112,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--top=3"], 2, "--top is of classifiers; this is an autoencoder."),
+        (["--picture=a.jpg"], 2, "--picture ends in .png, got 'a.jpg'."),
+        (["--picture="], 2, "--picture ends in .png, got ''."),
+        (["--picture=folder.png"], 1, "Cannot write folder.png: Is a directory."),
+    ],
+)
+def test_a_mistake(cli, exported, tmp_path, arguments, code, message):
+    (tmp_path / "folder.png").mkdir()
+    result = cli("predict", exported, "--data=mnist_5k", *arguments)
+    assert result.code == code and message in result.error
+    assert {path.name for path in tmp_path.iterdir()} == {"folder.png"}

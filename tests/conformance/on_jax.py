@@ -1,0 +1,49 @@
+"""Every row of the table on JAX, in a process that cannot import TensorFlow.
+
+KERAS_BACKEND=jax python on_jax.py FOLDER: for each row, <number>.npz with its initial
+weights, the losses of the first steps, and the logits of the weights after them, which
+are in <number>.weights.h5.
+"""
+
+import sys
+from pathlib import Path
+
+
+class NoTensorFlow:
+    """A finder before all others: there is no TensorFlow."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "tensorflow":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, NoTensorFlow())
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+from rows import JAX_STEPS, ROWS, examples, logits, schedule  # noqa: E402
+
+from elu_zoo.training import jax_step  # noqa: E402
+from elu_zoo.weights import h5  # noqa: E402
+
+
+def drive(row, path):
+    model = row.make()
+    initial = {f"initial{i:03d}": np.array(v) for i, v in enumerate(model.weights)}
+    optimizer = keras.optimizers.SGD(momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    device = jax_step.create_strategy("auto", None)
+    policy = jax_step.create_policy(model, 1, "auto", JAX_STEPS)
+    data = examples(row)
+    step = jax_step.JaxStep(model, optimizer, row.objective, data, 8, device, policy)
+    losses = step.run(*schedule(row, JAX_STEPS))
+    weights = path.with_suffix(".weights.h5")
+    weights.write_bytes(h5.write(model))
+    h5.assign(model, h5.read(weights, h5.shapes(model), None))  # now of float16
+    np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
+
+
+if __name__ == "__main__":
+    for index, row in enumerate(ROWS):
+        drive(row, Path(sys.argv[1], f"{index}.npz"))
+    assert not [name for name in sys.modules if name.startswith("tensorflow.")]

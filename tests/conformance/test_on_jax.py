@@ -1,0 +1,75 @@
+"""Every row of the table, trained on JAX and held against TensorFlow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from rows import JAX_STEPS, ROWS, examples, logits, schedule
+
+from elu_zoo.training.policy import Policy
+from elu_zoo.training.tf_step import TFStep
+from elu_zoo.weights import h5
+
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+@pytest.fixture(scope="module")
+def on_jax(tmp_path_factory):
+    """What `on_jax.py` found, by row: arrays, and the path of the weights."""
+    pytest.importorskip("jax")
+    folder = tmp_path_factory.mktemp("jax")
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("on_jax.py"), folder],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+    def find(row):
+        index = ROWS.index(row)
+        with np.load(folder / f"{index}.npz") as arrays:
+            return dict(arrays), folder / f"{index}.weights.h5"
+
+    return find
+
+
+@each_row
+def test_initial_weights_are_equal_to_the_last_bit(row, on_jax):
+    found, _ = on_jax(row)
+    weights = [np.asarray(variable) for variable in row.make().weights]
+    assert [name for name in found if name.startswith("initial")] == [
+        f"initial{i:03d}" for i in range(len(weights))
+    ]
+    for index, value in enumerate(weights):
+        np.testing.assert_array_equal(found[f"initial{index:03d}"], value)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if not row.random], ids=lambda row: row.name
+)
+def test_losses_of_the_first_steps(row, on_jax):
+    model = row.make()
+    optimizer = keras.optimizers.SGD(momentum=0.9)
+    optimizer.build(model.trainable_variables)
+    place, policy = tf.distribute.get_strategy(), Policy(False, JAX_STEPS)
+    step = TFStep(model, optimizer, row.objective, examples(row), 8, place, policy)
+    losses = step.run(*schedule(row, JAX_STEPS))
+    assert losses[-1] != losses[0]
+    np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)
+
+
+@each_row
+def test_weights_of_jax_give_the_same_logits(row, on_jax):
+    found, path = on_jax(row)
+    model = row.make()
+    h5.assign(model, h5.read(path, h5.shapes(model), None))
+    expected = found["logits"]
+    limit = 1e-5 * max(1, np.abs(expected).max())
+    again = logits(model, examples(row).images)
+    np.testing.assert_allclose(again, expected, rtol=0, atol=limit)

@@ -1,0 +1,132 @@
+"""Predictions from weights and from exports, of classifiers and autoencoders."""
+
+import keras
+import numpy as np
+import published_weights as made_weights
+import pytest
+
+from elu_zoo import activations, files, zoo
+from elu_zoo.export import predictor
+from elu_zoo.export.saved_model import Autoencoder, export_saved_model
+from elu_zoo.weights import entries, h5
+
+NAME = "mnist_autoencoder"
+# Loss in training, scale of the preprocessing -> pixels 0..255 of an output.
+ROWS = {
+    "sigmoid": ("sigmoid_cross_entropy", 1 / 255, lambda x: 255 / (1 + np.exp(-x))),
+    "linear": ("half_squared_error", 1 / 255, lambda x: 255 * x),
+    "scale": ("half_squared_error", 1 / 64, lambda x: 64 * x),
+}
+
+
+@pytest.fixture(scope="module", params=ROWS)
+def made(request, tmp_path_factory):
+    """The path of an autoencoder's weights, and pixels as NumPy reads them."""
+    loss, scale, pixels = ROWS[request.param]
+    arguments = {
+        "activation": activations.describe("elu"),
+        "batch_norm": False,
+        "input_shape": [28, 28, 1],
+        "width": 0.1,
+    }
+    content = h5.write(zoo.get_model(NAME, seed=4, **arguments))
+    sha256 = files.sha256(content)
+    entry = made_weights.make()[0] | {
+        "tag": entries.tag(NAME, "mnist", arguments, sha256),
+        "model": NAME,
+        "arguments": arguments,
+        "preprocessing": {"kind": "rescale", "scale": scale},
+        "classes": [],
+        "config": {"train": {"loss": loss}},
+        "sha256": sha256,
+    }
+    folder = tmp_path_factory.mktemp(request.param)
+    return made_weights.write(folder, entry, content), pixels
+
+
+@pytest.fixture(scope="module")
+def images():
+    return np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1), np.uint8)
+
+
+def export(name, directory, **arguments):
+    model = zoo.get_model(name, **arguments)
+    described = predictor.description(model, name, **arguments)
+    return export_saved_model(model, directory, name=name, **described)
+
+
+def test_autoencoder(made, images, tmp_path):
+    path, pixels = made
+    model = zoo.get_model(NAME, weights=path)
+    outputs = model(images.astype(np.float32)).numpy().astype(np.float64)
+    codes = zoo.get_model(NAME, weights=path, features="code")(images)
+    reference = pixels(outputs)
+    squared_errors = ((reference / 255 - images / 255) ** 2).sum((1, 2, 3))
+    for asked in (
+        predictor.from_weights(NAME, weights=path),
+        predictor.from_saved_model(export(NAME, tmp_path, weights=path)),
+    ):
+        assert asked.is_autoencoder and asked.image_shape == (28, 28, 1)
+        rows, reconstructions = predictor.reconstructed(asked, images)
+        np.testing.assert_allclose(reconstructions, reference, rtol=1e-4, atol=1e-2)
+        for row, error, code in zip(rows, squared_errors, codes, strict=True):
+            assert set(row) == {"squared_error", "code"}
+            np.testing.assert_allclose(row["squared_error"], error, rtol=1e-5)
+            np.testing.assert_allclose(row["code"], code, rtol=1e-4, atol=1e-5)
+
+
+def test_classifier(images, tmp_path):
+    entry, content, _ = made_weights.make()
+    path = made_weights.write(tmp_path, entry, content)
+    logits = zoo.get_model(made_weights.MODEL, weights=path)(images)
+    reference = keras.ops.softmax(logits).numpy()
+    for asked in (
+        predictor.from_weights(made_weights.MODEL, weights=path),
+        predictor.from_saved_model(
+            export(made_weights.MODEL, tmp_path / "exports", weights=path)
+        ),
+    ):
+        assert not asked.is_autoencoder
+        assert list(asked.class_names) == made_weights.CLASSES
+        for row, probabilities in zip(
+            predictor.ranked(asked, images, 2), reference, strict=True
+        ):
+            best = np.argsort(-probabilities)[:2]
+            names = [made_weights.CLASSES[i] for i in best]
+            assert row["class"] == names[0] and list(row["probabilities"]) == names
+            np.testing.assert_allclose(
+                list(row["probabilities"].values()), probabilities[best], atol=2e-6
+            )
+
+
+@pytest.mark.parametrize(
+    ("name", "described"),
+    [
+        (NAME, {"autoencoder": Autoencoder("code", "sigmoid", 1 / 255)}),
+        (made_weights.MODEL, {"class_names": list("0123456789")}),
+    ],
+)
+def test_a_file_without_an_entry(tmp_path, name, described):
+    path = tmp_path / "x.weights.h5"
+    path.write_bytes(h5.write(zoo.get_model(name)))
+    arguments = {"weights": path, "allow_unverified": True}
+    model = zoo.get_model(name, **arguments)
+    found = predictor.description(model, name, **arguments)
+    assert found == {"class_names": None, "autoencoder": None, **described}
+
+
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        (
+            {"image": "a", "class": "2", "probabilities": {"2": 0.9712, "7": 0.02}},
+            {"image": "a", "class": "2", "probabilities": "2 97.1%  7 2.0%"},
+        ),
+        (
+            {"image": "a", "true": "2", "squared_error": 3.14159, "code": [1.0]},
+            {"image": "a", "true": "2", "squared_error": "3.142"},
+        ),
+    ],
+)
+def test_text(row, text):
+    assert predictor.text(row) == text

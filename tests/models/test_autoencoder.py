@@ -1,0 +1,136 @@
+"""mnist_autoencoder: its arithmetic, its code, its reconstruction."""
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import files
+from elu_zoo.weights import h5
+
+MODEL = "mnist_autoencoder"
+HIDDEN = {f"{part}{i}" for part in ("encoder", "decoder") for i in (1, 2, 3)}
+
+
+def get(**arguments):
+    return elu_zoo.get_model(MODEL, **{"width": 0.05, "seed": 4, **arguments})
+
+
+def scrambled(model):
+    """The model with no weight at its initial value: zero biases would hide much."""
+    generator = np.random.default_rng(1)
+    for layer in model.layers:
+        for variable in layer.weights:
+            if variable.path.endswith("kernel"):
+                continue
+            low = 0.5 if variable.path.endswith(("gamma", "variance")) else -0.3
+            variable.assign(generator.uniform(low, low + 0.6, variable.shape))
+    return model
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (6, 28, 28, 1), "uint8")
+
+
+def forward(model, x, alpha=1.0, batch_norm=False):
+    """Code and logits in float64."""
+    x = x.astype(np.float64).reshape(len(x), -1)
+    code = None
+    for layer in model.layers:
+        if not isinstance(layer, keras.layers.Dense):
+            continue
+        kernel, bias = (np.asarray(w, np.float64) for w in layer.weights)
+        x = x @ kernel + bias
+        if layer.name in HIDDEN:
+            if batch_norm:
+                norm = model.get_layer(f"norm_{layer.name}")
+                gamma, beta, mean, variance = (
+                    np.asarray(v, np.float64)
+                    for v in (
+                        *(norm.gamma, norm.beta),
+                        *(norm.moving_mean, norm.moving_variance),
+                    )
+                )
+                x = gamma * (x - mean) / np.sqrt(variance + 1e-5) + beta
+            x = np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+        elif layer.name == "code":
+            code = x
+    return code, x.reshape(-1, 28, 28, 1)
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+def test_forward_pass(images, alpha, batch_norm):
+    model = scrambled(
+        get(activation={"name": "elu", "alpha": alpha}, batch_norm=batch_norm)
+    )
+    _, expected = forward(model, images / 255, alpha, batch_norm)
+    found = np.asarray(model((images / 255).astype(np.float32)))
+    np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
+    other = forward(model, images / 255, 1.5 - alpha, batch_norm)[1]
+    assert np.abs(expected - other).max() > 1e-2
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_raw_images(images, dtype):
+    model = scrambled(get(preprocessing=True))
+    expected = forward(model, images / 255)[1]
+    found = np.asarray(model(images.astype(dtype)))
+    np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("cut", [{"features": "code"}, {"include_top": False}])
+def test_code(images, cut, batch_norm):
+    """Linear: it goes below -1, where ELU ends."""
+    arguments = {"preprocessing": True, "batch_norm": batch_norm, "width": 0.2}
+    model = get(**arguments, **cut)
+    expected = forward(get(**arguments), images / 255, 1.0, batch_norm)[0]
+    assert model.output_shape == (None, 6) and model.layers[-1].name == "code"
+    assert expected.min() < -1.0
+    np.testing.assert_allclose(np.asarray(model(images)), expected, atol=1e-4)
+
+
+def test_full_size_code():
+    for cut in ({"features": "code"}, {"include_top": False}):
+        assert elu_zoo.get_model(MODEL, **cut).output_shape == (None, 30)
+
+
+def test_reconstruction(images):
+    """The sigmoid of the logits, in the image's shape and in [0, 1]."""
+    model = get(preprocessing=True, classifier_activation="sigmoid")
+    logits = forward(model, images / 255)[1]
+    found = np.asarray(model(images))
+    assert found.shape == images.shape and found.dtype == np.float32
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-logits)), atol=2e-5)
+    assert found.min() < 0.3 and found.max() > 0.7
+
+
+def test_weights_of_a_file(images, tmp_path):
+    trained = scrambled(get(preprocessing=True, activation="relu"))
+    path = tmp_path / "mine.weights.h5"
+    files.write_bytes(path, h5.write(trained))
+    arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
+    model = get(**arguments, seed=9)
+    assert "rescale" in [layer.name for layer in model.layers]
+    for found, weight in zip(model.weights, trained.weights, strict=True):
+        exact = np.asarray(weight).astype(np.float16)
+        np.testing.assert_array_equal(np.asarray(found), exact)
+    code = get(**arguments, include_top=False)
+    expected = keras.Model(model.input, model.get_layer("code").output)
+    np.testing.assert_array_equal(
+        np.asarray(code(images)), np.asarray(expected(images))
+    )
+
+
+def test_fit(images):
+    """An ordinary Keras model: binary cross-entropy on its own input falls."""
+    model = get(batch_norm=True)
+    x = np.repeat(images / 255, 8, axis=0).astype(np.float32)
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(1.0), loss)
+    # Unshuffled: Keras' own order is another one in each process.
+    fitted = model.fit(x, x, batch_size=24, epochs=10, shuffle=False, verbose=0)
+    history = fitted.history["loss"]
+    assert np.isfinite(history).all() and history[-1] < history[0] - 0.02

@@ -1,0 +1,184 @@
+"""The graphs that the paper's notation stands for, and what they start from."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+
+# Network: units of each weighted layer, by its name, in order.
+UNITS = {
+    "mnist_mlp_8x128": {
+        **{f"dense{i}": 128 for i in range(1, 9)},
+        "classifier": 10,
+    },
+    "mnist_mlp_5x256": {
+        **{f"dense{i}": 256 for i in range(1, 6)},
+        "classifier": 10,
+    },
+    "mnist_autoencoder": {
+        "encoder1": 1000,
+        "encoder2": 500,
+        "encoder3": 250,
+        "code": 30,
+        "decoder1": 250,
+        "decoder2": 500,
+        "decoder3": 1000,
+        "pixels": 784,
+    },
+}
+LINEAR = ("classifier", "code", "pixels")
+
+
+def dense(model):
+    return [x for x in model.layers if isinstance(x, keras.layers.Dense)]
+
+
+def kernels(name, **arguments):
+    model = elu_zoo.get_model(name, width=0.1, **arguments)
+    return {layer.name: np.asarray(layer.kernel) for layer in dense(model)}
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("name", UNITS)
+def test_graph(name, batch_norm):
+    """Norms and activations follow hidden layers: not the code, not the output."""
+    names = ["image", "rescale", "flatten"]
+    for layer in UNITS[name]:
+        norm = [f"norm_{layer}"] * batch_norm
+        names += [layer] if layer in LINEAR else [layer, *norm, f"act_{layer}"]
+    model = elu_zoo.get_model(name, batch_norm=batch_norm, preprocessing=True)
+    names += ["reconstruction"] * ("pixels" in names)
+    assert [layer.name for layer in model.layers] == names
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert after.input is before.output, after.name
+    assert model.output is model.layers[-1].output
+    assert {layer.name: layer.units for layer in dense(model)} == UNITS[name]
+    assert {layer.activation for layer in dense(model)} == {keras.activations.linear}
+    norms = [x for x in model.layers if isinstance(x, keras.layers.BatchNormalization)]
+    assert {(x.momentum, x.epsilon) for x in norms} <= {(0.9, 1e-5)}
+    assert all(x.synchronized for x in norms)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_initial_weights(name):
+    """He uniform: bounds sqrt(6 / fan_in), variance 2 / fan_in; biases of zero."""
+    fan_in = 784
+    for layer in dense(elu_zoo.get_model(name)):
+        kernel = np.asarray(layer.kernel, np.float64)
+        assert kernel.shape == (fan_in, UNITS[name][layer.name])
+        bound = math.sqrt(6 / fan_in)
+        assert 0.99 * bound < np.abs(kernel).max() <= bound * (1 + 1e-7)
+        # Four standard errors of the mean and of the variance of a uniform draw.
+        assert abs(kernel.mean()) < 4 * math.sqrt(2 / fan_in / kernel.size)
+        error = kernel.var() / (2 / fan_in) - 1
+        assert abs(error) < 4 * math.sqrt(0.8 / kernel.size), layer.name
+        assert not np.asarray(layer.bias).any()
+        fan_in = layer.units
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize(
+    "activation", ["relu", "leaky_relu", "prelu", "rrelu", {"name": "elu", "alpha": 2}]
+)
+@pytest.mark.parametrize("name", UNITS)
+def test_equal_initial_weights(name, activation, batch_norm):
+    expected = kernels(name, seed=5)
+    found = kernels(name, seed=5, activation=activation, batch_norm=batch_norm)
+    assert found.keys() == expected.keys()
+    for layer, kernel in found.items():
+        np.testing.assert_array_equal(kernel, expected[layer], layer)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_another_seed_is_another_start(name):
+    first, second = kernels(name, seed=5), kernels(name, seed=6)
+    assert all((first[layer] != second[layer]).all() for layer in first)
+
+
+def test_equal_shapes_start_apart():
+    model = elu_zoo.get_model("mnist_autoencoder", input_shape=(10, 3, 1), width=0.03)
+    same = {}
+    for layer in dense(model):
+        kernel = np.asarray(layer.kernel)
+        same.setdefault(kernel.shape, []).append(kernel)
+    (pair,) = [x for x in same.values() if len(x) == 2]
+    assert (pair[0] != pair[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "units"),
+    [
+        ("mnist_mlp_5x256", 0.5, [128] * 5 + [10]),
+        ("mnist_mlp_5x256", 2, [512] * 5 + [10]),
+        ("mnist_autoencoder", 0.1, [100, 50, 25, 3, 25, 50, 100, 784]),
+        ("mnist_autoencoder", 1e-4, [1] * 7 + [784]),
+    ],
+)
+def test_width(name, width, units):
+    """The output's units are the data's."""
+    model = elu_zoo.get_model(name, width=width)
+    assert [layer.units for layer in dense(model)] == units
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "shape", "output_shape"),
+    [
+        ("mnist_mlp_5x256", {}, (28, 28, 1), (10,)),
+        ("mnist_mlp_5x256", {"num_classes": 3}, (6, 5, 2), (3,)),
+        ("mnist_autoencoder", {}, (28, 28, 1), (28, 28, 1)),
+        ("mnist_autoencoder", {}, (6, 5, 2), (6, 5, 2)),
+    ],
+)
+def test_shapes(name, arguments, shape, output_shape):
+    model = elu_zoo.get_model(name, width=0.05, input_shape=list(shape), **arguments)
+    assert model.input_shape == (None, *shape)
+    assert model.output_shape == (None, *output_shape)
+    assert model(np.zeros((2, *shape), np.float32)).shape == (2, *output_shape)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_outputs_stay_float32_under_a_users_own_policy(name):
+    policy = keras.config.dtype_policy()
+    try:
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        mixed = elu_zoo.get_model(name, width=0.1)
+    finally:
+        keras.config.set_dtype_policy(policy)
+    assert dense(mixed)[0].compute_dtype == "bfloat16"
+    assert {w.dtype for w in mixed.weights} == {"float32"}
+    images = np.random.default_rng(0).random((4, 28, 28, 1)).astype(np.float32)
+    found = mixed(images)
+    assert found.dtype == "float32"
+    plain = np.asarray(elu_zoo.get_model(name, width=0.1)(images))
+    np.testing.assert_allclose(np.asarray(found), plain, atol=0.1 * plain.std())
+    values = np.asarray(found).ravel().view(np.uint32)
+    assert (values & 0xFFFF).any(), "digits of bfloat16 alone"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batch_norm": 1}, "batch_norm is True or False. Received: 1"),
+        ({"seed": -1}, "seed is an integer >= 0. Received: -1"),
+        ({"width": 0}, "finite number > 0. Received: 0"),
+        ({"input_shape": (1, 28, 28)}, r"channels first.*\(28, 28, 1\)"),
+        ({"activation": "eluu"}, "Unknown activation 'eluu'. Did you mean 'elu'"),
+        ({"code": 30}, "Unknown argument of {name} 'code'"),
+    ],
+)
+@pytest.mark.parametrize("name", UNITS)
+def test_refused_arguments(name, arguments, message):
+    with pytest.raises(errors.UsageError, match=message.format(name=name)):
+        elu_zoo.get_model(name, **arguments)
+
+
+@pytest.mark.parametrize("classes", [0, 1.5, True])
+def test_refused_classes(classes):
+    with pytest.raises(errors.UsageError, match="num_classes is an integer >= 1"):
+        elu_zoo.get_model("mnist_mlp_5x256", num_classes=classes)
+    with pytest.raises(errors.UsageError, match="autoencoder 'num_classes'.*Known"):
+        elu_zoo.get_model("mnist_autoencoder", num_classes=classes)

@@ -1,0 +1,107 @@
+"""Runs on JAX in a process that cannot import TensorFlow, for test_jax_step.py.
+
+KERAS_BACKEND=jax python jax_runs.py FOLDER: a run's folder for each name of RUNS, and
+errors.json, what each call of WRONG was refused with.
+"""
+
+import json
+import os
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+
+
+class NoTensorFlow:
+    """A finder before all others: there is no TensorFlow."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "tensorflow":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+# Ten iterations an epoch on 640 digits, two epochs, a checkpoint in the middle of each.
+DIGITS = {
+    "data.name": "mnist_5k",
+    "data.train_examples": 640,
+    "train.epochs": 2,
+    "train.checkpoint_every": 5,
+}
+MOMENTUM = {**DIGITS, "train.momentum": 0.9}
+# name: (config, argument, entries)
+RUNS = {
+    "mnist_mlp_8x128": ("mnist_mlp_8x128", "", DIGITS),
+    "mnist_autoencoder": ("mnist_autoencoder", "smoke=True", DIGITS),
+    "mnist_autoencoder_mse": ("mnist_autoencoder_mse", "smoke=True", DIGITS),
+    "batch_norm": ("mnist_mlp_8x128", "smoke=True,batch_norm=True", MOMENTUM),
+    "whole": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
+    "resumed": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
+    "bfloat16_matmuls": (
+        *("mnist_mlp_8x128", ""),
+        {**DIGITS, "train.precision": "bfloat16_matmuls"},
+    ),
+}
+# name: arguments of train
+WRONG = {
+    "strategy": {"strategy": "mirrored"},
+    "devices": {"num_devices": 2},
+    "unknown": {"strategy": "on"},
+    "compile": {"compile": "off"},
+    "data": {"data_dir": os.environ.get("TFDS_DATA_DIR") or None},
+}
+
+
+def get_config(name):
+    """Returns the config of a run."""
+    module, argument, entries = RUNS[name]
+    config = import_module(f"elu_zoo.configs.{module}").get_config(argument)
+    config.update_from_flattened_dict(entries)
+    return config
+
+
+def stop_after(iteration):
+    """Sends SIGTERM once this many iterations are done."""
+    from elu_zoo.training.jax_step import JaxStep
+
+    run, done = JaxStep.run, [0]
+
+    def counted(self, batches, rates):
+        losses = run(self, batches, rates)
+        done[0] += len(batches)
+        if done[0] >= iteration:
+            JaxStep.run = run
+            os.kill(os.getpid(), signal.SIGTERM)
+        return losses
+
+    JaxStep.run = counted
+
+
+def main(folder):
+    sys.meta_path.insert(0, NoTensorFlow())
+    from elu_zoo import errors, training
+
+    for name in RUNS:
+        arguments = {"steps_per_call": 3} if name == "resumed" else {}
+        if name == "resumed":
+            stop_after(7)
+            try:
+                training.train(get_config(name), folder / name, **arguments)
+            except errors.Interrupted as error:
+                (folder / "stopped.txt").write_text(str(error))
+        training.train(get_config(name), folder / name, **arguments)
+    refused = {}
+    for name, arguments in WRONG.items():
+        config = get_config("whole")
+        config.data.name = "mnist" if name == "data" else "mnist_5k"
+        os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # holds no decoded images
+        try:
+            training.train(config, folder / "wrong", **arguments)
+        except errors.EluZooError as error:
+            refused[name] = f"{type(error).__name__}: {error}"
+    assert not (folder / "wrong").exists()
+    assert "tensorflow" not in sys.modules
+    (folder / "errors.json").write_text(json.dumps(refused))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,112 @@
+"""What a model measures, whatever the precision in which its weights train."""
+
+import keras
+import numpy as np
+import pytest
+
+from elu_zoo import errors, zoo
+from elu_zoo.data.sources import Split
+from elu_zoo.training import evaluate, precision
+from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.objective import Objective
+
+RESCALE = {"kind": "rescale", "scale": 1 / 255}
+NETS = {
+    "mnist_mlp_5x256": "softmax_cross_entropy",
+    "mnist_autoencoder": "sigmoid_cross_entropy",
+}
+
+
+def build(name, seed=3, **arguments):
+    return zoo.get_model(
+        name, width=0.05, seed=seed, preprocessing=True, input_shape=(6, 5, 1),
+        **arguments,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def split():
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (50, 6, 5, 1), "uint8")
+    return Split(images, generator.integers(0, 10, 50).astype("int32"))
+
+
+@pytest.mark.parametrize("size", [1, 20, 50, 1000])
+def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, size):
+    monkeypatch.setattr(evaluate, "BATCH_SIZE", size)
+    model = build("mnist_autoencoder")
+    outputs = Evaluator(model, None).outputs(split.images)
+    assert type(outputs) is np.ndarray and outputs.dtype == np.float32
+    expected = np.asarray(model(split.images))
+    np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_measures(split, name):
+    model = build(name)
+    objective = Objective(NETS[name], RESCALE)
+    found = Evaluator(model, objective)(split)
+    expected = objective.measure(split, np.asarray(model(split.images)))
+    assert found == pytest.approx(expected, rel=1e-6) and found["loss"] > 1
+
+
+def test_it_follows_the_model(split):
+    model = build("mnist_mlp_5x256")
+    evaluator = Evaluator(model, Objective("softmax_cross_entropy", RESCALE))
+    before = evaluator(split)
+    model.set_weights([2 * w for w in model.get_weights()])
+    assert abs(evaluator(split)["loss"] - before["loss"]) > 1e-2
+
+
+@pytest.mark.parametrize("how", ["bfloat16_matmuls", "mixed_bfloat16"])
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("name", NETS)
+def test_weights_of_a_model_of_reduced_precision(split, name, batch_norm, how):
+    """The float32 net of the trained weights, at every call those of the moment."""
+    trained = build(name, seed=8, batch_norm=batch_norm)
+    precision.apply(trained, how)
+    plain = build(name, seed=8, batch_norm=batch_norm)
+    objective = Objective(NETS[name], RESCALE)
+    measured = build(name, seed=3, batch_norm=batch_norm)
+    evaluator = Evaluator(measured, objective, trained)
+    for _ in range(2):
+        assert evaluator(split) == Evaluator(plain, objective)(split)
+        assert evaluator(split) != Evaluator(trained, objective)(split)
+        changed = [w * 1.25 + 0.125 for w in trained.get_weights()]
+        for model in (trained, plain):
+            model.set_weights(changed)
+
+
+def test_random_states_are_not_weights(split):
+    """RReLU's seed is a variable; its slopes are fixed outside of training."""
+    trained = build("mnist_mlp_5x256", seed=8, activation="rrelu")
+    precision.apply(trained, "mixed_bfloat16")
+    plain = build("mnist_mlp_5x256", seed=8, activation="rrelu")
+    measured = build("mnist_mlp_5x256", activation="rrelu")
+    found = Evaluator(measured, None, trained).outputs(split.images)
+    expected = Evaluator(plain, None).outputs(split.images)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((5, 6, 1), r"\(5, 6, 1\)"),
+        ((6, 5, 3), r"\(6, 5, 3\)"),
+        ((30,), r"\(30,\)"),
+        ((), r"\(\)"),
+    ],
+)
+def test_images_of_another_shape(shape, words):
+    evaluator = Evaluator(build("mnist_autoencoder"), None)
+    words = rf"mnist_autoencoder takes images of shape \(6, 5, 1\). Received: {words}"
+    with pytest.raises(errors.UsageError, match=words):
+        evaluator.outputs(np.zeros((2, *shape), "uint8"))
+
+
+def test_another_backend(monkeypatch, split):
+    model = build("mnist_mlp_5x256")
+    expected = Evaluator(model, None).outputs(split.images)
+    monkeypatch.setattr(keras.backend, "backend", lambda: "other")
+    found = Evaluator(model, None).outputs(split.images)
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)

@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.data.sources import Split
+from elu_zoo.training.objective import Objective, describe
+
+COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
+OF_IMAGES = ("sigmoid_cross_entropy", "half_squared_error")
+SCALES = (1 / 255, 1 / 510)
+
+
+@pytest.fixture
+def split():
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (COUNT, *SHAPE), "uint8")
+    return Split(images, generator.integers(0, CLASSES, COUNT).astype("int32"))
+
+
+def objective(loss, scale=1 / 255):
+    return Objective(loss, {"kind": "rescale", "scale": scale})
+
+
+def outputs(shape, factor=2):
+    draws = np.random.default_rng(1).normal(size=(COUNT, *shape))
+    return (factor * draws).astype(np.float32)
+
+
+def losses_of_images(loss, z, t):
+    if loss == "half_squared_error":
+        values = (z - t) ** 2 / 2
+    else:
+        values = t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
+    return values.reshape(COUNT, -1).sum(1)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("loss", OF_IMAGES)
+def test_targets_are_the_preprocessed_images(split, loss, scale):
+    z = outputs(SHAPE)
+    images = split.images.astype(np.float32)
+    found = np.asarray(objective(loss, scale)(images, split.labels, z))
+    expected = losses_of_images(loss, z.astype(np.float64), split.images * scale)
+    np.testing.assert_allclose(found, expected, 1e-5)
+    assert found.shape == (COUNT,)
+    others = split.labels[::-1]
+    np.testing.assert_array_equal(objective(loss, scale)(images, others, z), found)
+
+
+def test_targets_are_the_labels(split):
+    z = outputs([CLASSES])
+    images = split.images.astype(np.float32)
+    found = np.asarray(objective("softmax_cross_entropy")(images, split.labels, z))
+    z = z.astype(np.float64)
+    log_sum = np.log(np.exp(z).sum(1))
+    expected = log_sum - z[np.arange(COUNT), split.labels]
+    np.testing.assert_allclose(found, expected, 1e-5)
+    blank = objective("softmax_cross_entropy")(0 * images, split.labels, z)
+    np.testing.assert_allclose(blank, expected, 1e-5)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("loss", OF_IMAGES)
+def test_measures_of_images(split, loss, scale):
+    """The squared error is that of the readout, the loss that of the outputs."""
+    z = outputs(SHAPE)
+    found = objective(loss, scale).measure(split, z)
+    assert list(found) == ["loss", "squared_error"]
+    z, t = z.astype(np.float64), split.images * scale
+    expected = losses_of_images(loss, z, t).mean()
+    assert found["loss"] == pytest.approx(expected, rel=1e-6)
+    y = z if loss == "half_squared_error" else 1 / (1 + np.exp(-z))
+    squares = ((y - t) ** 2).reshape(COUNT, -1).sum(1).mean()
+    assert found["squared_error"] == pytest.approx(squares, rel=1e-6)
+    assert {type(value) for value in found.values()} == {float}
+
+
+def test_half_the_squared_error_is_its_loss(split):
+    found = objective("half_squared_error").measure(split, outputs(SHAPE))
+    assert found["squared_error"] == pytest.approx(2 * found["loss"], rel=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, COUNT])
+def test_measures_of_labels(split, wrong):
+    z = np.zeros((COUNT, CLASSES), np.float32)
+    answers = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
+    z[np.arange(COUNT), answers % CLASSES] = 3
+    found = objective("softmax_cross_entropy").measure(split, z)
+    assert list(found) == ["loss", "error_percent"]
+    assert found["error_percent"] == 100 * wrong / COUNT
+    log_sum = np.log(np.exp(3) + CLASSES - 1)
+    expected = log_sum - 3 * (COUNT - wrong) / COUNT
+    assert found["loss"] == pytest.approx(expected, rel=1e-5)
+    assert {type(value) for value in found.values()} == {float}
+
+
+def test_a_mean_of_many_keeps_its_digits():
+    """Summed in float32, equal values of 10,000 images would drift."""
+    count = 10_000
+    split = Split(np.full((count, 2, 2, 1), 77, "uint8"), np.zeros(count, "int32"))
+    z = np.full((count, 2, 2, 1), 0.3, np.float32)
+    found = objective("half_squared_error").measure(split, z)
+    expected = 4 * (np.float64(np.float32(0.3)) - 77 / 255) ** 2
+    assert found["squared_error"] == pytest.approx(expected, rel=1e-4)
+    one = objective("half_squared_error").measure(split.first(1), z[:1])
+    assert found == pytest.approx(one, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", OF_IMAGES)
+@pytest.mark.parametrize("jit", [False, True])
+def test_in_a_program(split, loss, jit):
+    call = tf.function(objective(loss), jit_compile=jit)
+    images = split.images.astype(np.float32)
+    arguments = images, split.labels, outputs(SHAPE)
+    expected = np.asarray(objective(loss)(*arguments))
+    np.testing.assert_allclose(call(*arguments), expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("found", "prefix", "text"),
+    [
+        ({"loss": 0.08124, "error_percent": 2.376}, "", "error 2.38 %, loss 0.0812"),
+        (
+            {"loss": 75.3, "squared_error": 4.7119},
+            *("", "squared error 4.712, loss 75.3000"),
+        ),
+        ({"test_loss": 1, "validation_loss": 2}, "test_", "loss 1.0000"),
+        (
+            {"test_loss": 1, "test_error_percent": 0, "validation_error_percent": 3},
+            *("validation_", "error 3.00 %"),
+        ),
+        ({}, "", ""),
+    ],
+)
+def test_describe(found, prefix, text):
+    assert describe(found, prefix) == text
+
+
+def test_describe_a_measure(split):
+    measured = objective("half_squared_error").measure(split, outputs(SHAPE))
+    square = measured["squared_error"]
+    text = f"squared error {square:.3f}, loss {square / 2:.4f}"
+    assert describe(measured) == text
+
+
+@pytest.mark.parametrize(
+    ("loss", "preprocessing", "message"),
+    [
+        ("mse", {"kind": "rescale", "scale": 1}, "Unknown loss 'mse'"),
+        ("half_squared_error", {"kind": "rescal"}, "'rescal'. Did you mean 'rescale'"),
+    ],
+)
+def test_unknown_names(loss, preprocessing, message):
+    with pytest.raises(errors.UsageError, match=message):
+        Objective(loss, preprocessing)

@@ -1,0 +1,181 @@
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors, zoo
+from elu_zoo.configs import mnist_autoencoder, quickstart
+from elu_zoo.data import sources
+from elu_zoo.training import precision
+from elu_zoo.training.objective import Objective
+
+REDUCED = ("bfloat16_matmuls", "mixed_bfloat16")
+MLP = [f"dense{i}" for i in range(1, 6)]
+AUTOENCODER = [
+    *("encoder1", "encoder2", "encoder3", "code"),
+    *("decoder1", "decoder2", "decoder3"),
+]
+NETS = {"mnist_mlp_5x256": MLP, "mnist_autoencoder": AUTOENCODER}
+
+
+def build(name="mnist_mlp_5x256", how=None, **arguments):
+    arguments = {"width": 0.1, "seed": 3, "preprocessing": True, **arguments}
+    model = zoo.get_model(name, **arguments)
+    if how:
+        precision.apply(model, how)
+    return model
+
+
+def computing(model, dtype="bfloat16"):
+    return [layer.name for layer in model.layers if layer.compute_dtype == dtype]
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (32, 28, 28, 1), "uint8")
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("name", NETS)
+def test_layers_that_change(name, batch_norm):
+    """From the first layer with weights to before the last: dense ones, or all."""
+    matmuls = NETS[name]
+    found = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
+    assert computing(found) == matmuls
+    body = []
+    for layer in matmuls:
+        norm = [f"norm_{layer}"] * batch_norm
+        body += [layer] if layer == "code" else [layer, *norm, f"act_{layer}"]
+    found = build(name, "mixed_bfloat16", batch_norm=batch_norm)
+    assert computing(found) == body
+    rest = [layer.name for layer in found.layers if layer.name not in body]
+    assert computing(found, "float32") == rest
+    assert rest[:3] == ["image", "rescale", "flatten"] and len(rest) > 3
+    assert computing(build(name, "float32", batch_norm=batch_norm)) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("bfloat16_matmuls", ["conv", "dense1"]),
+        ("mixed_bfloat16", ["conv", "act_conv", "pool", "flatten", "dense1"]),
+    ],
+)
+def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
+    model = keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            keras.layers.Rescaling(1 / 255, name="rescale"),
+            keras.layers.Conv2D(2, 3, name="conv"),
+            keras.layers.ReLU(name="act_conv"),
+            keras.layers.MaxPooling2D(name="pool"),
+            keras.layers.Flatten(name="flatten"),
+            keras.layers.Dense(4, name="dense1"),
+            keras.layers.Dense(2, name="classifier"),
+            keras.layers.Softmax(name="softmax"),
+        ]
+    )
+    precision.apply(model, how)
+    assert computing(model) == expected
+
+
+@pytest.mark.parametrize("activation", ["elu", "relu", "prelu", "rrelu"])
+@pytest.mark.parametrize("how", precision.PRECISIONS)
+def test_variables_stay_float32(how, activation):
+    plain = build(activation=activation, batch_norm=True)
+    model = build(how=how, activation=activation, batch_norm=True)
+    assert len(model.weights) == len(plain.weights) > 30
+    for variable, expected in zip(model.weights, plain.weights, strict=True):
+        assert variable.dtype == "float32"
+        np.testing.assert_array_equal(np.asarray(variable), np.asarray(expected))
+
+
+@pytest.mark.parametrize("how", REDUCED)
+@pytest.mark.parametrize("name", NETS)
+def test_outputs_are_close_and_of_float32(name, how, images):
+    expected = np.asarray(build(name)(images))
+    found = build(name, how)(images)
+    assert found.dtype == "float32"
+    error = np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
+    # A rounding to 8 bits, 2e-3, a layer; without any the error would be 1e-6.
+    assert 1e-4 < error < 0.02
+
+
+@pytest.mark.parametrize("how", REDUCED)
+def test_pixels_keep_their_values(how):
+    """In bfloat16 they would be rounded to 8 bits."""
+    model = build(how=how)
+    body = keras.Model(model.input, model.get_layer("flatten").output)
+    images = np.arange(784, dtype=np.float32).reshape(1, 28, 28, 1)
+    expected = (np.arange(784) / 255).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(body(images))[0], expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bfloat16", "'bfloat16_matmuls'|'mixed_bfloat16'"),
+        ("bfloat16_matmul", "'bfloat16_matmuls'"),
+        ("mixed_bfloat", "'mixed_bfloat16'"),
+        ("float23", "'float32'"),
+    ],
+)
+def test_unknown_name(name, meant):
+    words = f"Unknown precision '{name}'. Did you mean ({meant})"
+    with pytest.raises(errors.UsageError, match=words):
+        precision.check(name)
+
+
+def test_known_names():
+    for name in ("float32", "bfloat16_matmuls", "mixed_bfloat16"):
+        assert precision.check(name) is None
+    assert precision.PRECISIONS == ("float32", "bfloat16_matmuls", "mixed_bfloat16")
+
+
+def run(train, workdir, module, how, **arguments):
+    config = module.get_config("smoke=True")
+    config.train.precision = how
+    config.data.name = "mnist_5k"
+    config.data.train_examples = 640
+    config.model.width = 0.1
+    return train(config, workdir, **arguments)
+
+
+def check_measures(entry, workdir, loss):
+    """The entry's metrics are those of the float32 net of the file."""
+    model = elu_zoo.get_model(entry["model"], weights=workdir)
+    assert computing(model) == []
+    for split in ("test", "validation"):
+        part = getattr(sources.load("mnist_5k"), split)
+        outputs = model.predict(part.images, batch_size=500, verbose=0)
+        found = Objective(loss, entry["preprocessing"]).measure(part, outputs)
+        for key, value in found.items():
+            assert entry["metrics"][f"{split}_{key}"] == pytest.approx(value, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "module, loss",
+    [
+        (quickstart, "softmax_cross_entropy"),
+        (mnist_autoencoder, "sigmoid_cross_entropy"),
+    ],
+)
+def test_runs(train, tmp_path, rows, module, loss):
+    losses = {}
+    for how in precision.PRECISIONS:
+        entry = run(train, tmp_path / how, module, how)
+        assert entry["config"]["train"]["precision"] == how
+        check_measures(entry, tmp_path / how, loss)
+        metrics = rows(tmp_path / how / "metrics.jsonl")
+        losses[how] = np.array([row["train_loss"] for row in metrics])
+        assert losses[how][1] < losses[how][0]
+    for how in REDUCED:
+        error = np.abs(losses[how] / losses["float32"] - 1)
+        assert (0 < error).all() and (error < 0.03).all(), how
+
+
+@pytest.mark.parametrize("arguments", [{}, {"strategy": "mirrored", "num_devices": 2}])
+def test_compiled_runs(train, tmp_path, arguments):
+    arguments = {"compile": "on", **arguments}
+    entry = run(train, tmp_path, mnist_autoencoder, "mixed_bfloat16", **arguments)
+    check_measures(entry, tmp_path, "sigmoid_cross_entropy")
