@@ -1,4 +1,4 @@
-"""Adds the logits of newly published weights to tests/weights/golden.json.
+"""Adds the outputs of newly published weights to tests/weights/golden.json.
 
     python tools/golden_outputs.py
 
@@ -23,12 +23,13 @@ _FILE = flags.DEFINE_string(
 )
 
 
-def logits(entry: entries.Entry) -> list[list[float]]:
-    """Returns the logits of seeded noise, four raw images."""
+def outputs(entry: entries.Entry) -> list[list[float]]:
+    """Returns the outputs for seeded noise, four raw images, to six digits."""
     shape = (4, *entry["arguments"]["input_shape"])
     images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
     model = elu_zoo.get_model(entry["model"], weights=entry["tag"])
-    return np.asarray(model(images)).astype(float).tolist()
+    flat = np.asarray(model(images)).reshape(len(images), -1)
+    return [[float(f"{value:.6g}") for value in row] for row in flat]
 
 
 def main(argv: list[str]) -> None:
@@ -38,7 +39,7 @@ def main(argv: list[str]) -> None:
     golden = json.loads(path.read_text()) if path.exists() else {}
     missing = [tag for tag in entries.list_weights() if tag not in golden]
     for tag in missing:
-        golden[tag] = logits(entries.manifest()[tag])
+        golden[tag] = outputs(entries.manifest()[tag])
         print(tag)
     if missing or not path.exists():
         files.write_json(path, golden)
