@@ -11,13 +11,6 @@ from elu_zoo import errors, registry
 from elu_zoo.layers import preprocessing_layers
 from elu_zoo.weights import entries, store
 
-# The activation that turns outputs into what they stand for, by the loss in training.
-READOUTS = {
-    "softmax_cross_entropy": "softmax",
-    "sigmoid_cross_entropy": "sigmoid",
-    "half_squared_error": "linear",
-}
-
 
 def preprocess_input(
     images: np.ndarray, name: str, weights: str | os.PathLike | None = None
@@ -32,10 +25,7 @@ def preprocess_input(
     Returns:
         A float32 array of the same shape; `images` is left as it is.
     """
-    registered = registry.entry(name)
-    description = registered.preprocessing
-    if weights is not None:
-        description = store.find_weights(name, weights).entry["preprocessing"]
+    description = preprocessing(name, weights)
     images = np.asarray(images)
     if images.ndim != 4:
         raise errors.UsageError(
@@ -64,7 +54,7 @@ def decode_predictions(
     Returns:
         For each image, `(class name, probability)` in falling probability.
     """
-    if registry.entry(name).code:
+    if registry.entry(name).is_autoencoder:
         raise errors.UsageError(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
@@ -97,7 +87,8 @@ def class_names(
             `get_model`.
 
     Returns:
-        One name for each logit; none for a file without an entry.
+        One name for each class; none for an autoencoder and for a file without an
+        entry.
     """
     if weights is not None:
         entry = store.find_weights(name, weights, **arguments).entry
@@ -117,8 +108,8 @@ def loss_name(
 ) -> str:
     """Returns the name of the loss that weights were trained with.
 
-    Its entry of `READOUTS`, as `get_model(..., classifier_activation=...)`, turns
-    the model's output into probabilities, or into pixels in [0, 1].
+    Its entry of `registry.READOUTS`, as `get_model(..., classifier_activation=...)`,
+    turns the model's output into probabilities, or into pixels in [0, 1].
 
     Args:
         name: the model's name.
@@ -133,12 +124,22 @@ def loss_name(
     found = weights is not None and store.find_weights(name, weights, **arguments)
     if not found or not found.entry:
         return registered.loss
-    try:
-        loss = found.entry["config"]["train"]["loss"]
-        _ = READOUTS[loss]
-    except (KeyError, TypeError):
-        raise errors.CorruptError(
-            f"The entry of {found.path} names no loss of {', '.join(READOUTS)} as "
-            "config.train.loss. It is damaged, or of a newer version of elu_zoo."
-        ) from None
-    return loss
+    return entries.loss(found.entry)
+
+
+def preprocessing(
+    name: str, weights: str | os.PathLike | None = None, **arguments: Any
+) -> dict[str, Any]:
+    """Returns how raw images become the model's input, for `preprocessing_layers`.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`; None, as a file without an entry, for the
+            network's own preprocessing.
+        **arguments: as of `class_names`.
+    """
+    registered = registry.entry(name)
+    found = weights is not None and store.find_weights(name, weights, **arguments)
+    if not found or not found.entry:
+        return registered.preprocessing
+    return found.entry["preprocessing"]

@@ -7,6 +7,13 @@ from typing import Any
 
 from elu_zoo import errors
 
+# The activation that turns outputs into what they stand for, by the loss in training.
+READOUTS = {
+    "softmax_cross_entropy": "softmax",
+    "sigmoid_cross_entropy": "sigmoid",
+    "half_squared_error": "linear",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelEntry:
@@ -33,6 +40,11 @@ class ModelEntry:
     classifier: str | None
     code: str | None
     loss: str
+
+    @property
+    def is_autoencoder(self) -> bool:
+        """Whether the network gives images, not classes."""
+        return self.code is not None
 
     def takes(self, argument: str) -> bool:
         """Whether the builder has an argument of this name."""
@@ -72,13 +84,15 @@ def register_model(
         preprocessing: how raw 0..255 images become the network's input;
             pixels / 255 unless said otherwise.
         classifier: the name of the layer that `num_classes` shapes; None where
-            there are no classes.
+            there is none, as in an autoencoder.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.training.losses`.
 
     Raises:
-        UsageError: the name is taken by another function.
+        UsageError: the name is taken by another function, or the loss is not known.
     """
+    if loss not in READOUTS:
+        raise errors.unknown("loss", loss, READOUTS)
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         name = builder.__name__
@@ -93,7 +107,7 @@ def register_model(
             builder=builder,
             section=section,
             preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
-            classifier=classifier,
+            classifier=None if code else classifier,
             code=code,
             loss=loss,
         )

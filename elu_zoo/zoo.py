@@ -41,7 +41,7 @@ def get_model(
         features: the name of a layer, or several, whose outputs are returned
             instead of logits: one tensor, or a dict by layer name.
         classifier_activation: an activation on the logits, `"softmax"` for
-            probabilities.
+            probabilities; `"sigmoid"` for an autoencoder's reconstructions.
         allow_unverified: load a file that has no entry beside it.
         **builder_arguments: `activation`, `batch_norm`, `num_classes`,
             `input_shape`, `width`, `seed` and what else the builder takes. With
@@ -62,13 +62,13 @@ def get_model(
         >>> model(images)  # uint8, (batch, 28, 28, 1)
     """
     registered = registry.entry(name)
-    _check_arguments(registered, builder_arguments)
+    arguments = {k: v for k, v in builder_arguments.items() if v is not None}
+    _check_arguments(registered, arguments)
     cuts = [features is not None, not include_top, classifier_activation is not None]
     if sum(cuts) > 1:
         raise errors.UsageError(
             "features, include_top=False and classifier_activation exclude each other."
         )
-    arguments = {k: v for k, v in builder_arguments.items() if v is not None}
     found = None
     if weights is not None:
         found = store.find_weights(
@@ -82,6 +82,8 @@ def get_model(
     if entry:
         _check_arguments(registered, entry["arguments"])
         arguments = _merged(arguments, entry)
+    if registered.is_autoencoder and classifier_activation is not None:
+        _check_readout(registered, entry, classifier_activation)
     if preprocessing or (preprocessing is None and found):
         if not registered.takes("preprocessing"):
             raise errors.UsageError(
@@ -98,12 +100,31 @@ def get_model(
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
-    known = list(inspect.signature(registered.builder).parameters)
+    known = [*inspect.signature(registered.builder).parameters, "weights"]
+    known = [argument for argument in known if argument != "preprocessing"]
     for argument in arguments:
-        if argument not in known or argument == "preprocessing":
-            raise errors.unknown(
-                f"argument of {registered.name}", argument, [*known, "weights"]
+        if argument == "num_classes" and registered.is_autoencoder:
+            raise errors.UsageError(
+                f"{registered.name} is an autoencoder and has no classes. Leave "
+                "num_classes out."
             )
+        if argument not in known:
+            raise errors.unknown(f"argument of {registered.name}", argument, known)
+
+
+def _check_readout(
+    registered: registry.ModelEntry, entry: entries.Entry | None, activation: str
+) -> None:
+    """Refuses an activation that gives no pixels: a wrong picture says nothing."""
+    if entry:
+        origin, fits = entry["tag"], [registry.READOUTS[entries.loss(entry)]]
+    else:
+        origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
+    if activation not in fits:
+        raise errors.UsageError(
+            f"classifier_activation turns the output of {origin} into pixels in [0, 1]:"
+            f" {' or '.join(map(repr, fits))}. Received: {activation!r}."
+        )
 
 
 def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
@@ -160,7 +181,7 @@ def _cut(model, registered, include_top, features, classifier_activation):
             outputs = outputs[features]
         return keras.Model(model.input, outputs, name=model.name)
     if not include_top:
-        if registered.code:
+        if registered.is_autoencoder:
             body = model.get_layer(registered.code).output
         elif registered.classifier:
             body = model.get_layer(registered.classifier).input

@@ -40,6 +40,7 @@ def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **chang
         "schedule": "paper",
         "schedule_share": 1.0,
         "seed": seed,
+        "config": {"train": {"loss": "softmax_cross_entropy"}},
         "metrics": {"test_error_percent": 2.0},
         **changes,
     }

@@ -125,3 +125,19 @@ def test_unknown_name():
     message = "Unknown model 'elu_cifar18'.*mean 'elu_cifar_18'.*Known: .*mlp"
     with pytest.raises(errors.UsageError, match=message):
         registry.entry("elu_cifar18")
+
+
+def test_a_loss_that_does_not_exist():
+    with pytest.raises(errors.UsageError, match="Unknown loss 'softmax'"):
+        registry.register_model(loss="softmax")
+
+
+def test_a_network_with_a_code_has_no_classifier(monkeypatch):
+    monkeypatch.setattr(registry, "_MODELS", {})
+
+    def coder(activation="elu"):
+        return activation
+
+    registry.register_model(code="code")(coder)
+    entry = registry.entry("coder")
+    assert (entry.code, entry.classifier, entry.is_autoencoder) == ("code", None, True)

@@ -23,7 +23,7 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
-    from elu_zoo import predictions, registry, zoo
+    from elu_zoo import predictions, zoo
     from elu_zoo.data import sources
     from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> None:
     data = sources.load(_DATA.value, values.data_dir)
     split = getattr(data, _SPLIT.value)
     loss = predictions.loss_name(values.model, **arguments)
-    preprocessing = (entry or vars(registry.entry(values.model)))["preprocessing"]
+    preprocessing = predictions.preprocessing(values.model, **arguments)
     found = Evaluator(model, objective.Objective(loss, preprocessing))(split)
     own = entry and entry["dataset"] == data.name
     if _JSON.value:

@@ -1,6 +1,7 @@
 """The flags that binaries share, and how every binary starts and ends."""
 
 import functools
+import importlib.util
 import logging
 import os
 import re
@@ -101,28 +102,46 @@ def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
     for name in ("tensorflow", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    backend = _backend()
     if not _DEBUG.value:
-        _import_tensorflow_silently()
+        _import_silently(backend)
     return main(argv)
 
 
-def _import_tensorflow_silently() -> None:
-    """Imports TensorFlow without the lines that its C++ code writes while it loads.
+def _backend() -> str:
+    """Returns Keras' backend after checking that it can be imported."""
+    name = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    known = ("tensorflow", "jax", "torch")
+    if name not in known:
+        raise errors.unknown("KERAS_BACKEND", name, known)
+    if importlib.util.find_spec(name) is None:
+        remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
+        raise errors.UsageError(
+            f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
+        )
+    return name
+
+
+def _import_silently(backend: str) -> None:
+    """Imports Keras without the lines that TensorFlow's C++ code writes meanwhile.
 
     They name a CPU's features and a missing GPU, some as errors, on every start;
     what a user must know of them, `training.distribution` says. --debug shows them.
     """
-    if os.environ.get("KERAS_BACKEND", "tensorflow") != "tensorflow":
-        return
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    tensorflow = backend == "tensorflow"
+    # Elsewhere it is imported late, if at all, and then has nothing to say.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2" if tensorflow else "3")
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as written:
         os.dup2(written.fileno(), 2)
         try:
-            import tensorflow as tf
+            import keras  # noqa: F401
 
-            tf.config.list_physical_devices("GPU")
+            if tensorflow:
+                import tensorflow as tf
+
+                tf.config.list_physical_devices("GPU")
         except BaseException:
             written.seek(0)
             os.write(kept, written.read())

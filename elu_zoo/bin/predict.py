@@ -24,7 +24,9 @@ _COUNT = absl_flags.DEFINE_integer(
 )
 _TOP = absl_flags.DEFINE_integer("top", 3, "Classes shown an image.", lower_bound=1)
 _PICTURE = absl_flags.DEFINE_string(
-    "picture", "reconstructions.png", "PNG file that gets an autoencoder's answer."
+    "picture",
+    "reconstructions.png",
+    "PNG file for an autoencoder's answer; with --json only where it is named.",
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object an image.")
 flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
@@ -58,15 +60,13 @@ def main(argv: list[str]) -> None:
         images, rows = predictor.images_of_data(
             _DATA.value, values.data_dir, _COUNT.value
         )
-    if model.is_autoencoder:
-        from elu_zoo.data import pictures
-
-        found, reconstructions = predictor.reconstructed(model, images)
-        shown = pictures.write_pairs(_PICTURE.value, images, reconstructions)
-        of = f"{shown} of {len(images)} images"
-        note = f"{of}, each above its reconstruction: {_PICTURE.value}"
+    note = ""
+    if not model.is_autoencoder:
+        found = predictor.ranked(model, images, _TOP.value)
     else:
-        found, note = predictor.ranked(model, images, _TOP.value), ""
+        found, pixels = predictor.reconstructed(model, images)
+        if _PICTURE.present or not _JSON.value:
+            note = predictor.picture(_PICTURE.value, images, pixels)
     rows = [row | one for row, one in zip(rows, found, strict=True)]
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))

@@ -7,12 +7,11 @@ from typing import Any
 import keras
 import numpy as np
 
-from elu_zoo import predictions, registry, zoo
-from elu_zoo.data import sources
+from elu_zoo import errors, predictions, registry, zoo
+from elu_zoo.data import pictures, sources
 from elu_zoo.data.images import read_images
 from elu_zoo.export import answers
 from elu_zoo.export.loaded import load_saved_model
-from elu_zoo.weights import store
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,15 +63,20 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
         **arguments: `weights` and others, as of `predictions.class_names`.
     """
     registered = registry.entry(name)
-    if not registered.code:
+    if not registered.is_autoencoder:
         indices = [str(index) for index in range(model.output_shape[-1])]
         names = predictions.class_names(name, **arguments) or indices
         return {"class_names": names, "autoencoder": None}
-    entry = store.find_weights(name, **arguments).entry or vars(registered)
+    preprocessing = predictions.preprocessing(name, **arguments)
+    if preprocessing["kind"] != "rescale":
+        raise errors.UsageError(
+            "A reconstruction is read back from pixels that were rescaled; the "
+            f"preprocessing of {name} is {preprocessing['kind']!r}."
+        )
     autoencoder = answers.Autoencoder(
         code=registered.code,
-        readout=predictions.READOUTS[predictions.loss_name(name, **arguments)],
-        scale=entry["preprocessing"]["scale"],
+        readout=registry.READOUTS[predictions.loss_name(name, **arguments)],
+        scale=preprocessing["scale"],
     )
     return {"class_names": None, "autoencoder": autoencoder}
 
@@ -126,6 +130,12 @@ def reconstructed(
         )
     ]
     return found, reconstructions
+
+
+def picture(path: str, images: np.ndarray, reconstructions: np.ndarray) -> str:
+    """Writes images above their reconstructions, and returns a line that says so."""
+    shown = pictures.write_pairs(path, images, reconstructions)
+    return f"{shown} of {len(images)} images, each above its reconstruction: {path}"
 
 
 def text(row: dict[str, Any]) -> dict[str, str]:

@@ -15,9 +15,14 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
             s; 1 / 255 for the MNIST networks, which are not centred.
 
     Raises:
-        UsageError: the kind is not known.
+        UsageError: the kind is not known, or lacks an entry.
     """
     kind = preprocessing.get("kind")
     if kind == "rescale":
+        if "scale" not in preprocessing:
+            raise errors.UsageError(
+                "The preprocessing 'rescale' has an entry 'scale', the factor of every "
+                f"pixel. Received: {preprocessing}."
+            )
         return [keras.layers.Rescaling(preprocessing["scale"], name="rescale")]
     raise errors.unknown("preprocessing", kind, ["rescale"])

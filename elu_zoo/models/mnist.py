@@ -109,7 +109,6 @@ def mnist_mlp_5x256(
 @register_model(
     section="4.1.2 Autoencoder learning, figure 3",
     loss="sigmoid_cross_entropy",
-    classifier=None,
     code="code",
 )
 def mnist_autoencoder(

@@ -1,7 +1,5 @@
 """Where a run computes: strategy, devices, and how its steps are compiled."""
 
-import json
-import os
 from pathlib import Path
 
 import keras
@@ -9,7 +7,7 @@ import tensorflow as tf
 from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.training import policy
+from elu_zoo.training import cluster, policy
 from elu_zoo.training.policy import Policy
 
 
@@ -30,7 +28,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     policy.check_devices(name, num_devices)
     _warn_of_unused_gpu()
     gpus = tf.config.list_physical_devices("GPU")
-    tasks = _tasks()
+    tasks = cluster.tasks()
     if name == "auto":
         several = (num_devices or len(gpus)) > 1
         name = "multi_worker" if tasks > 1 else "mirrored" if several else "one"
@@ -100,7 +98,7 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
     """Whether this process writes the run's files."""
     if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return True
-    found = _cluster()
+    found = cluster.read()
     kind, index = found["task"].get("type"), found["task"]["index"]
     if found["cluster"].keys() & {"chief", "master"}:
         return kind in ("chief", "master")
@@ -159,35 +157,6 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
         [f"CPU:{i}" for i in range(count)],
         cross_device_ops=tf.distribute.ReductionToOneDevice(),
     )
-
-
-def _cluster() -> dict:
-    text = os.environ.get("TF_CONFIG")
-    if not text:
-        return {}
-    try:
-        cluster = json.loads(text)
-        cluster["task"]["index"] + 0, cluster["cluster"].items()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise errors.UsageError(
-            'TF_CONFIG is JSON: {"cluster": {"worker": ["host:port", ...]}, "task": '
-            f'{{"type": "worker", "index": 0}}}}. Received: {text!r} ({error!r}).'
-        ) from None
-    return cluster
-
-
-def _tasks() -> int:
-    cluster = _cluster()
-    tasks = sum(len(hosts) for hosts in cluster.get("cluster", {}).values())
-    if tasks:
-        task = cluster["task"]
-        hosts = cluster["cluster"].get(task.get("type"), [])
-        if not 0 <= task["index"] < len(hosts):
-            raise errors.UsageError(
-                f"TF_CONFIG says that this is task {task}, but its cluster has "
-                f"{len(hosts)} of that type."
-            )
-    return tasks
 
 
 def _warn_of_unused_gpu() -> None:

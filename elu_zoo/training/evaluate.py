@@ -60,4 +60,8 @@ def _forward(model: keras.Model) -> Callable[[np.ndarray], Any]:
         from elu_zoo.training import tf_step
 
         return tf_step.forward(model, tuple(model.input_shape[1:]))
-    return lambda images: model.predict_on_batch(images)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.default_matmul_precision("float32")(model.predict_on_batch)
+    return model.predict_on_batch

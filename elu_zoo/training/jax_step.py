@@ -15,7 +15,7 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data.sources import Split
-from elu_zoo.training import policy
+from elu_zoo.training import cluster, policy
 from elu_zoo.training.policy import Policy
 
 
@@ -36,7 +36,7 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     """Returns the device.
 
     Raises:
-        UsageError: an unknown strategy, or one of several devices.
+        UsageError: an unknown strategy, or one of several devices or machines.
     """
     policy.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
@@ -45,8 +45,14 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
             f"{name!r}, num_devices {num_devices}. Use strategy 'one', or "
             "KERAS_BACKEND=tensorflow."
         )
-    placement = OneDevice()
-    logging.info("JAX on %s, %s.", placement.device, placement.device.device_kind)
+    if cluster.tasks() > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one machine, TF_CONFIG names "
+            f"{cluster.tasks()} tasks. Unset it, or use KERAS_BACKEND=tensorflow."
+        )
+    placement, count = OneDevice(), len(jax.devices())
+    kind = placement.device.device_kind
+    logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
     return placement
 
 
@@ -104,6 +110,7 @@ class JaxStep:
         self._loss = loss
         self._batch_size = batch_size
         self._steps_per_call = policy.steps_per_call
+        self._device = strategy.device
         self._data = jax.device_put((data.images, data.labels), strategy.device)
         self._variables = (
             model.trainable_variables,
@@ -128,6 +135,9 @@ class JaxStep:
         count = len(batches)
         missing = self._steps_per_call - count
         state = [[v.value for v in group] for group in self._variables]
+        # Values that are not bound to the device, as those of a fresh or restored
+        # variable, would compile the program once more.
+        state = jax.device_put(state, self._device)
         state, losses = self._call(
             state,
             self._data,
@@ -143,6 +153,8 @@ class JaxStep:
     def _iterate(self, state, data, batches, learning_rates, count):
         """`count` is an argument: the program is the same whatever the cut."""
 
+        # Else float32 is rounded to fewer digits wherever an accelerator likes that.
+        @jax.default_matmul_precision("float32")
         def body(i, carry):
             state, losses = carry
             images, labels = (array[batches[i]] for array in data)

@@ -5,10 +5,12 @@ from typing import Any
 import keras
 import numpy as np
 
-from elu_zoo import predictions
+from elu_zoo import registry
 from elu_zoo.data.sources import Split
 from elu_zoo.layers import preprocessing_layers
 from elu_zoo.training import losses
+
+_SLICE = 1000  # examples that are measured at once, to bound the memory
 
 
 class Objective:
@@ -22,8 +24,9 @@ class Objective:
 
     def __init__(self, loss: str, preprocessing: dict[str, Any]):
         self._loss = losses.get(loss)
-        self._readout = keras.activations.get(predictions.READOUTS[loss])
-        self._preprocessing = preprocessing_layers(preprocessing)
+        self._readout = keras.activations.get(registry.READOUTS[loss])
+        of_images = self._loss.of_images
+        self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
 
     def __call__(self, images, labels, outputs):
         """Returns the loss of each example, `(batch,)`.
@@ -42,17 +45,26 @@ class Objective:
         Of images it is `squared_error`: the sum over an image's pixels of the squared
         difference between reconstruction and preprocessed image.
         """
+        totals = {}
+        for start in range(0, len(split), _SLICE):
+            part = slice(start, start + _SLICE)
+            part_of = Split(split.images[part], split.labels[part])
+            for name, value in self._totals(part_of, outputs[part]).items():
+                totals[name] = totals.get(name, 0.0) + value
+        return {name: value / len(split) for name, value in totals.items()}
+
+    def _totals(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
         if self._loss.of_images:
             targets = self._pixels(split.images.astype(np.float32))
             found = np.asarray(self._readout(outputs), np.float64)
             squares = (found - np.asarray(targets, np.float64)) ** 2
-            name, value = "squared_error", float(squares.sum() / len(split))
+            totals = {"squared_error": float(squares.sum())}
         else:
             targets = split.labels
             wrong = int((outputs.argmax(1) != targets).sum())
-            name, value = "error_percent", 100 * wrong / len(split)
-        each = np.asarray(self._loss.function(targets, outputs), np.float64)
-        return {"loss": float(each.mean()), name: value}
+            totals = {"error_percent": 100.0 * wrong}
+        values = np.asarray(self._loss.function(targets, outputs), np.float64)
+        return {"loss": float(values.sum()), **totals}
 
     def _pixels(self, images):
         for layer in self._preprocessing:

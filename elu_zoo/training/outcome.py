@@ -72,7 +72,7 @@ def write(
         "dataset": config.data.name,
         "arguments": arguments,
         "preprocessing": registered.preprocessing,
-        "classes": list(data.class_names) * registered.takes("num_classes"),
+        "classes": [] if registered.is_autoencoder else list(data.class_names),
         "sha256": sha256,
         "bytes": len(content),
         "parameters": cost.parameters(model),

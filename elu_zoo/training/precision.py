@@ -20,18 +20,18 @@ def check(name: str) -> None:
 def apply(model: keras.Model, name: str) -> None:
     """Lets the body of a model that was built in float32 compute in `name`.
 
-    The body lies between preprocessing and the last layer with weights: pixels keep
-    their values, and outputs their digits.
+    The body lies between preprocessing and the last layer that is trained: pixels
+    keep their values, and outputs their digits.
 
     Args:
         model: changed in place, before it is first called; its variables stay.
         name: `float32`; `bfloat16_matmuls`, dense and convolution layers multiply in
-            bfloat16; `mixed_bfloat16`, all layers compute in it.
+            bfloat16; `mixed_bfloat16`, all of its layers compute in it.
     """
     if name == "float32":
         return
-    weighted = [i for i, layer in enumerate(model.layers) if layer.weights]
-    for layer in model.layers[weighted[0] : weighted[-1]]:
+    trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
+    for layer in model.layers[trained[0] : trained[-1]]:
         multiplies = isinstance(layer, keras.layers.Dense | keras.layers.Conv2D)
         if multiplies or name == "mixed_bfloat16":
             layer.dtype_policy = "mixed_bfloat16"

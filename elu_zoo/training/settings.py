@@ -83,7 +83,7 @@ def check(config: ConfigDict) -> None:
         raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
     precision.check(train.precision)
     of_images = losses.get(train.loss).of_images
-    if of_images != bool(registry.entry(config.model.name).code):
+    if of_images != registry.entry(config.model.name).is_autoencoder:
         fit = [name for name, x in losses.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which gives "

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from elu_zoo import errors
+from elu_zoo import errors, registry
 
 FORMAT = 1
 SUFFIX = ".weights.h5"
@@ -107,12 +107,33 @@ def list_weights(pattern: str = "*") -> list[str]:
     return sorted(fnmatch.filter(manifest(), pattern), key=natural)
 
 
-def rank(entry: Entry) -> tuple:
-    """The order of preference: the paper's schedule, the longest, the lowest seed.
+def loss(entry: Entry) -> str:
+    """Returns the name of the loss that the weights were trained with.
 
-    The error on the test set has no say in it.
+    Raises:
+        CorruptError: it is none that this version knows.
     """
-    return entry["schedule"] != "paper", -entry["schedule_share"], entry["seed"]
+    try:
+        name = entry["config"]["train"]["loss"]
+        _ = registry.READOUTS[name]
+    except (KeyError, TypeError):
+        raise errors.CorruptError(
+            f"The entry {entry['tag']} names no loss of {', '.join(registry.READOUTS)} "
+            "as config.train.loss. It is damaged, or of a newer version of elu_zoo."
+        ) from None
+    return name
+
+
+def rank(entry: Entry) -> tuple:
+    """The order of preference between weights of one model, data set and arguments.
+
+    The network's own loss before another, whose output means something else, the
+    paper's schedule before ours, then the longest, then the lowest seed. The error on
+    the test set has no say in it.
+    """
+    other_loss = loss(entry) != registry.entry(entry["model"]).loss
+    schedule = entry["schedule"] != "paper", -entry["schedule_share"]
+    return other_loss, *schedule, entry["seed"]
 
 
 def is_default(entry: Entry) -> bool:

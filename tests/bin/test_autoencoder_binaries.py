@@ -66,6 +66,11 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
         assert np.abs(shown - pairs).max() <= 1
 
 
+def test_json_alone_writes_no_picture(cli, exported, tmp_path):
+    result = cli("predict", exported, "--data=mnist_5k", "--count=2", "--json")
+    assert len(rows(result)) == 2 and list(tmp_path.iterdir()) == []
+
+
 def test_the_table(cli, exported, tmp_path):
     image = sources.load("mnist_5k").test.images[0]
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())

@@ -1,5 +1,6 @@
 """elu-zoo-train, as a user types it."""
 
+import importlib.util
 import json
 
 import pytest
@@ -198,3 +199,23 @@ def test_random_layers_on_two_devices_of_a_new_process(process):
     )
     assert result.code == 0, result.err
     assert "2 replica(s)" in result.err
+
+
+@pytest.mark.parametrize(
+    ("backend", "message"),
+    [
+        ("jaxx", "Unknown KERAS_BACKEND 'jaxx'. Did you mean 'jax'?"),
+        ("jax", 'the package jax is not installed. pip install "elu-zoo[jax]"'),
+        ("torch", "the package torch is not installed. Install it."),
+    ],
+)
+def test_a_backend_that_is_not_there(cli, monkeypatch, backend, message):
+    monkeypatch.setenv("KERAS_BACKEND", backend)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *a: None if name == backend else find(name, *a),
+    )
+    result = cli("train", "--config=quickstart:smoke=True")
+    assert result.code == 2 and message in result.error

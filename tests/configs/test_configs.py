@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 
-from elu_zoo import errors, predictions, registry, training, zoo
+from elu_zoo import errors, registry, training, zoo
 from elu_zoo.data import sources
 from elu_zoo.training import losses, settings, tf_step
 
@@ -166,7 +166,7 @@ def observe(tmp_path_factory):
             patch.setattr(sources, "load", load)
             patch.setattr(tf_step.TFStep, "run", recorded)
             patch.setitem(losses.LOSSES, "constant", constant)
-            patch.setitem(predictions.READOUTS, "constant", "linear")
+            patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
             entry = training.train(config, workdir, compile="off")
         lines = (workdir / "metrics.jsonl").read_text().splitlines()

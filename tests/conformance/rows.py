@@ -164,7 +164,7 @@ def schedule(row: Row, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns batches of 8 of the 16 examples, and their learning rates."""
     order = np.random.default_rng(1).permutation(np.repeat(np.arange(16), steps))
     batches = order[: 8 * steps].reshape(steps, 8).astype(np.int32)
-    return batches, np.full(steps, row.rate, np.float32)
+    return batches, np.linspace(row.rate, row.rate / 2, steps, dtype=np.float32)
 
 
 def logits(model, images) -> np.ndarray:

@@ -5,7 +5,7 @@ import numpy as np
 import published_weights as made_weights
 import pytest
 
-from elu_zoo import activations, files, zoo
+from elu_zoo import activations, errors, files, zoo
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
 from elu_zoo.weights import entries, h5
@@ -53,6 +53,14 @@ def export(name, directory, **arguments):
     model = zoo.get_model(name, **arguments)
     described = predictor.description(model, name, **arguments)
     return export_saved_model(model, directory, name=name, **described)
+
+
+def test_another_preprocessing_is_not_read_back(monkeypatch):
+    model = zoo.get_model(NAME, width=0.05)
+    found = {"kind": "zca", "statistics": "file"}
+    monkeypatch.setattr(predictor.predictions, "preprocessing", lambda *_, **__: found)
+    with pytest.raises(errors.UsageError, match="of mnist_autoencoder is 'zca'"):
+        predictor.description(model, NAME)
 
 
 def test_autoencoder(made, images, tmp_path):

@@ -23,6 +23,7 @@ def test_rescale(scale, dtype):
     [
         ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
         ({}, "Unknown preprocessing None.*Known: rescale"),
+        ({"kind": "rescale"}, "'scale', the factor of every pixel. Received: {'kind"),
     ],
 )
 def test_unknown(description, message):

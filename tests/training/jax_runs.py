@@ -41,12 +41,16 @@ RUNS = {
         {**DIGITS, "train.precision": "bfloat16_matmuls"},
     ),
 }
+TWO_WORKERS = json.dumps(
+    {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
+)
 # name: arguments of train
 WRONG = {
     "strategy": {"strategy": "mirrored"},
     "devices": {"num_devices": 2},
     "unknown": {"strategy": "on"},
     "compile": {"compile": "off"},
+    "machines": {},
     "data": {"data_dir": os.environ.get("TFDS_DATA_DIR") or None},
 }
 
@@ -59,31 +63,33 @@ def get_config(name):
     return config
 
 
-def stop_after(iteration):
-    """Sends SIGTERM once this many iterations are done."""
+def watch(stop_after):
+    """Checks each call, and sends SIGTERM once this many iterations are done."""
     from elu_zoo.training.jax_step import JaxStep
 
     run, done = JaxStep.run, [0]
 
-    def counted(self, batches, rates):
+    def watched(self, batches, rates):
         losses = run(self, batches, rates)
+        assert self._call._cache_size() == 1  # compiled once
         done[0] += len(batches)
-        if done[0] >= iteration:
-            JaxStep.run = run
+        if done[0] - len(batches) < stop_after <= done[0]:
             os.kill(os.getpid(), signal.SIGTERM)
         return losses
 
-    JaxStep.run = counted
+    JaxStep.run = watched
+    return done
 
 
 def main(folder):
     sys.meta_path.insert(0, NoTensorFlow())
     from elu_zoo import errors, training
 
+    done = watch(stop_after=7)
     for name in RUNS:
+        done[0] = 0 if name == "resumed" else 10**9
         arguments = {"steps_per_call": 3} if name == "resumed" else {}
         if name == "resumed":
-            stop_after(7)
             try:
                 training.train(get_config(name), folder / name, **arguments)
             except errors.Interrupted as error:
@@ -93,6 +99,7 @@ def main(folder):
     for name, arguments in WRONG.items():
         config = get_config("whole")
         config.data.name = "mnist" if name == "data" else "mnist_5k"
+        os.environ["TF_CONFIG"] = TWO_WORKERS * (name == "machines")
         os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # holds no decoded images
         try:
             training.train(config, folder / "wrong", **arguments)

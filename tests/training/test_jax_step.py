@@ -95,6 +95,7 @@ def test_state_beside_the_weights_is_trained(folder):
         ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
         ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
          "compile 'off'"),
+        ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),
         pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
                      "data set once", marks=pytest.mark.data),
     ],

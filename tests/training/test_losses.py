@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import errors, predictions
+from elu_zoo import errors, registry
 from elu_zoo.training import losses
 
 SHAPE = (16, 4, 3, 2)
@@ -184,8 +184,8 @@ def test_table():
 
 
 def test_every_loss_has_a_readout():
-    assert predictions.READOUTS.keys() == losses.LOSSES.keys()
-    for name in predictions.READOUTS.values():
+    assert registry.READOUTS.keys() == losses.LOSSES.keys()
+    for name in registry.READOUTS.values():
         assert callable(keras.activations.get(name))
 
 

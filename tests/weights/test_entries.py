@@ -12,6 +12,7 @@ import published_weights as made_weights
 import pytest
 
 import elu_zoo
+import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, files
 from elu_zoo.models import cost
 from elu_zoo.weights import entries, store
@@ -104,12 +105,14 @@ def test_list_weights(entry, monkeypatch):
     assert entries.list_weights("x*") == []
 
 
-PREFERRED = [  # schedule, share, seed, test error: the first of all first
-    ("paper", 1.0, 2, 9.0),
-    ("paper", 1.0, 3, 1.0),
-    ("paper", 0.1, 0, 1.0),
-    ("fast", 1.0, 1, 1.0),
-    ("fast", 0.5, 0, 0.5),
+OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"
+PREFERRED = [  # loss, schedule, share, seed, test error: the first of all first
+    (OWN, "paper", 1.0, 2, 9.0),
+    (OWN, "paper", 1.0, 3, 1.0),
+    (OWN, "paper", 0.1, 0, 1.0),
+    (OWN, "fast", 1.0, 1, 1.0),
+    (OWN, "fast", 0.5, 0, 0.5),
+    (OTHER, "paper", 1.0, 0, 0.1),
 ]
 
 
@@ -118,12 +121,14 @@ def test_the_default(entry, monkeypatch):
         {
             **entry,
             "tag": str(index),
+            "model": "mnist_autoencoder",
+            "config": {"train": {"loss": loss}},
             "schedule": schedule,
             "schedule_share": share,
             "seed": seed,
             "metrics": {"test_error_percent": error},
         }
-        for index, (schedule, share, seed, error) in enumerate(PREFERRED)
+        for index, (loss, schedule, share, seed, error) in enumerate(PREFERRED)
     ]
     assert sorted(reversed(rows), key=entries.rank) == rows
     other = {**rows[4], "tag": "other", "dataset": "fashion"}
@@ -131,6 +136,14 @@ def test_the_default(entry, monkeypatch):
     monkeypatch.setattr(entries, "manifest", lambda: table)
     defaults = [tag for tag, row in table.items() if entries.is_default(row)]
     assert defaults == ["0", "other"]
+
+
+@pytest.mark.parametrize(
+    "config", ["", {}, {"train": {}}, {"train": {"loss": "hinge"}}, {"train": "loss"}]
+)
+def test_an_entry_without_a_known_loss(entry, config):
+    with pytest.raises(errors.CorruptError, match="names no loss of softmax_cross"):
+        entries.loss({**entry, "config": config})
 
 
 def test_the_manifest_is_checked(entry, tmp_path, monkeypatch):

@@ -1,0 +1,47 @@
+"""The front door of autoencoders: what their output means, what they lack."""
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+
+WIDTH = 0.1
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1), "uint8")
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "linear"])
+def test_readout_of_an_untrained_autoencoder(activation, images):
+    arguments = {"width": WIDTH, "preprocessing": True}
+    logits = elu_zoo.get_model("mnist_autoencoder", **arguments)(images)
+    model = elu_zoo.get_model(
+        "mnist_autoencoder", classifier_activation=activation, **arguments
+    )
+    expected = keras.activations.get(activation)(logits)
+    np.testing.assert_allclose(np.asarray(model(images)), np.asarray(expected))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"classifier_activation": "softmax"}, "'sigmoid' or 'linear'. Received: 'so"),
+        ({"num_classes": 5}, "is an autoencoder and has no classes. Leave num_classes"),
+        ({"preprocesing": True}, "Known: .*weights"),
+    ],
+)
+def test_what_an_autoencoder_refuses(arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        elu_zoo.get_model("mnist_autoencoder", **arguments)
+
+
+def test_readout_of_published_weights():
+    arguments = {"weights": "mnist", "num_classes": None}
+    with pytest.raises(errors.UsageError, match="into pixels .*: 'sigmoid'. Received"):
+        elu_zoo.get_model(
+            "mnist_autoencoder", classifier_activation="linear", **arguments
+        )
