@@ -100,16 +100,16 @@ def run(main: Callable[[list[str]], int | None], *, verbose: bool = False) -> No
 
 def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]):
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
-    for name in ("tensorflow", "matplotlib"):
+    for name in ("tensorflow", "jax", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    backend = _backend()
+    _check_backend()
     if not _DEBUG.value:
-        _import_silently(backend)
+        _import_tensorflow_silently()
     return main(argv)
 
 
-def _backend() -> str:
-    """Returns Keras' backend after checking that it can be imported."""
+def _check_backend() -> None:
+    """Checks that Keras' backend is one, and is installed."""
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
     known = ("tensorflow", "jax", "torch")
     if name not in known:
@@ -119,29 +119,26 @@ def _backend() -> str:
         raise errors.UsageError(
             f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
         )
-    return name
 
 
-def _import_silently(backend: str) -> None:
-    """Imports Keras without the lines that TensorFlow's C++ code writes meanwhile.
+def _import_tensorflow_silently() -> None:
+    """Imports TensorFlow without the lines that its C++ code writes while it loads.
 
     They name a CPU's features and a missing GPU, some as errors, on every start;
     what a user must know of them, `training.distribution` says. --debug shows them.
+    On every backend: wherever TensorFlow is installed, Keras imports it in the end.
     """
-    tensorflow = backend == "tensorflow"
-    # Elsewhere it is imported late, if at all, and then has nothing to say.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2" if tensorflow else "3")
+    if importlib.util.find_spec("tensorflow") is None:
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as written:
         os.dup2(written.fileno(), 2)
         try:
-            import keras  # noqa: F401
+            import tensorflow as tf
 
-            if tensorflow:
-                import tensorflow as tf
-
-                tf.config.list_physical_devices("GPU")
+            tf.config.list_physical_devices("GPU")
         except BaseException:
             written.seek(0)
             os.write(kept, written.read())

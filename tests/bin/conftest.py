@@ -74,7 +74,7 @@ def run_here(binary, *arguments) -> Result:
         logging.getLogger().handlers[:] = root_handlers
         absl_logging.set_verbosity(verbosity)
         logging.getLogger().setLevel(root_level)
-        for name in ("tensorflow", "matplotlib"):
+        for name in ("tensorflow", "jax", "matplotlib"):
             logging.getLogger(name).setLevel(logging.NOTSET)
     return Result(code or 0, out.getvalue(), err.getvalue())
 
