@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.data.sources import Split
+from elu_zoo.training import objective as module
 from elu_zoo.training.objective import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
@@ -154,3 +155,11 @@ def test_describe_a_measure(split):
 def test_unknown_names(loss, preprocessing, message):
     with pytest.raises(errors.UsageError, match=message):
         Objective(loss, preprocessing)
+
+
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", *OF_IMAGES])
+def test_a_split_is_measured_slice_by_slice(split, loss, monkeypatch):
+    z = outputs(SHAPE if loss in OF_IMAGES else [CLASSES])
+    whole = objective(loss).measure(split, z)
+    monkeypatch.setattr(module, "_SLICE", 5)
+    assert objective(loss).measure(split, z) == pytest.approx(whole, rel=1e-12)

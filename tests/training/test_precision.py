@@ -65,7 +65,8 @@ def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
     model = keras.Sequential(
         [
             keras.Input((8, 8, 1)),
-            keras.layers.Rescaling(1 / 255, name="rescale"),
+            # With weights, but none that are trained: a part of the preprocessing.
+            keras.layers.BatchNormalization(trainable=False, name="statistics"),
             keras.layers.Conv2D(2, 3, name="conv"),
             keras.layers.ReLU(name="act_conv"),
             keras.layers.MaxPooling2D(name="pool"),
