@@ -22,8 +22,7 @@ import numpy as np
 import tensorflow as tf
 from absl import app, flags
 
-import elu_zoo
-from elu_zoo import registry
+from elu_zoo import registry, zoo
 from elu_zoo.data.sources import Split
 from elu_zoo.training import precision
 from elu_zoo.training.objective import Objective
@@ -96,9 +95,7 @@ def forms(activation: str) -> dict[str, Callable[[], object]]:
     objective = Objective(registered.loss, registered.preprocessing)
 
     def make(form, **arguments):
-        model = elu_zoo.get_model(
-            _MODEL.value, activation=activation, preprocessing=True
-        )
+        model = zoo.get_model(_MODEL.value, activation=activation, preprocessing=True)
         return form(model, objective, data, batches, **arguments)
 
     bfloat16 = {"reduced": "bfloat16_matmuls"}
