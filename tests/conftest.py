@@ -1,4 +1,4 @@
-"""One process for all tests: two logical CPU devices, one cache of decoded data."""
+"""One process for many tests: two logical CPU devices, a cache of decoded data."""
 
 import os
 from pathlib import Path

@@ -180,5 +180,5 @@ def test_refused_arguments(name, arguments, message):
 def test_refused_classes(classes):
     with pytest.raises(errors.UsageError, match="num_classes is an integer >= 1"):
         elu_zoo.get_model("mnist_mlp_5x256", num_classes=classes)
-    with pytest.raises(errors.UsageError, match="autoencoder 'num_classes'.*Known"):
+    with pytest.raises(errors.UsageError, match="autoencoder and has no classes"):
         elu_zoo.get_model("mnist_autoencoder", num_classes=classes)
