@@ -40,7 +40,7 @@ def table(rows: list[dict[str, str]]) -> str:
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
             f"| {config} | {dataset} | {name} | {len(runs)} | "
-            f"{error(runs)} | {losses:.2g} | {' / '.join(sorted(shares))} |"
+            f"{error(runs)} | {losses:.3g} | {' / '.join(sorted(shares))} |"
         )
     return "\n".join(lines)
 
