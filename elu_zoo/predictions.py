@@ -91,7 +91,7 @@ def class_names(
         entry.
     """
     if weights is not None:
-        entry = store.find_weights(name, weights, **arguments).entry
+        entry = _entry(name, weights, arguments)
         return entry["classes"] if entry else []
     registry.entry(name)
     published = [e for e in entries.manifest().values() if e["model"] == name]
@@ -120,11 +120,8 @@ def loss_name(
     Raises:
         CorruptError: the weights' entry names no loss that this version knows.
     """
-    registered = registry.entry(name)
-    found = weights is not None and store.find_weights(name, weights, **arguments)
-    if not found or not found.entry:
-        return registered.loss
-    return entries.loss(found.entry)
+    entry = _entry(name, weights, arguments)
+    return entries.loss(entry) if entry else registry.entry(name).loss
 
 
 def preprocessing(
@@ -138,8 +135,13 @@ def preprocessing(
             network's own preprocessing.
         **arguments: as of `class_names`.
     """
-    registered = registry.entry(name)
-    found = weights is not None and store.find_weights(name, weights, **arguments)
-    if not found or not found.entry:
-        return registered.preprocessing
-    return found.entry["preprocessing"]
+    entry = _entry(name, weights, arguments)
+    return entry["preprocessing"] if entry else registry.entry(name).preprocessing
+
+
+def _entry(
+    name: str, weights: str | os.PathLike | None, arguments: dict[str, Any]
+) -> entries.Entry | None:
+    if weights is None:
+        return None
+    return store.find_weights(name, weights, **arguments).entry

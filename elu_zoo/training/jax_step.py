@@ -109,7 +109,7 @@ class JaxStep:
         self._optimizer = optimizer
         self._loss = loss
         self._batch_size = batch_size
-        self._steps_per_call = policy.steps_per_call
+        self._policy = policy
         self._device = strategy.device
         self._data = jax.device_put((data.images, data.labels), strategy.device)
         self._variables = (
@@ -133,18 +133,12 @@ class JaxStep:
             The mean loss of each iteration before its update, `(count,)`.
         """
         count = len(batches)
-        missing = self._steps_per_call - count
         state = [[v.value for v in group] for group in self._variables]
         # Values that are not bound to the device, as those of a fresh or restored
         # variable, would compile the program once more.
         state = jax.device_put(state, self._device)
-        state, losses = self._call(
-            state,
-            self._data,
-            np.pad(batches, ((0, missing), (0, 0))),
-            np.pad(learning_rates, (0, missing)),
-            count,
-        )
+        arguments = self._policy.padded(batches, learning_rates)
+        state, losses = self._call(state, self._data, *arguments, count)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
                 variable.assign(value)

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import numpy as np
+
 from elu_zoo import errors
 
 STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
@@ -19,6 +21,14 @@ class Policy:
 
     compiled: bool
     steps_per_call: int
+
+    def padded(
+        self, batches: np.ndarray, learning_rates: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns both filled up to a whole call, whose program has one shape."""
+        missing = self.steps_per_call - len(batches)
+        batches = np.pad(batches, ((0, missing), (0, 0)))
+        return batches, np.pad(learning_rates, (0, missing))
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:

@@ -73,12 +73,7 @@ class TFStep:
             The mean loss of each iteration before its update, `(count,)`.
         """
         count = len(batches)
-        missing = self._policy.steps_per_call - count
-        losses = self._call(
-            np.pad(batches, ((0, missing), (0, 0))),
-            np.pad(learning_rates, (0, missing)),
-            count,
-        )
+        losses = self._call(*self._policy.padded(batches, learning_rates), count)
         return losses.numpy()[:count]
 
     def _iterate(self, batches, learning_rates, count):

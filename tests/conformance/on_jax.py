@@ -1,30 +1,19 @@
-"""Every row of the table on JAX, in a process that cannot import TensorFlow.
+"""Every row of the table on JAX.
 
-KERAS_BACKEND=jax python on_jax.py FOLDER: for each row, <number>.npz with its initial
-weights, the losses of the first steps, and the logits of the weights after them, which
-are in <number>.weights.h5.
+KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER: for each row,
+<number>.npz with its initial weights, the losses of the first steps, and the logits of
+the weights after them, which are in <number>.weights.h5.
 """
 
 import sys
 from pathlib import Path
 
+import keras
+import numpy as np
+from rows import JAX_STEPS, ROWS, examples, logits, schedule
 
-class NoTensorFlow:
-    """A finder before all others: there is no TensorFlow."""
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "tensorflow":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-sys.meta_path.insert(0, NoTensorFlow())
-
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
-from rows import JAX_STEPS, ROWS, examples, logits, schedule  # noqa: E402
-
-from elu_zoo.training import jax_step  # noqa: E402
-from elu_zoo.weights import h5  # noqa: E402
+from elu_zoo.training import jax_step
+from elu_zoo.weights import h5
 
 
 def drive(row, path):
@@ -46,4 +35,3 @@ def drive(row, path):
 if __name__ == "__main__":
     for index, row in enumerate(ROWS):
         drive(row, Path(sys.argv[1], f"{index}.npz"))
-    assert not [name for name in sys.modules if name.startswith("tensorflow.")]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import keras
+import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -24,7 +25,12 @@ def on_jax(tmp_path_factory):
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("on_jax.py"), folder],
+        [
+            sys.executable,
+            no_tensorflow.__file__,
+            Path(__file__).with_name("on_jax.py"),
+            folder,
+        ],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
         text=True,

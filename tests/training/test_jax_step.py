@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import jax_runs
+import no_tensorflow
 import numpy as np
 import pytest
 
@@ -25,7 +26,7 @@ def folder(tmp_path_factory):
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     done = subprocess.run(
-        [sys.executable, Path(jax_runs.__file__), folder],
+        [sys.executable, no_tensorflow.__file__, Path(jax_runs.__file__), folder],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
         text=True,
