@@ -38,14 +38,19 @@ def get_config(arg: str = "") -> ConfigDict:
     config.data = ConfigDict()
     config.data.name = "mnist"
     config.data.train_examples = 0  # the first of the training split; 0: all of them
+    config.data.train_on_validation = False  # if so, nothing is measured on it
+    config.data.augmentation = "none"  # or pad_crop_flip
 
     config.train = ConfigDict()
     config.train.batch_size = 64  # over all replicas
     config.train.epochs = 300
     config.train.loss = "softmax_cross_entropy"
-    config.train.precision = "float32"  # or bfloat16_matmuls, mixed_bfloat16
+    config.train.precision = "float32"  # or one of training/precision.py
     config.train.momentum = 0.0  # heavy ball
-    # Learning rate i holds until iteration boundaries[i].
+    config.train.nesterov = False  # Nesterov's momentum instead
+    # By "steps" learning rate i holds until iteration boundaries[i]; "linear" rates are
+    # those at iteration 0, at the boundaries and at the end.
+    config.train.learning_rate_shape = "steps"
     config.train.boundaries = ()
     config.train.learning_rates = (0.01,)
     config.train.evaluate_every = 1  # epochs

@@ -38,3 +38,29 @@ class HeUniform(keras.initializers.Initializer):
 
     def get_config(self):
         return {"seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class FanInNormal(keras.initializers.Initializer):
+    """Normal with variance scale / fan_in, not truncated, from NumPy's Philox.
+
+    At scale 2 it is He's (He et al., 2015), Caffe's "msra"; at 1 LeCun's.
+
+    Args:
+        scale: > 0.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, scale: float, seed: int):
+        self.scale = scale
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        deviation = math.sqrt(self.scale / math.prod(shape[:-1]))
+        draws = np.random.Generator(np.random.Philox(self.seed)).standard_normal(shape)
+        return keras.ops.convert_to_tensor(
+            (draws * deviation).astype("float32"), dtype=dtype
+        )
+
+    def get_config(self):
+        return {"scale": self.scale, "seed": self.seed}

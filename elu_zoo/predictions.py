@@ -3,12 +3,11 @@
 import os
 from typing import Any
 
-import keras
 import numpy as np
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.layers import preprocessing_layers
+from elu_zoo.layers import preprocess
 from elu_zoo.weights import entries, store
 
 
@@ -32,10 +31,7 @@ def preprocess_input(
             "images has the shape (batch, height, width, channels). Received: "
             f"{images.shape}."
         )
-    x = images.astype(np.float32)
-    for layer in preprocessing_layers(description):
-        x = layer(x)
-    return keras.ops.convert_to_numpy(x)
+    return preprocess(images, description)
 
 
 def decode_predictions(

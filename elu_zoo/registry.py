@@ -2,7 +2,7 @@
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from elu_zoo import errors
@@ -31,6 +31,7 @@ class ModelEntry:
         code: the name of the layer whose output is an autoencoder's code; None for
             a classifier.
         loss: the loss that the paper, or its authors, trained the network with.
+        any_size: whether the weights fit images of any height and width.
     """
 
     name: str
@@ -40,6 +41,12 @@ class ModelEntry:
     classifier: str | None
     code: str | None
     loss: str
+    any_size: bool
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The builder's parameters by name."""
+        return inspect.signature(self.builder).parameters
 
     @property
     def is_autoencoder(self) -> bool:
@@ -48,11 +55,11 @@ class ModelEntry:
 
     def takes(self, argument: str) -> bool:
         """Whether the builder has an argument of this name."""
-        return argument in inspect.signature(self.builder).parameters
+        return argument in self.parameters
 
     def default(self, argument: str) -> Any:
         """Returns the builder's default of an argument, None if it has none."""
-        parameter = inspect.signature(self.builder).parameters.get(argument)
+        parameter = self.parameters.get(argument)
         if parameter is None or parameter.default is parameter.empty:
             return None
         return parameter.default
@@ -69,6 +76,7 @@ def register_model(
     classifier: str | None = "classifier",
     code: str | None = None,
     loss: str = "softmax_cross_entropy",
+    any_size: bool = False,
 ) -> Callable[..., Any]:
     """Registers a builder under its own name and returns it unchanged.
 
@@ -87,6 +95,8 @@ def register_model(
             there is none, as in an autoencoder.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.training.losses`.
+        any_size: the shapes of the weights do not depend on height and width of the
+            images, so that pretrained ones may be taken for another size.
 
     Raises:
         UsageError: the name is taken by another function, or the loss is not known.
@@ -110,6 +120,7 @@ def register_model(
             classifier=None if code else classifier,
             code=code,
             loss=loss,
+            any_size=any_size,
         )
         return builder
 

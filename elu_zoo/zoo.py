@@ -4,7 +4,7 @@ import dataclasses
 import fnmatch
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -20,7 +20,7 @@ def get_model(
     name: str,
     *,
     weights: str | os.PathLike | None = None,
-    preprocessing: bool | None = None,
+    preprocessing: bool | str | Mapping[str, Any] | None = None,
     include_top: bool = True,
     features: str | Sequence[str] | None = None,
     classifier_activation: str | None = None,
@@ -35,7 +35,10 @@ def get_model(
             (`"mnist"`: the activation picks the file), a tag of `list_weights()`,
             the path of a `.weights.h5` file, or a finished run's folder.
         preprocessing: whether the model takes raw 0..255 images. True by default
-            when `weights` is given, else False.
+            when `weights` is given, else False. Without weights, a network that
+            whitens its input takes the statistics of `"cifar100"`, or of the data
+            set named here; a description of `elu_zoo.layers.preprocessing_layers`
+            is taken as it is.
         include_top: False returns the classifier's input instead of logits, of an
             autoencoder the code.
         features: the name of a layer, or several, whose outputs are returned
@@ -81,7 +84,7 @@ def get_model(
     entry = found.entry if found else None
     if entry:
         _check_arguments(registered, entry["arguments"])
-        arguments = _merged(arguments, entry)
+        arguments = _merged(arguments, entry, registered.any_size)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, entry, classifier_activation)
     if preprocessing or (preprocessing is None and found):
@@ -90,9 +93,8 @@ def get_model(
                 f"The builder of {name} has no argument 'preprocessing', so that its "
                 "model cannot take raw images. See elu_zoo.register_model."
             )
-        arguments["preprocessing"] = (
-            entry["preprocessing"] if entry else registered.preprocessing
-        )
+        own = entry["preprocessing"] if entry else registered.preprocessing
+        arguments["preprocessing"] = _preprocessing(name, own, preprocessing)
     model = registered.builder(**arguments)
     if found:
         _load(model, registered, found, arguments)
@@ -112,6 +114,22 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
             raise errors.unknown(f"argument of {registered.name}", argument, known)
 
 
+def _preprocessing(
+    name: str, own: dict[str, Any], asked: bool | str | Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Returns the description of what was asked for."""
+    if isinstance(asked, Mapping):
+        return dict(asked)
+    if not isinstance(asked, str):
+        return own
+    if "statistics" not in own:
+        raise errors.UsageError(
+            f"{name} takes no statistics of a data set; preprocessing is True or "
+            f"False. Received: {asked!r}."
+        )
+    return {**own, "statistics": asked}
+
+
 def _check_readout(
     registered: registry.ModelEntry, entry: entries.Entry | None, activation: str
 ) -> None:
@@ -127,7 +145,9 @@ def _check_readout(
         )
 
 
-def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
+def _merged(
+    arguments: dict[str, Any], entry: entries.Entry, any_size: bool
+) -> dict[str, Any]:
     """The entry's arguments, after checking that nothing asked for contradicts."""
     merged = dict(entry["arguments"])
     for key, value in arguments.items():
@@ -136,6 +156,8 @@ def _merged(arguments: dict[str, Any], entry: entries.Entry) -> dict[str, Any]:
             trained = merged[key]
             if isinstance(asked, tuple):
                 asked = list(asked)
+            if key == "input_shape" and any_size and len(asked) == 3:
+                trained = [*asked[:2], trained[2]]
             if asked != trained:
                 raise errors.UsageError(
                     f"The weights {entry['tag']} were trained with {key}={trained}. "

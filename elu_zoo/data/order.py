@@ -1,4 +1,4 @@
-"""The order of the examples in each epoch."""
+"""What an epoch draws: the order of the examples, and how each image is cropped."""
 
 import numpy as np
 
@@ -26,11 +26,42 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     Raises:
         UsageError: an argument is out of its range.
     """
+    draws = _raw(seed, epoch, count, values=count)
+    return np.argsort(draws, kind="stable").astype("int32")
+
+
+def crops_and_flips(seed: int, epoch: int, count: int, padding: int) -> np.ndarray:
+    """Returns how an epoch crops and mirrors each of `count` images.
+
+    Like the order it depends on the arguments only; it follows that of the same
+    seed and epoch in their common stream.
+
+    Args:
+        seed: the run's seed, in [0, 2**64).
+        epoch: number of the epoch, from 0.
+        count: number of images.
+        padding: of the images, on each side; see `elu_zoo.layers.PadCropFlip`.
+
+    Returns:
+        int32 array `(count, 3)`: for each image row and column of the crop's corner,
+        uniform in 0..2 * padding, and whether it is mirrored, 0 or 1.
+
+    Raises:
+        UsageError: an argument is out of its range.
+    """
+    draws = _raw(seed, epoch, count, values=2 * count)[count:]
+    corners = np.uint64(2 * padding + 1)
+    # Of 64 bits the highest flips, and two times 31 make the corner.
+    rows = (draws & np.uint64(2**31 - 1)) % corners
+    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % corners
+    return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
+
+
+def _raw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
     ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
     for name, value, bound in ranges:
         if not 0 <= value < bound:
             raise errors.UsageError(
                 f"{name} must be at least 0 and below {bound}, got {value}."
             )
-    draws = np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(count)
-    return np.argsort(draws, kind="stable").astype("int32")
+    return np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(values)

@@ -33,7 +33,9 @@ class Source:
     remedy: str
 
 
-def find_tfds(name: str, major: int, data_dir: str | Path | None) -> Source:
+def find_tfds(
+    name: str, major: int, data_dir: str | Path | None, label: str = "label"
+) -> Source:
     """Finds the newest version `major.*.*` that tensorflow-datasets prepared.
 
     Args:
@@ -41,6 +43,7 @@ def find_tfds(name: str, major: int, data_dir: str | Path | None) -> Source:
         major: the major version that is accepted.
         data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
             ~/tensorflow_datasets.
+        label: the feature that holds the class.
 
     Raises:
         DataError: there is none.
@@ -71,7 +74,7 @@ def find_tfds(name: str, major: int, data_dir: str | Path | None) -> Source:
     return Source(
         version=folder.name,
         files=tuple(path for path in folder.iterdir() if path.is_file()),
-        read=lambda: _read_tfds(folder, remedy),
+        read=lambda: _read_tfds(folder, label, remedy),
         remedy=remedy,
     )
 
@@ -87,7 +90,7 @@ def _describe(folder: Path) -> str:
     return f"{folder} holds only {', '.join(found)}{hint if incomplete else ''}."
 
 
-def _read_tfds(folder: Path, remedy: str) -> Arrays:
+def _read_tfds(folder: Path, label: str, remedy: str) -> Arrays:
     try:
         import tensorflow  # noqa: F401
         import tensorflow_datasets as tfds
@@ -107,13 +110,11 @@ def _read_tfds(folder: Path, remedy: str) -> Arrays:
                 shuffle_files=False,
                 read_config=tfds.ReadConfig(try_autocache=False),
             )
-            pairs = [
-                (batch["image"], batch["label"]) for batch in tfds.as_numpy(batches)
-            ]
+            pairs = [(batch["image"], batch[label]) for batch in tfds.as_numpy(batches)]
             images, labels = zip(*pairs, strict=True)
             arrays[f"{split}_images"] = np.concatenate(images)
             arrays[f"{split}_labels"] = np.concatenate(labels)
-        arrays["class_names"] = np.array(builder.info.features["label"].names)
+        arrays["class_names"] = np.array(builder.info.features[label].names)
     # What TFDS raises for damaged records and metadata is open-ended: OpError,
     # ParseError, ValueError, AssertionError; all of them mean that the files are bad.
     except Exception as error:

@@ -21,7 +21,7 @@ class Split:
     """Examples.
 
     Args:
-        images: uint8 `(n, height, width, channels)`.
+        images: uint8 `(n, height, width, channels)`; floats once preprocessed.
         labels: int32 `(n,)`, each in [0, number of classes).
     """
 
@@ -43,6 +43,13 @@ class Split:
             )
         return Split(self.images[:count], self.labels[:count])
 
+    def joined(self, other: "Split") -> "Split":
+        """Returns the examples of both."""
+        return Split(
+            np.concatenate([self.images, other.images]),
+            np.concatenate([self.labels, other.labels]),
+        )
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImageData:
@@ -63,6 +70,7 @@ class ImageData:
     class_names: tuple[str, ...]
     note: str
     terms: str
+    images: str  # the images' own name, which data sets of other labels share
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -85,12 +93,33 @@ class _Row:
     num_classes: int
     terms: str
     note: str = ""
+    images: str = ""  # where several rows share the images: their name
 
 
+_CIFAR_TERMS = (
+    "CIFAR: A. Krizhevsky, V. Nair, G. Hinton; no formal licence, the authors ask to "
+    "cite Krizhevsky, Learning multiple layers of features from tiny images, 2009."
+)
 _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
 
 
+def _cifar(name: str, num_classes: int, label: str = "label") -> _Row:
+    return _Row(
+        find=lambda data_dir: readers.find_tfds(name, 3, data_dir, label),
+        train=45_000,
+        validation=5_000,
+        test=10_000,
+        image_shape=(32, 32, 3),
+        num_classes=num_classes,
+        terms=_CIFAR_TERMS,
+        images=name,
+    )
+
+
 _ROWS = {
+    "cifar10": _cifar("cifar10", 10),
+    "cifar100": _cifar("cifar100", 100),
+    "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
     "mnist": _Row(
         find=lambda data_dir: readers.find_tfds("mnist", 3, data_dir),
         train=50_000,
@@ -172,7 +201,10 @@ def _split(name: str, row: _Row, arrays: cache.Arrays) -> ImageData:
     if "test_images" in arrays:
         rest = Split(arrays["test_images"], arrays["test_labels"])
     class_names = tuple(str(class_name) for class_name in arrays["class_names"])
-    return ImageData(name, train, validation, rest, class_names, row.note, row.terms)
+    return ImageData(
+        name, train, validation, rest, class_names, row.note, row.terms,
+        images=row.images or name,
+    )  # fmt: skip
 
 
 def _problem(row: _Row, arrays: cache.Arrays) -> str:

@@ -1,5 +1,17 @@
 """Keras layers that are not activations, one concept a file."""
 
-from elu_zoo.layers.preprocessing import preprocessing_layers
+from elu_zoo.layers.dropout import Dropout, keyed
+from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
+from elu_zoo.layers.pad_crop_flip import PadCropFlip
+from elu_zoo.layers.preprocessing import preprocess, preprocessing_layers
+from elu_zoo.layers.zca_whitening import ZCAWhitening
 
-__all__ = ["preprocessing_layers"]
+__all__ = [
+    "Dropout",
+    "GlobalContrastNormalization",
+    "PadCropFlip",
+    "ZCAWhitening",
+    "keyed",
+    "preprocess",
+    "preprocessing_layers",
+]

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from elu_zoo import errors
@@ -28,16 +29,12 @@ def check_builder_arguments(
         )
     _check_integer("num_classes", num_classes, minimum=1)
     _check_integer("seed", seed, minimum=0)
-    if (
-        isinstance(width, bool)
-        or not isinstance(width, int | float)
-        or not math.isfinite(width)
-        or width <= 0
-    ):
-        raise errors.UsageError(
-            "width multiplies the number of units of every layer: a finite number "
-            f"> 0. Received: {width!r}."
-        )
+    check_number(
+        "width",
+        width,
+        "multiplies the number of units of every layer: a finite number > 0",
+        lambda value: value > 0,
+    )
     return check_image_shape(input_shape)
 
 
@@ -67,6 +64,35 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
 def scaled_units(units: int, width: float) -> int:
     """Returns the units of a layer in a network of this relative width."""
     return max(1, round(units * width))
+
+
+def check_number(
+    name: str, value: Any, expected: str, fits: Callable[[float], bool]
+) -> None:
+    """Checks a finite number.
+
+    Args:
+        name: of the argument.
+        value: what was received for it.
+        expected: what it is, for the message: "is finite and > 0".
+        fits: whether a finite number is in the range.
+
+    Raises:
+        UsageError: it is not.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and fits(value)):
+        raise errors.UsageError(f"{name} {expected}. Received: {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Checks an argument that is one of several words.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if value not in tuple(choices):
+        raise errors.unknown(name, value, choices)
 
 
 def _check_integer(name: str, value: Any, *, minimum: int) -> None:

@@ -2,7 +2,7 @@
 
 import keras
 
-from elu_zoo.models.stacks import dense_autoencoder, dense_stack
+from elu_zoo.models.dense import dense_autoencoder, dense_stack
 from elu_zoo.registry import register_model
 
 

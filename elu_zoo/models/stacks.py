@@ -1,18 +1,30 @@
-"""From the paper's notation of a network to its Keras graph."""
+"""From the paper's stacks, layers x units x receptive field, to a Keras graph."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import keras
 
-from elu_zoo import activations
-from elu_zoo.initializers import HeUniform, layer_seed
-from elu_zoo.layers import preprocessing_layers
-from elu_zoo.models.arguments import check_builder_arguments, scaled_units
+from elu_zoo import errors
+from elu_zoo.initializers import FanInNormal, layer_seed
+from elu_zoo.layers import Dropout, preprocessing_layers
+from elu_zoo.models.arguments import (
+    check_builder_arguments,
+    check_choice,
+    check_number,
+    scaled_units,
+)
+from elu_zoo.models.units import activated
+
+PADDINGS = ("caffe", "same")
+PLACEMENTS = ("last", "all")
+CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
+
+Stack = Sequence[tuple[int, int, int]]
 
 
-def dense_stack(
-    units: Sequence[int],
+def conv_stacks(
+    stacks: Sequence[Stack],
     *,
     name: str,
     activation: Any,
@@ -22,29 +34,50 @@ def dense_stack(
     width: float,
     seed: int,
     preprocessing: dict[str, Any] | None,
+    padding: str,
+    dropout: Sequence[float],
+    dropout_placement: str,
+    kernel_decay: float,
+    init_scale: float,
+    conv_dtype: str,
 ) -> keras.Model:
-    """Builds fully connected layers of these units and a linear classifier.
+    """Builds stacks of convolutions, and the classifier as a stack of its own.
 
-    Each hidden layer is `dense<i>`, with `batch_norm` followed by `norm_dense<i>`,
-    and its activation `act_dense<i>`. Weights start as He uniform, biases as zero,
-    for every activation (paper, section 4.1).
+    Each convolution is `stack<i>_conv<j>`, with `batch_norm` followed by
+    `norm_stack<i>_conv<j>`, and its activation `act_stack<i>_conv<j>`; the last one,
+    `classifier`, is 1 x 1 and has neither. A stack ends in 2 x 2 max-pooling,
+    `stack<i>_pool`, while the map is larger than 1 x 1, and in `stack<i>_drop`. What
+    is left of the map at the end is averaged.
 
     Args:
-        units: units of each hidden layer at `width=1`.
+        stacks: the paper's layers x units x receptive field, at `width=1`.
         name: the model's name.
         activation: see `elu_zoo.activations.make`.
-        batch_norm: normalise between the layer and its activation, over the
-            whole batch of all replicas.
+        batch_norm: normalise between each convolution and its activation.
         num_classes: units of the classifier.
         input_shape: `(height, width, channels)` of an image.
-        width: factor on `units`.
+        width: factor on the units.
         seed: the run's seed.
         preprocessing: layers on the raw image, see `preprocessing_layers`; None
             for an input that is preprocessed already.
+        padding: `caffe`, as many zeros on each side, so that a 2 x 2 convolution
+            gives one row and column more; or `same`, which keeps every size.
+        dropout: the share of values that each stack drops in training, the
+            classifier's stack included.
+        dropout_placement: `last`, after the stack's pooling; `all`, also after the
+            activation of every other convolution of the stack.
+        kernel_decay: d of a penalty d / 2 * |kernel|^2, whose gradient is
+            d * kernel, as in Caffe; biases are free of it.
+        init_scale: the variance of initial kernels times their fan-in.
+        conv_dtype: `float32`, or `bfloat16` for convolutions that multiply in
+            bfloat16; variables, pooling, activations and logits stay float32.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits
         `(batch, num_classes)`.
+
+    Raises:
+        UsageError: an argument is out of its range.
     """
     input_shape = check_builder_arguments(
         batch_norm=batch_norm,
@@ -53,90 +86,91 @@ def dense_stack(
         width=width,
         seed=seed,
     )
-    image, x = _flat_input(input_shape, preprocessing)
-    for index, layer_units in enumerate(units, 1):
-        layer_units = scaled_units(layer_units, width)
-        x = _hidden(x, layer_units, f"dense{index}", activation, batch_norm, seed)
-    # The loss wants float32 logits whatever the precision of the layers before.
-    logits = _dense(num_classes, "classifier", seed, dtype="float32")(x)
-    return keras.Model(image, logits, name=name)
+    check_choice("padding", padding, PADDINGS)
+    check_choice("dropout_placement", dropout_placement, PLACEMENTS)
+    check_choice("conv_dtype", conv_dtype, CONV_DTYPES)
+    check_number("kernel_decay", kernel_decay, "is finite and >= 0", lambda v: v >= 0)
+    check_number("init_scale", init_scale, "is finite and > 0", lambda v: v > 0)
+    check_dropout(dropout, len(stacks) + 1)
 
+    def convolved(x, units, field, name, dtype):
+        even = field % 2 == 0 and padding == "caffe"
+        if even:
+            x = keras.layers.ZeroPadding2D(1, name=f"{name}_pad", dtype=dtype)(x)
+        return keras.layers.Conv2D(
+            units,
+            field,
+            padding="valid" if even else "same",
+            kernel_initializer=FanInNormal(init_scale, layer_seed(seed, name)),
+            kernel_regularizer=(
+                keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
+            ),
+            dtype=dtype,
+            name=name,
+        )(x)
 
-def dense_autoencoder(
-    encoder: Sequence[int],
-    code: int,
-    decoder: Sequence[int],
-    *,
-    name: str,
-    activation: Any,
-    batch_norm: bool,
-    input_shape: tuple[int, int, int],
-    width: float,
-    seed: int,
-    preprocessing: dict[str, Any] | None,
-) -> keras.Model:
-    """Builds a fully connected autoencoder with a linear code and linear output.
-
-    Hidden layers are `encoder<i>` and `decoder<i>`, with norms and activations as in
-    `dense_stack`; between them stands `code`, and at the end `pixels`, in the
-    image's shape `reconstruction`.
-
-    Args:
-        encoder: units of each hidden layer before the code at `width=1`.
-        code: units of the code at `width=1`.
-        decoder: units of each hidden layer after the code at `width=1`.
-        name: the model's name, as are the other arguments those of `dense_stack`.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to one number a pixel, of
-        the same shape.
-    """
-    input_shape = check_builder_arguments(
-        batch_norm=batch_norm, input_shape=input_shape, width=width, seed=seed
-    )
-    image, x = _flat_input(input_shape, preprocessing)
-    pixels = x.shape[-1]
-    for index, units in enumerate(encoder, 1):
-        units = scaled_units(units, width)
-        x = _hidden(x, units, f"encoder{index}", activation, batch_norm, seed)
-    x = _dense(scaled_units(code, width), "code", seed)(x)
-    for index, units in enumerate(decoder, 1):
-        units = scaled_units(units, width)
-        x = _hidden(x, units, f"decoder{index}", activation, batch_norm, seed)
-    x = _dense(pixels, "pixels", seed, dtype="float32")(x)
-    x = keras.layers.Reshape(input_shape, name="reconstruction", dtype="float32")(x)
-    return keras.Model(image, x, name=name)
-
-
-def _flat_input(input_shape, preprocessing):
     image = x = keras.Input(input_shape, name="image")
     for layer in preprocessing_layers(preprocessing) if preprocessing else ():
         x = layer(x)
-    return image, keras.layers.Flatten(name="flatten")(x)
+    for i, stack in enumerate(stacks, 1):
+        layers = [(units, field) for count, units, field in stack for _ in range(count)]
+        for j, (units, field) in enumerate(layers, 1):
+            units, conv_name = scaled_units(units, width), f"stack{i}_conv{j}"
+            x = convolved(x, units, field, conv_name, CONV_DTYPES[conv_dtype])
+            x = activated(x, conv_name, activation, batch_norm, seed)
+            if dropout_placement == "all" and j < len(layers):
+                x = _dropped(x, dropout[i - 1], f"{conv_name}_drop", seed)
+        x = _dropped(_pooled(x, i), dropout[i - 1], f"stack{i}_drop", seed)
+    # The loss wants float32 logits whatever the precision of the layers before.
+    x = convolved(x, num_classes, 1, "classifier", "float32")
+    last = len(stacks) + 1
+    x = _dropped(_pooled(x, last), dropout[-1], f"stack{last}_drop", seed)
+    logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
+    return keras.Model(image, logits, name=name)
 
 
-def _hidden(x, units, name, activation, batch_norm, seed):
-    x = _dense(units, name, seed)(x)
-    if batch_norm:
-        x = _batch_normalization(f"norm_{name}")(x)
-    act_name = f"act_{name}"
-    return activations.make(activation, act_name, seed=layer_seed(seed, act_name))(x)
+def _pooled(x, stack):
+    if tuple(x.shape[1:3]) == (1, 1):
+        return x
+    # Keras' "same" gives an odd map its last row and column, as Caffe does.
+    return keras.layers.MaxPooling2D(2, padding="same", name=f"stack{stack}_pool")(x)
 
 
-def _dense(units: int, name: str, seed: int, dtype: str | None = None):
-    return keras.layers.Dense(
-        units,
-        kernel_initializer=HeUniform(layer_seed(seed, name)),
-        name=name,
-        dtype=dtype,
-    )
+def _dropped(x, rate, name, seed):
+    # Also where the rate is 0: another phase of the training may set it.
+    return Dropout(rate, seed=layer_seed(seed, name), name=name)(x)
 
 
-def _batch_normalization(name: str):
-    # Keras synchronises replicas on TensorFlow only; elsewhere it refuses to.
-    return keras.layers.BatchNormalization(
-        momentum=0.9,
-        epsilon=1e-5,
-        synchronized=keras.backend.backend() == "tensorflow",
-        name=name,
-    )
+def check_dropout(rates: Any, stacks: int) -> None:
+    """Checks the rates of `conv_stacks`.
+
+    Raises:
+        UsageError: not one rate in [0, 1) for each stack.
+    """
+    try:
+        rates = list(rates)
+    except TypeError:
+        rates = [None]
+    numbers = [r for r in rates if type(r) in (int, float) and 0 <= r < 1]
+    if len(numbers) != len(rates) or len(rates) != stacks:
+        raise errors.UsageError(
+            f"dropout has one rate in [0, 1) for each of the {stacks} stacks, the "
+            f"classifier's included. Received {len(rates)}: {tuple(rates)}."
+        )
+
+
+def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
+    """Gives the dropout layers of a model of `conv_stacks` the rates of a phase.
+
+    What has been traced before keeps the old rates.
+
+    Args:
+        model: built with `dropout_placement="all"` unless `placement` is `last`.
+        rates: as `dropout` of `conv_stacks`.
+        placement: as `dropout_placement`.
+    """
+    for layer in model.layers:
+        if isinstance(layer, Dropout):
+            stack, _, rest = layer.name.removeprefix("stack").partition("_")
+            drops = rest == "drop" or placement == "all"
+            layer.rate = rates[int(stack) - 1] if drops else 0.0

@@ -5,6 +5,7 @@ The functions have the names and arguments of `distribution`, the step those of
 """
 
 import contextlib
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import keras
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors
+from elu_zoo import errors, layers
 from elu_zoo.data.sources import Split
 from elu_zoo.training import cluster, policy
 from elu_zoo.training.policy import Policy
@@ -93,6 +94,7 @@ class JaxStep:
         batch_size: of an iteration.
         strategy: the device.
         policy: how many iterations a call runs.
+        augmentation: a layer of images and draws, before the model.
     """
 
     def __init__(
@@ -104,12 +106,14 @@ class JaxStep:
         batch_size: int,
         strategy: OneDevice,
         policy: Policy,
+        augmentation: keras.layers.Layer | None = None,
     ):
         self._model = model
         self._optimizer = optimizer
         self._loss = loss
         self._batch_size = batch_size
         self._policy = policy
+        self._augmentation = augmentation
         self._device = strategy.device
         self._data = jax.device_put((data.images, data.labels), strategy.device)
         self._variables = (
@@ -119,32 +123,48 @@ class JaxStep:
         )
         slots = enumerate(optimizer.variables)
         self._rate = next(i for i, v in slots if v is optimizer.learning_rate)
-        self._call = jax.jit(self._iterate, donate_argnums=0)
+        self.compile()
 
-    def run(self, batches: np.ndarray, learning_rates: np.ndarray) -> np.ndarray:
+    def compile(self) -> None:
+        """Makes the program; again where a layer of the model was changed."""
+        # A function of its own: JAX would find the old program of the same one.
+        self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
+
+    def run(
+        self,
+        batches: np.ndarray,
+        learning_rates: np.ndarray,
+        first: int = 0,
+        draws: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Runs one iteration for each row of `batches`.
 
         Args:
             batches: indices of training images, `(count, batch_size)`, with count
                 at most `policy.steps_per_call`.
             learning_rates: of each iteration, `(count,)`.
+            first: number of the first iteration in the run, which keys dropout.
+            draws: what the augmentation draws for each image,
+                `(count, batch_size, 3)`; None without one.
 
         Returns:
-            The mean loss of each iteration before its update, `(count,)`.
+            The mean loss of each iteration before its update, `(count,)`, without
+            penalties on weights.
         """
         count = len(batches)
+        given = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]
         # Values that are not bound to the device, as those of a fresh or restored
         # variable, would compile the program once more.
         state = jax.device_put(state, self._device)
-        arguments = self._policy.padded(batches, learning_rates)
-        state, losses = self._call(state, self._data, *arguments, count)
+        arguments = self._policy.padded(*given)
+        state, losses = self._call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
                 variable.assign(value)
         return np.asarray(losses)[:count]
 
-    def _iterate(self, state, data, batches, learning_rates, count):
+    def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
         """`count` is an argument: the program is the same whatever the cut."""
 
         # Else float32 is rounded to fewer digits wherever an accelerator likes that.
@@ -153,7 +173,10 @@ class JaxStep:
             state, losses = carry
             images, labels = (array[batches[i]] for array in data)
             images = images.astype("float32")
-            state, loss = self._update(state, images, labels, learning_rates[i])
+            if draws is not None:
+                images = self._augmentation(images, draws[i])
+            with layers.keyed(first + i, batches[i]):
+                state, loss = self._update(state, images, labels, learning_rates[i])
             return state, losses.at[i].set(loss)
 
         losses = jax.numpy.zeros(len(batches))
@@ -162,13 +185,14 @@ class JaxStep:
     def _update(self, state, images, labels, learning_rate):
         weights, others, slots = state
         slots[self._rate] = learning_rate
-        gradient = jax.value_and_grad(self._mean_loss, has_aux=True)
-        (loss, others), gradients = gradient(weights, others, images, labels)
+        gradient = jax.value_and_grad(self._penalised_loss, has_aux=True)
+        (_, (loss, others)), gradients = gradient(weights, others, images, labels)
         weights, slots = self._optimizer.stateless_apply(slots, gradients, weights)
         return [list(weights), list(others), list(slots)], loss
 
-    def _mean_loss(self, weights, others, images, labels):
-        outputs, others = self._model.stateless_call(
-            weights, others, images, training=True
+    def _penalised_loss(self, weights, others, images, labels):
+        outputs, others, penalties = self._model.stateless_call(
+            weights, others, images, training=True, return_losses=True
         )
-        return self._loss(images, labels, outputs).sum() / self._batch_size, others
+        loss = self._loss(images, labels, outputs).sum() / self._batch_size
+        return loss + sum(penalties), (loss, others)

@@ -7,17 +7,21 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import keras
 from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files, registry, zoo
-from elu_zoo.data import batches, sources
+from elu_zoo.data import batches, sources, statistics
+from elu_zoo.data.sources import Split
+from elu_zoo.layers import PadCropFlip, preprocess
 from elu_zoo.training import metrics, outcome, precision, settings, signals
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
+from elu_zoo.training.phases import Phases
 from elu_zoo.training.run import Position, Run
 from elu_zoo.weights.entries import Entry
 
@@ -74,25 +78,35 @@ def train(
 
     # 2. Data.
     data = sources.load(config.data.name, data_dir)
-    split = data.train.first(config.data.train_examples or len(data.train))
+    split, validation = _splits(config, data)
     size = config.train.batch_size
     steps_per_epoch = batches.steps_per_epoch(len(split), size)
     total = steps_per_epoch * config.train.epochs
     settings.check_run(config, total, replicas)
 
     # 3. Model and optimizer in the strategy's scope; each machine has all data.
-    registered = registry.entry(config.model.name)
-    objective = Objective(config.train.loss, registered.preprocessing)
+    preprocessing = _preprocessing(config, data)
+    objective = Objective(config.train.loss, preprocessing)
+    # Whitening is most of a small step: done once, not in every epoch again.
+    ahead = preprocessing["kind"] == "gcn_zca"
+    if ahead:
+        split = Split(preprocess(split.images, preprocessing), split.labels)
+    augmentation = PadCropFlip() if config.data.augmentation != "none" else None
+    phases = Phases(config.train, total)
     with placement.scope():
-        model = _build_model(config, data)
+        model = _build_model(config, data, None if ahead else preprocessing, phases)
         precision.apply(model, config.train.precision)
-        optimizer = keras.optimizers.SGD(momentum=config.train.momentum)
+        optimizer = keras.optimizers.SGD(
+            momentum=config.train.momentum, nesterov=config.train.nesterov
+        )
         optimizer.build(model.trainable_variables)
     policy = places.create_policy(model, replicas, compile, steps_per_call)
-    step = create_step(model, optimizer, objective, split, size, placement, policy)
-    reduced = config.train.precision != "float32"
-    measured = _build_model(config, data) if reduced else model
-    evaluator = Evaluator(measured, objective, model if reduced else None)
+    step = create_step(
+        model, optimizer, objective, split, size, placement, policy, augmentation
+    )
+    another = ahead or config.train.precision != "float32"
+    measured = _build_model(config, data, preprocessing, phases) if another else model
+    evaluator = Evaluator(measured, objective, model if another else None)
 
     with contextlib.ExitStack() as stack:
         if chief:
@@ -125,12 +139,15 @@ def train(
         # 5. Iterate.
         signal = stack.enter_context(signals.stop_requested())
         display = stack.enter_context(metrics.Display(total, position.step))
-        run = Run(config, step, policy.steps_per_call, position, records, checkpoints)
+        run = Run(
+            config, step, policy.steps_per_call, position, records, checkpoints,
+            phases, augmentation,
+        )  # fmt: skip
         while position.step < total:
-            run.call(len(split), steps_per_epoch)
+            run.call(model, len(split), total)
             display.update(position.step)
             if position.step % steps_per_epoch == 0:
-                display.row(run.end_epoch(steps_per_epoch, evaluator, data.validation))
+                display.row(run.end_epoch(steps_per_epoch, evaluator, validation))
             stopped = signal()
             if chief and (stopped or run.checkpoint_due(total)):
                 run.save()
@@ -144,8 +161,9 @@ def train(
         if not chief:
             return None
         entry = outcome.write(
-            config, workdir, model, evaluator, data, total, position.seconds
-        )
+            config, workdir, model, evaluator, data, validation, preprocessing,
+            total, position.seconds,
+        )  # fmt: skip
         logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry
 
@@ -166,18 +184,38 @@ def _backend() -> tuple[ModuleType, Callable]:
     )
 
 
-def _build_model(config: ConfigDict, data: sources.ImageData) -> keras.Model:
-    with_classes = registry.entry(config.model.name).takes("num_classes")
-    classes = {"num_classes": data.num_classes} if with_classes else {}
+def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split | None]:
+    """Returns what the run trains on, and what it measures after epochs, if at all."""
+    split, validation = data.train, data.validation
+    if config.data.train_on_validation:
+        split, validation = split.joined(validation), None
+    return split.first(config.data.train_examples or len(split)), validation
+
+
+def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:
+    """Returns the network's preprocessing, with the data set's own statistics."""
+    description = registry.entry(config.model.name).preprocessing
+    if description["kind"] == "gcn_zca":
+        return {**description, "statistics": statistics.find(data)}
+    return description
+
+
+def _build_model(
+    config: ConfigDict,
+    data: sources.ImageData,
+    preprocessing: dict[str, Any] | None,
+    phases: Phases,
+) -> keras.Model:
+    arguments = {key: config.model[key] for key in config.model if key != "name"}
+    if registry.entry(config.model.name).takes("num_classes"):
+        arguments["num_classes"] = data.num_classes
     return zoo.get_model(
         config.model.name,
-        preprocessing=True,
-        activation=config.model.activation,
-        batch_norm=config.model.batch_norm,
-        width=config.model.width,
+        preprocessing=preprocessing or False,
+        **arguments,
+        **phases.builder_arguments,
         input_shape=data.image_shape,
         seed=config.seed,
-        **classes,
     )
 
 

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,12 +13,15 @@ from ml_collections import ConfigDict
 
 import elu_zoo
 from elu_zoo import activations, files, registry
-from elu_zoo.data.sources import ImageData
+from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.training import settings
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.weights import entries, h5
+
+# Arguments of builders that matter until the weights are trained, and no longer.
+_OF_TRAINING = "kernel_decay", "init_scale"
 
 
 def find(workdir: Path) -> entries.Entry | None:
@@ -32,6 +36,8 @@ def write(
     model: keras.Model,
     evaluator: Evaluator,
     data: ImageData,
+    validation: Split | None,
+    preprocessing: dict[str, Any],
     steps: int,
     seconds: float,
 ) -> entries.Entry:
@@ -43,6 +49,8 @@ def write(
         model: the trained model; its weights are rounded to float16 here.
         evaluator: of that model.
         data: the splits; the test split is looked at here, once.
+        validation: what the run has not been trained on; None where there is none.
+        preprocessing: of the model.
         steps: iterations of the whole run.
         seconds: of training, over all resumes.
 
@@ -53,14 +61,17 @@ def write(
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
-    test, validation = evaluator(data.test), evaluator(data.validation)
+    measured = {"test": evaluator(data.test)}
+    if validation is not None:
+        measured["validation"] = evaluator(validation)
     sha256 = files.sha256(content)
     arguments = {
         "activation": activations.describe(config.model.activation),
-        "batch_norm": config.model.batch_norm,
         "input_shape": list(data.image_shape),
-        "width": config.model.width,
     }
+    for key in config.model:
+        if key not in ("name", "activation", *_OF_TRAINING):
+            arguments[key] = config.model[key]
     registered = registry.entry(config.model.name)
     if registered.takes("num_classes"):
         arguments["num_classes"] = data.num_classes
@@ -71,7 +82,7 @@ def write(
         "model": config.model.name,
         "dataset": config.data.name,
         "arguments": arguments,
-        "preprocessing": registered.preprocessing,
+        "preprocessing": preprocessing,
         "classes": [] if registered.is_autoencoder else list(data.class_names),
         "sha256": sha256,
         "bytes": len(content),
@@ -84,7 +95,7 @@ def write(
         "epochs": config.train.epochs,
         "metrics": {
             f"{split}_{key}": value
-            for split, found in (("test", test), ("validation", validation))
+            for split, found in measured.items()
             for key, value in found.items()
         },
         "commit": commit(),

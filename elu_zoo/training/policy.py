@@ -22,13 +22,13 @@ class Policy:
     compiled: bool
     steps_per_call: int
 
-    def padded(
-        self, batches: np.ndarray, learning_rates: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns both filled up to a whole call, whose program has one shape."""
-        missing = self.steps_per_call - len(batches)
-        batches = np.pad(batches, ((0, missing), (0, 0)))
-        return batches, np.pad(learning_rates, (0, missing))
+    def padded(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Returns arrays of iterations filled up to a call, a program of one shape."""
+        missing = self.steps_per_call - len(arrays[0])
+        return [
+            np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
+            for array in arrays
+        ]
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:

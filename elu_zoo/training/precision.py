@@ -4,7 +4,8 @@ import keras
 
 from elu_zoo import errors
 
-PRECISIONS = ("float32", "bfloat16_matmuls", "mixed_bfloat16")
+PRECISIONS = ("float32", "bfloat16_conv", "bfloat16_matmuls", "mixed_bfloat16")
+_CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
 
 
 def check(name: str) -> None:
@@ -25,13 +26,18 @@ def apply(model: keras.Model, name: str) -> None:
 
     Args:
         model: changed in place, before it is first called; its variables stay.
-        name: `float32`; `bfloat16_matmuls`, dense and convolution layers multiply in
-            bfloat16; `mixed_bfloat16`, all of its layers compute in it.
+        name: `float32`; `bfloat16_conv`, convolutions multiply in bfloat16;
+            `bfloat16_matmuls`, dense layers too; `mixed_bfloat16`, all of its layers
+            compute in it.
     """
-    if name == "float32":
-        return
+    # With the padding before a convolution, which then moves half of the bytes.
+    kinds = {
+        "float32": (),
+        "bfloat16_conv": _CONVOLUTION,
+        "bfloat16_matmuls": (*_CONVOLUTION, keras.layers.Dense),
+        "mixed_bfloat16": (keras.layers.Layer,),
+    }[name]
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
     for layer in model.layers[trained[0] : trained[-1]]:
-        multiplies = isinstance(layer, keras.layers.Dense | keras.layers.Conv2D)
-        if multiplies or name == "mixed_bfloat16":
+        if isinstance(layer, kinds):
             layer.dtype_policy = "mixed_bfloat16"

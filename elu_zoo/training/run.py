@@ -5,14 +5,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.data import batches
+from elu_zoo.data import batches, order
+from elu_zoo.data.sources import Split
+from elu_zoo.layers import PadCropFlip
 from elu_zoo.training import metrics, schedules
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.phases import Phases
 
 
 @dataclasses.dataclass
@@ -60,38 +64,48 @@ class Run:
         position: Position,
         records: metrics.Records,
         checkpoints: Checkpoints,
+        phases: Phases,
+        augmentation: PadCropFlip | None,
     ):
         self._config = config
         self._step = step
+        self._phases = phases
+        self._augmentation = augmentation
         self._steps_per_call = steps_per_call
         self._position = position
         self._records = records
         self._checkpoints = checkpoints
-        self._order: tuple[int, np.ndarray] | None = None
+        self._epoch: int | None = None  # of the order and the draws
+        self._order = self._draws = None
         self._clock = time.perf_counter()
         self._epoch_seconds = self._epoch_steps = 0  # in this process
 
-    def call(self, examples: int, steps_per_epoch: int) -> None:
-        """Runs a call's iterations, up to the epoch's end or the next checkpoint."""
+    def call(self, model: keras.Model, examples: int, total: int) -> None:
+        """Runs a call's iterations: to the end of epoch or phase, or a checkpoint."""
         train, position = self._config.train, self._position
+        steps_per_epoch = total // train.epochs
         epoch, offset = divmod(position.step, steps_per_epoch)
-        if self._order is None or self._order[0] != epoch:
-            order = batches.epoch_batches(
-                self._config.seed, epoch, examples, train.batch_size
-            )
-            self._order = epoch, order
+        if epoch != self._epoch:
+            self._draw(epoch, examples)
+        if self._phases.enter(model, position.step):
+            self._step.compile()
         count = min(
             self._steps_per_call,
             steps_per_epoch - offset,
+            self._phases.end(position.step) - position.step,
             train.checkpoint_every - position.step % train.checkpoint_every,
         )
         rates = schedules.learning_rates(
             np.arange(position.step, position.step + count),
             train.boundaries,
             train.learning_rates,
+            train.learning_rate_shape,
+            total,
         )
         start = time.perf_counter()
-        values = self._step.run(self._order[1][offset : offset + count], rates)
+        chosen = self._order[offset : offset + count]
+        draws = None if self._draws is None else self._draws[chosen]
+        values = self._step.run(chosen, rates, position.step, draws)
         self._epoch_seconds += time.perf_counter() - start
         self._epoch_steps += count
         bad = np.flatnonzero(~np.isfinite(values))
@@ -106,14 +120,25 @@ class Run:
             position.epoch_loss += value
         position.step += count
 
-    def end_epoch(self, steps: int, evaluator: Evaluator, validation) -> dict:
+    def _draw(self, epoch: int, examples: int) -> None:
+        seed, size = self._config.seed, self._config.train.batch_size
+        self._epoch = epoch
+        self._order = batches.epoch_batches(seed, epoch, examples, size)
+        if self._augmentation:
+            padding = self._augmentation.padding
+            self._draws = order.crops_and_flips(seed, epoch, examples, padding)
+
+    def end_epoch(
+        self, steps: int, evaluator: Evaluator, validation: Split | None
+    ) -> dict:
         """Records the epoch that has just ended, and returns its row."""
         train, position = self._config.train, self._position
         epoch = position.step // steps
         row = {"step": position.step, "epoch": epoch}
         row["train_loss"] = position.epoch_loss / steps
         position.epoch_loss = 0.0
-        if epoch % train.evaluate_every == 0 or epoch == train.epochs:
+        due = epoch % train.evaluate_every == 0 or epoch == train.epochs
+        if due and validation is not None:
             for name, value in evaluator(validation).items():
                 if not np.isfinite(value):
                     raise errors.TrainingError(

@@ -7,26 +7,43 @@ import numpy as np
 
 from elu_zoo import errors
 
+SHAPES = ("steps", "linear")
+
 
 def learning_rates(
-    iterations: np.ndarray, boundaries: Sequence[int], values: Sequence[float]
+    iterations: np.ndarray,
+    boundaries: Sequence[int],
+    values: Sequence[float],
+    shape: str = "steps",
+    end: int = 0,
 ) -> np.ndarray:
-    """Returns the piecewise constant learning rate of each iteration.
+    """Returns the learning rate of each iteration, by steps or by straight lines.
 
     ``` python
-    values[i]  for  boundaries[i - 1] <= iteration < boundaries[i]
+    values[i]  for  boundaries[i - 1] <= iteration < boundaries[i]     # steps
+    values[i]  at   (0, *boundaries, end)[i], linear between them      # linear
     ```
 
     Args:
         iterations: counted from 0.
-        boundaries: the first iteration of each next value.
-        values: one more than boundaries.
+        boundaries: iterations, rising.
+        values: one more than boundaries, of `linear` two more.
+        shape: `steps` or `linear`.
+        end: the iterations of the run, for `linear`.
     """
+    if shape == "linear":
+        rates = np.interp(iterations, [0, *boundaries, end], values)
+        return rates.astype(np.float32)
     pieces = np.searchsorted(np.asarray(boundaries, np.int64), iterations, "right")
     return np.asarray(values, np.float32)[pieces]
 
 
-def check(boundaries: Sequence[int], values: Sequence[float], iterations: int) -> None:
+def check(
+    boundaries: Sequence[int],
+    values: Sequence[float],
+    iterations: int,
+    shape: str = "steps",
+) -> None:
     """Checks a schedule against the length of its run.
 
     Raises:
@@ -41,18 +58,30 @@ def check(boundaries: Sequence[int], values: Sequence[float], iterations: int) -
             raise errors.UsageError(
                 f"train.{name} is a tuple of numbers. Received: {tuple(entries)}."
             )
-    if len(values) != len(boundaries) + 1:
+    if shape not in SHAPES:
+        raise errors.unknown("shape of learning rates", shape, SHAPES)
+    more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
+    if len(values) != len(boundaries) + more:
         raise errors.UsageError(
-            "train.learning_rates has one entry more than train.boundaries. Received: "
+            f"train.learning_rates has {words} more than train.boundaries. Received: "
             f"{len(values)} and {len(boundaries)}."
         )
-    ends = [0, *boundaries, iterations]
-    if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
-        raise errors.UsageError(
-            "train.boundaries increases, within the run's "
-            f"{iterations} iterations. Received: {tuple(boundaries)}."
-        )
+    check_boundaries("train.boundaries", boundaries, iterations)
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
             f"train.learning_rates are finite and >= 0. Received: {tuple(values)}."
+        )
+
+
+def check_boundaries(name: str, boundaries: Sequence[int], iterations: int) -> None:
+    """Checks that boundaries rise, within a run.
+
+    Raises:
+        UsageError: they do not.
+    """
+    ends = [0, *boundaries, iterations]
+    if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
+        raise errors.UsageError(
+            f"{name} increases, within the run's {iterations} iterations. Received: "
+            f"{tuple(boundaries)}."
         )

@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.training import losses, precision, schedules
+from elu_zoo.training import losses, phases, precision, schedules
 
 _KINDS = {
     "name": str,
@@ -22,17 +22,33 @@ _KINDS = {
     "model.width": float,
     "data.name": str,
     "data.train_examples": int,
+    "data.train_on_validation": bool,
+    "data.augmentation": str,
     "train.batch_size": int,
     "train.epochs": int,
     "train.loss": str,
     "train.precision": str,
     "train.momentum": float,
+    "train.nesterov": bool,
     "train.boundaries": tuple,
     "train.learning_rates": tuple,
+    "train.learning_rate_shape": str,
     "train.evaluate_every": int,
     "train.checkpoint_every": int,
     "train.checkpoints_kept": int,
 }
+# Of networks with dropout, for which the run has phases.
+_KINDS_OF_PHASES = {
+    "train.phase_boundaries": tuple,
+    "train.dropout": tuple,
+    "train.dropout_placement": tuple,
+}
+AUGMENTATIONS = ("none", "pad_crop_flip")
+# Arguments of a builder that other entries stand for.
+_GIVEN = (
+    "activation batch_norm width num_classes input_shape seed preprocessing dropout "
+    "dropout_placement conv_dtype"
+).split()
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
@@ -79,6 +95,10 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(
             f"schedule_epochs is >= 1. Received: {config.schedule_epochs}."
         )
+    if config.data.augmentation not in AUGMENTATIONS:
+        raise errors.unknown("augmentation", config.data.augmentation, AUGMENTATIONS)
+    if train.nesterov and not train.momentum:
+        raise errors.UsageError("train.nesterov needs train.momentum > 0.")
     if config.schedule not in ("paper", "fast"):
         raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
     precision.check(train.precision)
@@ -106,26 +126,51 @@ def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
             f"train.batch_size is shared equally by {replicas} replicas. Received: "
             f"{size}; take {near}."
         )
-    schedules.check(config.train.boundaries, config.train.learning_rates, iterations)
+    train = config.train
+    schedules.check(
+        train.boundaries, train.learning_rates, iterations, train.learning_rate_shape
+    )
+    phases.check(config, iterations)
 
 
 def _check_entries(config: ConfigDict) -> None:
     """Checks that the config has each entry, of its type, and no other."""
-    entries = {key: _get(config, key) for key in _KINDS}
+    kinds = _kinds(_get(config, "model.name"))
+    entries = {key: _get(config, key) for key in kinds}
+    arguments = _arguments(_get(config, "model.name"))
     missing = [key for key, value in entries.items() if value is None]
     if missing:
         raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
     for key in _flat(as_dict(config)):
-        if key not in _KINDS and not key.startswith("model.activation."):
-            raise errors.unknown("config entry", key, _KINDS)
+        if key in arguments:
+            kinds[key], entries[key] = arguments[key], _get(config, key)
+        elif key not in kinds and not key.startswith("model.activation."):
+            raise errors.unknown("config entry", key, [*kinds, *arguments])
     for key, value in entries.items():
-        kind = _KINDS[key]
+        kind = kinds[key]
         fits = isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
             raise errors.UsageError(
                 f"The config entry {key} is of type {kind.__name__}. Received: "
                 f"{value!r} of type {type(value).__name__}."
             )
+
+
+def _kinds(model: Any) -> dict[str, type]:
+    """Returns the type of each entry that the config of a network must have."""
+    # A name that is missing or of another type is refused as that.
+    phased = isinstance(model, str) and registry.entry(model).takes("dropout")
+    return {**_KINDS, **_KINDS_OF_PHASES} if phased else dict(_KINDS)
+
+
+def _arguments(model: Any) -> dict[str, type]:
+    """Returns the type of each entry that may name an argument of its builder."""
+    parameters = registry.entry(model).parameters if isinstance(model, str) else {}
+    return {
+        f"model.{key}": type(parameter.default)
+        for key, parameter in parameters.items()
+        if key not in _GIVEN
+    }
 
 
 def _get(config: ConfigDict, key: str) -> Any:

@@ -1,0 +1,125 @@
+"""Dropout whose masks a trainer can determine."""
+
+import contextlib
+import contextvars
+import math
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors
+
+_keys: contextvars.ContextVar = contextvars.ContextVar(
+    "elu_zoo_dropout_keys", default=None
+)
+# Multipliers of a hash of 32 bits with little bias (C. Wellons, "lowbias32").
+_FIRST, _SECOND = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
+
+
+@contextlib.contextmanager
+def keyed(iteration: Any, examples: Any) -> Iterator[None]:
+    """Determines the masks of the `Dropout` layers called in this context.
+
+    A mask then depends on the layer's seed, the iteration, the example and the unit
+    alone: it is the same on one device, on several and on every backend, and a
+    resumed run needs no state to repeat it. A context variable does not reach other
+    threads: under a distribution strategy enter it inside the replica function.
+
+    Args:
+        iteration: number of the training step, an integer scalar.
+        examples: number of each example in the data set, integers `(batch,)`.
+    """
+    token = _keys.set((iteration, examples))
+    try:
+        yield
+    finally:
+        _keys.reset(token)
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Dropout(keras.layers.Layer):
+    """Dropout (Srivastava et al., 2014) that a trainer can make repeatable.
+
+    In training each value is 0 with probability `rate`, else divided by 1 - `rate`;
+    in inference nothing changes. It differs from `keras.layers.Dropout` in two
+    things: within `keyed` its mask is a hash, and `rate` may be set to another value,
+    from 0 too, before the layer is traced again.
+
+    Args:
+        rate: in [0, 1).
+        seed: of the masks.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: any. Output shape: that of the input.
+    """
+
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = check_rate(rate)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+        self.built = True
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        if not training or self.rate == 0:
+            return inputs
+        keys = _keys.get()
+        if keys is None:
+            return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
+        kept = kept_values(self.seed or 0, *keys, inputs.shape[1:], self.rate)
+        return inputs * (keras.ops.cast(kept, inputs.dtype) / (1 - self.rate))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "rate": self.rate, "seed": self.seed}
+
+
+def check_rate(rate: Any) -> float:
+    """Returns a rate of dropout.
+
+    Raises:
+        UsageError: it is not a number in [0, 1).
+    """
+    number = isinstance(rate, numbers.Real) and not isinstance(rate, bool)
+    if not (number and 0 <= rate < 1):
+        raise errors.UsageError(f"A dropout rate is in [0, 1). Received: {rate!r}.")
+    return float(rate)
+
+
+def kept_values(
+    seed: int, iteration: Any, examples: Any, shape: tuple[int, ...], rate: float
+) -> Any:
+    """Returns which values `Dropout` keeps, booleans `(batch, *shape)`.
+
+    Args:
+        seed: of the layer.
+        iteration: as of `keyed`, as is `examples`.
+        examples: integers `(batch,)`.
+        shape: of one example.
+        rate: the probability that a value is dropped.
+    """
+    units = math.prod(shape)
+    iteration = keras.ops.cast(iteration, "uint32")
+    examples = keras.ops.cast(examples, "uint32")
+    of_step = _mixed(_mixed(keras.ops.convert_to_tensor(seed, "uint32")) ^ iteration)
+    of_example = _mixed(_mixed(of_step) ^ examples)
+    with np.errstate(over="ignore"):
+        of_unit = _mixed(np.arange(units, dtype="uint32") + np.uint32(0x9E3779B9))
+    # Both sides are mixed already, so that one round suffices for each value.
+    bits = (of_example[:, None] ^ of_unit[None, :]) * _FIRST
+    bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
+    kept = bits >= np.uint32(round(rate * 2**32))
+    return keras.ops.reshape(kept, (-1, *shape))
+
+
+def _mixed(x):
+    shifted = np.right_shift if isinstance(x, np.ndarray) else keras.ops.right_shift
+    x = (x ^ shifted(x, np.uint32(16))) * _FIRST
+    x = (x ^ shifted(x, np.uint32(15))) * _SECOND
+    return x ^ shifted(x, np.uint32(16))
