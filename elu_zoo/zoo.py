@@ -156,7 +156,8 @@ def _merged(
             trained = merged[key]
             if isinstance(asked, tuple):
                 asked = list(asked)
-            if key == "input_shape" and any_size and len(asked) == 3:
+            sized = isinstance(asked, list) and len(asked) == 3
+            if key == "input_shape" and any_size and sized:
                 trained = [*asked[:2], trained[2]]
             if asked != trained:
                 raise errors.UsageError(

@@ -39,6 +39,7 @@ def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **chang
         "parameters": cost.parameters(model),
         "schedule": "paper",
         "schedule_share": 1.0,
+        "epochs": 300,
         "seed": seed,
         "config": {"train": {"loss": "softmax_cross_entropy"}},
         "metrics": {"test_error_percent": 2.0},

@@ -14,7 +14,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import activations
-from elu_zoo.initializers import HeUniform, layer_seed
+from elu_zoo.initializers import FanInNormal, HeUniform, layer_seed
 
 MODEL = "mnist_mlp_8x128"
 
@@ -24,20 +24,20 @@ def expected_seed(seed, layer):
     return int(digest[:8], 16) % 2**31
 
 
-def kernels(**arguments):
-    """Kernel and bias of each dense layer, by its name."""
-    model = elu_zoo.get_model(MODEL, width=0.25, **arguments)
+def kernels(model=MODEL, width=0.25, **arguments):
+    """Kernel and bias of each dense layer or convolution, by its name."""
+    model = elu_zoo.get_model(model, width=width, **arguments)
     return {
         layer.name: [np.asarray(w) for w in layer.weights]
         for layer in model.layers
-        if isinstance(layer, keras.layers.Dense)
+        if isinstance(layer, keras.layers.Dense | keras.layers.Conv2D)
     }
 
 
-def digests(**arguments):
+def digests(model=MODEL, **arguments):
     return {
         name: [hashlib.sha256(w.tobytes()).hexdigest() for w in weights]
-        for name, weights in kernels(**arguments).items()
+        for name, weights in kernels(model, **arguments).items()
     }
 
 
@@ -80,12 +80,40 @@ def test_distribution(shape):
     assert counts.sum() == n and np.abs(counts / (n / 20) - 1).max() < 0.05
 
 
-def test_dtype_and_config():
-    drawn = HeUniform(7)((8, 4), dtype="bfloat16")
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("shape", [(784, 128), (2, 2, 16, 32), (5, 2)])
+def test_normal_draw(shape, scale):
+    normal = np.random.Generator(np.random.Philox(7)).standard_normal(shape)
+    expected = normal * np.sqrt(scale * shape[-1] / math.prod(shape))
+    drawn = np.asarray(FanInNormal(scale, 7)(shape))
+    assert drawn.dtype == np.float32 and drawn.shape == shape
+    np.testing.assert_allclose(drawn, expected, rtol=1e-6)
+    assert (np.asarray(FanInNormal(scale, 7)(shape)) == drawn).all()
+    assert not (np.asarray(FanInNormal(scale, 8)(shape)) == drawn).any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("shape", [(1000, 200), (3, 3, 64, 300)])
+def test_normal_distribution(shape, scale):
+    drawn = np.asarray(FanInNormal(scale, 1)(shape), np.float64).ravel()
+    drawn /= math.sqrt(scale / math.prod(shape[:-1]))
+    # Four standard errors of the mean and of the variance of a normal draw.
+    assert abs(drawn.mean()) < 4 / math.sqrt(drawn.size)
+    assert abs(drawn.var() - 1) < 4 * math.sqrt(2 / drawn.size)
+    # Not truncated: the tails have their share, within four standard errors.
+    for limit, share in ((2.0, 0.0455), (2.5, 0.01242), (3.0, 0.0027)):
+        found = (np.abs(drawn) > limit).mean()
+        assert abs(found - share) < 4 * math.sqrt(share / drawn.size), limit
+
+
+@pytest.mark.parametrize("initializer", [HeUniform(7), FanInNormal(2.0, 7)])
+def test_dtype_and_config(initializer):
+    drawn = initializer((8, 4), dtype="bfloat16")
     assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"
-    again = keras.initializers.get(keras.saving.serialize_keras_object(HeUniform(7)))
-    assert type(again) is HeUniform
-    assert (np.asarray(again((8, 4))) == np.asarray(HeUniform(7)((8, 4)))).all()
+    again = keras.initializers.get(keras.saving.serialize_keras_object(initializer))
+    assert type(again) is type(initializer)
+    assert again.get_config() == initializer.get_config()
+    assert (np.asarray(again((8, 4))) == np.asarray(initializer((8, 4)))).all()
 
 
 def test_the_net_uses_them():
@@ -114,10 +142,13 @@ def test_layers_differ():
 
 PROGRAM = """
 import hashlib, json, keras, numpy as np, elu_zoo
-model = elu_zoo.get_model("mnist_mlp_8x128", width=0.25, seed=5, activation="relu")
-print(keras.backend.backend(), json.dumps({
-    layer.name: [hashlib.sha256(np.asarray(w).tobytes()).hexdigest() for w in
-    layer.weights] for layer in model.layers if layer.weights}))
+found = {}
+for name, width in (("mnist_mlp_8x128", 0.25), ("elu_cifar_11", 0.1)):
+    model = elu_zoo.get_model(name, width=width, seed=5, activation="relu")
+    found[name] = {
+        layer.name: [hashlib.sha256(np.asarray(w).tobytes()).hexdigest() for w in
+        layer.weights] for layer in model.layers if layer.weights}
+print(keras.backend.backend(), json.dumps(found))
 """
 
 
@@ -134,4 +165,7 @@ def test_another_process(backend):
     )
     used, _, found = result.stdout.strip().splitlines()[-1].partition(" ")
     assert used == backend
-    assert json.loads(found) == digests(seed=5)
+    assert json.loads(found) == {
+        MODEL: digests(seed=5),
+        "elu_cifar_11": digests("elu_cifar_11", width=0.1, seed=5),
+    }

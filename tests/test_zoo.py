@@ -92,7 +92,8 @@ def test_list_models_with_weights(more_models, published, weights, expected):
 
 def test_the_networks_there_are():
     assert elu_zoo.list_models() == [
-        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128"
+        "elu_cifar_11", "elu_cifar_18",
+        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128",
     ]  # fmt: skip
 
 

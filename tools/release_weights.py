@@ -24,8 +24,8 @@ _RESULTS = _ROOT / "configs" / "results.csv"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _LIMIT_BYTES = 45_000_000
 COLUMNS = (
-    "config dataset activation batch_norm seed schedule schedule_share backend commit "
-    "steps train_loss validation_loss validation_error_percent "
+    "config dataset activation batch_norm seed schedule epochs schedule_share backend "
+    "commit steps train_loss validation_loss validation_error_percent "
     "validation_squared_error test_loss test_error_percent test_squared_error "
     "wall_time_seconds hardware sha256"
 ).split()
@@ -66,11 +66,13 @@ def add_row(new: dict[str, object]) -> None:
 def ship(workdir: Path, entry: entries.Entry) -> None:
     """Copies weights and entry into the package and lists them."""
     name = entry["tag"] + entries.SUFFIX
-    carried = sum(p.stat().st_size for p in _WEIGHTS.glob("*" + entries.SUFFIX))
+    # Whitening statistics are carried as well.
+    kinds = "*" + entries.SUFFIX, "*.npz"
+    carried = sum(p.stat().st_size for kind in kinds for p in _WEIGHTS.glob(kind))
     if carried + entry["bytes"] > _LIMIT_BYTES:
         raise errors.ResourceError(
-            f"With {name} the package would carry {carried + entry['bytes']} bytes of "
-            f"weights; {_LIMIT_BYTES} is the limit."
+            f"With {name} the package would carry {carried + entry['bytes']} bytes; "
+            f"{_LIMIT_BYTES} is the limit."
         )
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")

@@ -1,4 +1,4 @@
-"""Puts the numbers of configs/results.csv into README.md.
+"""Puts the numbers of configs/results.csv into README.md, beside those of the paper.
 
 python tools/results_table.py           writes the tables
 python tools/results_table.py --check   fails where they are not up to date
@@ -21,35 +21,64 @@ _END = "<!-- results: end -->"
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 
 
-def table(rows: list[dict[str, str]]) -> str:
-    """Returns one Markdown row for each config, activation and normalisation."""
+Rows = list[dict[str, str]]
+
+
+def table(rows: Rows, paper: Rows) -> str:
+    """Returns one Markdown row for each config, activation and normalisation.
+
+    Args:
+        rows: of configs/results.csv.
+        paper: of configs/paper.csv, the paper's own figures.
+    """
     groups = defaultdict(list)
     for row in rows:
         key = row["config"], row["dataset"], row["batch_norm"], row["activation"]
         groups[key].append(row)
     lines = [
-        "| config | data | activation | runs | test error | training loss | schedule |",
-        "|---|---|---|---|---|---|---|",
+        "| config | data | activation | runs | test error | the paper's | "
+        "training loss | schedule |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     place = {name: index for index, name in enumerate(_ORDER)}
     for key in sorted(groups, key=lambda k: (*k[:3], place.get(k[3], 99), k[3])):
         config, dataset, batch_norm, activation = key
         runs = groups[key]
         name = activation + " + batch norm" * (batch_norm == "True")
-        shares = {f"{r['schedule']}, {float(r['schedule_share']):.0%}" for r in runs}
+        schedules = {schedule(run) for run in runs}
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
             f"| {config} | {dataset} | {name} | {len(runs)} | "
-            f"{error(runs)} | {losses:.3g} | {' / '.join(sorted(shares))} |"
+            f"{error(runs)} | {published(runs[0], paper)} | {losses:.3g} | "
+            f"{' / '.join(sorted(schedules))} |"
         )
     return "\n".join(lines)
 
 
-def error(runs: list[dict[str, str]]) -> str:
+def error(runs: Rows) -> str:
     """Returns what the runs measure on the test images, with its unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
     return spread([float(r["test_error_percent"]) for r in runs]) + " %"
+
+
+def schedule(run: dict[str, str]) -> str:
+    """Returns whose schedule a run followed, how long, and what share of it that is."""
+    share = float(run["schedule_share"])
+    part = f" ({share:.0%} of it)" if share < 1 else ""
+    return f"{run['schedule']}, {run['epochs']} epochs{part}"
+
+
+def published(run: dict[str, str], paper: Rows) -> str:
+    """Returns the paper's own figure for what a run is, "" where it has none."""
+    same = "dataset", "activation", "batch_norm"
+    for row in paper:
+        of_model = run["config"].split("-")[0] == row["model"]
+        if of_model and all(run[key] == row[key] for key in same):
+            deviation = row["standard_deviation"]
+            spread = f" ± {deviation}" if deviation else ""
+            return f"{row['test_error_percent']}{spread} %"
+    return ""
 
 
 def spread(values: list[float]) -> str:
@@ -58,18 +87,21 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"
 
 
-def updated(readme: str, rows: list[dict[str, str]]) -> str:
+def updated(readme: str, rows: Rows, paper: Rows) -> str:
     """Returns the README with its table made anew."""
     before, _, rest = readme.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{table(rows)}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n{table(rows, paper)}\n{_END}{after}"
 
 
 def main(argv: list[str]) -> None:
     path = _ROOT / "README.md"
-    text = (_ROOT / "configs" / "results.csv").read_text()
+    rows, paper = (
+        list(csv.DictReader((_ROOT / "configs" / name).read_text().splitlines()))
+        for name in ("results.csv", "paper.csv")
+    )
     old = path.read_text()
-    new = updated(old, list(csv.DictReader(text.splitlines())))
+    new = updated(old, rows, paper)
     if _CHECK.value:
         sys.exit("README.md is not up to date." if new != old else 0)
     files.write_bytes(path, new.encode())

@@ -49,6 +49,8 @@ def crops_and_flips(seed: int, epoch: int, count: int, padding: int) -> np.ndarr
     Raises:
         UsageError: an argument is out of its range.
     """
+    if padding < 0:
+        raise errors.UsageError(f"padding must be at least 0, got {padding}.")
     draws = _raw(seed, epoch, count, values=2 * count)[count:]
     corners = np.uint64(2 * padding + 1)
     # Of 64 bits the highest flips, and two times 31 make the corner.

@@ -114,7 +114,7 @@ def kept_values(
     # Both sides are mixed already, so that one round suffices for each value.
     bits = (of_example[:, None] ^ of_unit[None, :]) * _FIRST
     bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
-    kept = bits >= np.uint32(round(rate * 2**32))
+    kept = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))
     return keras.ops.reshape(kept, (-1, *shape))
 
 

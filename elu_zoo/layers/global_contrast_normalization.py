@@ -12,7 +12,7 @@ class GlobalContrastNormalization(keras.layers.Layer):
     """Centres every image and scales it to one norm (paper, section 4.2).
 
     From each image its mean over all values is subtracted, and what is left is
-    divided by its Euclidean norm over `norm`. An image of one colour becomes zeros.
+    divided by its Euclidean norm over `norm`. An image of equal values becomes zeros.
     It is what pylearn2 did for the CIFAR experiments of Goodfellow et al. (2013),
     whose preprocessing the paper takes over.
 
@@ -31,7 +31,10 @@ class GlobalContrastNormalization(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
-        x = inputs - keras.ops.mean(inputs, axis=axes, keepdims=True)
+        x = keras.ops.cast(inputs, self.compute_dtype)
+        # Twice: what rounding leaves of an image of equal values would be scaled up.
+        for _ in range(2):
+            x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)
         divisor = keras.ops.sqrt(squares) / self.norm
         one = keras.ops.ones_like(divisor)

@@ -47,8 +47,8 @@ class PadCropFlip(keras.layers.Layer):
         padded = keras.ops.reshape(padded, (count * pixels, channels))
         return keras.ops.take(padded, indices, axis=0)
 
-    def compute_output_shape(self, input_shape: Any, draws_shape: Any = None) -> Any:
-        return input_shape
+    def compute_output_shape(self, images_shape: Any, draws_shape: Any) -> Any:
+        return images_shape
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "padding": self.padding}

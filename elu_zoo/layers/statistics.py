@@ -17,7 +17,7 @@ import numpy as np
 
 from elu_zoo import errors, files
 
-_NAME = re.compile(r"(?P<images>\w+)_zca-(?P<sha16>[0-9a-f]{16})")
+_NAME = re.compile(r"(?P<images>[\w-]+)_zca-(?P<sha16>[0-9a-f]{16})")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,15 +45,17 @@ def find(name: str) -> Path:
     """
     shipped = Path(str(resources.files("elu_zoo"))) / "weights"
     folders = shipped, files.home() / "statistics"
-    pattern = f"{name}.npz" if _NAME.fullmatch(name) else f"{name}_zca-*.npz"
-    for folder in folders:
+    pattern = f"{name}.npz" if _NAME.fullmatch(str(name)) else f"{name}_zca-*.npz"
+    # A name is no path and has no wildcards.
+    for folder in folders if re.fullmatch(r"[\w-]+", str(name)) else ():
         if found := sorted(folder.glob(pattern)):
             return found[0]
     known = sorted({p.stem for f in folders for p in f.glob("*_zca-*.npz")})
+    sets = {stem.rpartition("_zca-")[0] for stem in known}
     raise errors.NotFoundError(
         f"There are no whitening statistics {name!r}. "
-        f"{errors.did_you_mean(name, known)}Known: {', '.join(known) or 'none'}. "
-        "Training on a data set fits them."
+        f"{errors.did_you_mean(name, [*known, *sorted(sets)])}"
+        f"Known: {', '.join(known) or 'none'}. Training on a data set fits them."
     )
 
 
@@ -78,14 +80,19 @@ def read(name: str) -> Statistics:
         )
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            mean, triangle = arrays["mean"], arrays["upper_triangle"]
+            mean = arrays["mean"].astype(np.float32)
+            triangle = arrays["upper_triangle"]
         size = len(mean)
+        if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
+            raise ValueError(f"its arrays are {mean.shape} and {triangle.shape}")
+        if not (np.isfinite(mean).all() and np.isfinite(triangle).all()):
+            raise ValueError("its values are not finite")
         matrix = np.zeros((size, size), np.float32)
         matrix[np.triu_indices(size)] = triangle
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise errors.CorruptError(f"{path} cannot be read: {error}.") from error
     matrix += np.triu(matrix, 1).T
-    return Statistics(mean.astype(np.float32), matrix)
+    return Statistics(mean, matrix)
 
 
 def write(folder: Path, images: str, statistics: Statistics) -> Path:

@@ -1,6 +1,7 @@
 """From the paper's stacks, layers x units x receptive field, to a Keras graph."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import keras
@@ -124,21 +125,23 @@ def conv_stacks(
     # The loss wants float32 logits whatever the precision of the layers before.
     x = convolved(x, num_classes, 1, "classifier", "float32")
     last = len(stacks) + 1
-    x = _dropped(_pooled(x, last), dropout[-1], f"stack{last}_drop", seed)
+    x = _pooled(x, last, "float32")
+    x = _dropped(x, dropout[-1], f"stack{last}_drop", seed, "float32")
     logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
     return keras.Model(image, logits, name=name)
 
 
-def _pooled(x, stack):
+def _pooled(x, stack, dtype=None):
     if tuple(x.shape[1:3]) == (1, 1):
         return x
     # Keras' "same" gives an odd map its last row and column, as Caffe does.
-    return keras.layers.MaxPooling2D(2, padding="same", name=f"stack{stack}_pool")(x)
+    name = f"stack{stack}_pool"
+    return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
 
 
-def _dropped(x, rate, name, seed):
+def _dropped(x, rate, name, seed, dtype=None):
     # Also where the rate is 0: another phase of the training may set it.
-    return Dropout(rate, seed=layer_seed(seed, name), name=name)(x)
+    return Dropout(rate, seed=layer_seed(seed, name), name=name, dtype=dtype)(x)
 
 
 def check_dropout(rates: Any, stacks: int) -> None:
@@ -147,16 +150,20 @@ def check_dropout(rates: Any, stacks: int) -> None:
     Raises:
         UsageError: not one rate in [0, 1) for each stack.
     """
+    expected = (
+        f"dropout has one rate in [0, 1) for each of the {stacks} stacks, the "
+        "classifier's included."
+    )
     try:
-        rates = list(rates)
+        rates = tuple(rates)
     except TypeError:
-        rates = [None]
-    numbers = [r for r in rates if type(r) in (int, float) and 0 <= r < 1]
-    if len(numbers) != len(rates) or len(rates) != stacks:
-        raise errors.UsageError(
-            f"dropout has one rate in [0, 1) for each of the {stacks} stacks, the "
-            f"classifier's included. Received {len(rates)}: {tuple(rates)}."
-        )
+        raise errors.UsageError(f"{expected} Received: {rates!r}.") from None
+    if not all(map(_is_rate, rates)) or len(rates) != stacks:
+        raise errors.UsageError(f"{expected} Received {len(rates)}: {rates}.")
+
+
+def _is_rate(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < 1
 
 
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from elu_zoo import errors
+from elu_zoo import errors, layers
 from elu_zoo.training import cluster, policy
 from elu_zoo.training.policy import Policy
 
@@ -84,7 +84,9 @@ def create_policy(
     convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
     plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
     compiled = compile_ == "on" or (compile_ == "auto" and not plain_is_faster)
-    if replicas > 1 and model.non_trainable_variables:
+    # Our dropout is keyed in a step and leaves its generator's state alone.
+    others = [x for x in model.layers if not isinstance(x, layers.Dropout)]
+    if replicas > 1 and any(x.non_trainable_variables for x in others):
         if compile_ == "on":
             raise errors.UsageError(
                 "compile=on is not possible with several replicas and layers that "

@@ -50,14 +50,8 @@ def check(
         UsageError: counts that do not match, boundaries that do not increase or lie
             past the end, rates that are not finite and >= 0.
     """
-    for name, entries, kind in (
-        ("boundaries", boundaries, numbers.Integral),
-        ("learning_rates", values, numbers.Real),
-    ):
-        if not all(isinstance(x, kind) and not isinstance(x, bool) for x in entries):
-            raise errors.UsageError(
-                f"train.{name} is a tuple of numbers. Received: {tuple(entries)}."
-            )
+    _check_numbers("train.boundaries", boundaries, numbers.Integral)
+    _check_numbers("train.learning_rates", values, numbers.Real)
     if shape not in SHAPES:
         raise errors.unknown("shape of learning rates", shape, SHAPES)
     more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
@@ -74,14 +68,22 @@ def check(
 
 
 def check_boundaries(name: str, boundaries: Sequence[int], iterations: int) -> None:
-    """Checks that boundaries rise, within a run.
+    """Checks that boundaries are whole numbers that rise, within a run.
 
     Raises:
-        UsageError: they do not.
+        UsageError: they are not, or do not.
     """
+    _check_numbers(name, boundaries, numbers.Integral)
     ends = [0, *boundaries, iterations]
     if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
         raise errors.UsageError(
             f"{name} increases, within the run's {iterations} iterations. Received: "
             f"{tuple(boundaries)}."
+        )
+
+
+def _check_numbers(name: str, entries: Sequence, kind: type) -> None:
+    if not all(isinstance(x, kind) and not isinstance(x, bool) for x in entries):
+        raise errors.UsageError(
+            f"{name} is a tuple of numbers. Received: {tuple(entries)}."
         )

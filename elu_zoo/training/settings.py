@@ -141,11 +141,12 @@ def _check_entries(config: ConfigDict) -> None:
     missing = [key for key, value in entries.items() if value is None]
     if missing:
         raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
+    kinds |= arguments
     for key in _flat(as_dict(config)):
         if key in arguments:
-            kinds[key], entries[key] = arguments[key], _get(config, key)
+            entries[key] = _get(config, key)
         elif key not in kinds and not key.startswith("model.activation."):
-            raise errors.unknown("config entry", key, [*kinds, *arguments])
+            raise errors.unknown("config entry", key, kinds)
     for key, value in entries.items():
         kind = kinds[key]
         fits = isinstance(value, int | float if kind is float else kind)

@@ -132,8 +132,8 @@ def rank(entry: Entry) -> tuple:
     the test set has no say in it.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss
-    schedule = entry["schedule"] != "paper", -entry["schedule_share"]
-    return other_loss, *schedule, entry["seed"]
+    length = -entry["schedule_share"], -entry["epochs"]
+    return other_loss, entry["schedule"] != "paper", *length, entry["seed"]
 
 
 def is_default(entry: Entry) -> bool:

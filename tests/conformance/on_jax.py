@@ -1,6 +1,6 @@
-"""Every row of the table on JAX.
+"""The rows of the table that train, on JAX.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER: for each row,
+KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER: for each row of TRAINED,
 <number>.npz with its initial weights, the losses of the first steps, and the logits of
 the weights after them, which are in <number>.weights.h5.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
-from rows import JAX_STEPS, ROWS, examples, logits, schedule
+from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training import jax_step
 from elu_zoo.weights import h5
@@ -22,9 +22,11 @@ def drive(row, path):
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
     device = jax_step.create_strategy("auto", None)
-    policy = jax_step.create_policy(model, 1, "auto", JAX_STEPS)
+    policy = jax_step.create_policy(model, 1, "auto", JAX_STEPS.stop)
     data = examples(row)
-    step = jax_step.JaxStep(model, optimizer, row.objective, data, 8, device, policy)
+    step = jax_step.JaxStep(
+        model, optimizer, row.objective, data, 8, device, policy, row.augmentation
+    )
     losses = step.run(*schedule(row, JAX_STEPS))
     weights = path.with_suffix(".weights.h5")
     weights.write_bytes(h5.write(model))
@@ -33,5 +35,5 @@ def drive(row, path):
 
 
 if __name__ == "__main__":
-    for index, row in enumerate(ROWS):
+    for index, row in enumerate(TRAINED):
         drive(row, Path(sys.argv[1], f"{index}.npz"))

@@ -16,11 +16,12 @@ from elu_zoo.activations.table import KERAS
 from elu_zoo.data import sources
 from elu_zoo.data.sources import Split
 from elu_zoo.initializers import HeUniform, layer_seed
-from elu_zoo.layers import preprocessing_layers
+from elu_zoo.layers import PadCropFlip, preprocessing_layers
 from elu_zoo.training.objective import Objective
 
 CLASSES = 3
-JAX_STEPS = 10
+JAX_STEPS = slice(0, 10)
+COLOUR = (32, 32, 3)
 RESCALE = {"kind": "rescale", "scale": 1 / 255}
 
 
@@ -37,6 +38,7 @@ class Row:
         updates: in training it updates variables that no gradient reaches.
         registered: the registry's name of a network; "" for a layer.
         rate: the learning rate of its steps.
+        padded: its steps see random crops of images with this many zeros around.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Row:
     updates: bool = False
     registered: str = ""
     rate: float = 0.01
+    padded: int = 0
 
     @property
     def autoencoder(self) -> bool:
@@ -58,6 +61,11 @@ class Row:
         """What its steps minimise."""
         loss = "sigmoid_cross_entropy" if self.autoencoder else "softmax_cross_entropy"
         return Objective(loss, RESCALE)
+
+    @property
+    def augmentation(self) -> keras.layers.Layer | None:
+        """What its steps do to the images."""
+        return PadCropFlip(self.padded, name="augment") if self.padded else None
 
 
 def layer(*names, arguments=None, **properties) -> Row:
@@ -79,9 +87,8 @@ def layer(*names, arguments=None, **properties) -> Row:
     return Row(f"layer-{name}", names, make, shape, **properties)
 
 
-def preprocessing(description) -> Row:
+def preprocessing(description, shape=(4, 3, 3)) -> Row:
     """A row of preprocessing layers before a classifier."""
-    shape = (4, 3, 3)
 
     def make():
         image = x = keras.Input(shape, name="image")
@@ -95,7 +102,8 @@ def preprocessing(description) -> Row:
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     """A row of a registered network at reduced width."""
-    properties = {k: arguments.pop(k) for k in ("random", "rate") if k in arguments}
+    own = arguments.keys() & {"random", "rate", "padded"}
+    properties = {key: arguments.pop(key) for key in own}
     if registry.entry(name).takes("num_classes"):
         arguments["num_classes"] = CLASSES
 
@@ -135,6 +143,7 @@ LAYERS = (
     layer("tanh"),
     layer(*KERAS),
     preprocessing(RESCALE),
+    preprocessing({"kind": "gcn_zca", "statistics": "cifar100"}, COLOUR),
 )
 NETS = (
     net("mnist_mlp_8x128", "elu", width=0.125),
@@ -145,8 +154,17 @@ NETS = (
     net("mnist_mlp_5x256", "elu", width=0.0625),
     net("mnist_autoencoder", "elu", width=0.05, rate=1e-4),
     net("mnist_autoencoder", "relu", width=0.05, batch_norm=True, rate=1e-5),
-)
+    net("elu_cifar_11", "elu", COLOUR, width=0.04, kernel_decay=0.0005, padded=4),
+    net(
+        "elu_cifar_11", "relu", COLOUR, width=0.04, batch_norm=True, rate=0.001,
+        padding="same", dropout_placement="all",
+    ),
+    net("elu_cifar_18", "relu", COLOUR, width=0.02),
+)  # fmt: skip
 ROWS = LAYERS + NETS
+# Tracing and compiling steps of 19 convolutions takes long, and elu_cifar_11 has the
+# same builder.
+TRAINED = tuple(row for row in ROWS if row.registered != "elu_cifar_18")
 
 
 def examples(row: Row, count: int = 16) -> Split:
@@ -154,17 +172,31 @@ def examples(row: Row, count: int = 16) -> Split:
     if row.registered:
         digits = sources.load("mnist_5k").train
         chosen = np.flatnonzero(digits.labels < CLASSES)[:count]
-        return Split(digits.images[chosen], digits.labels[chosen])
+        images, (height, width, channels) = digits.images[chosen], row.image_shape
+        around = [((n - 28) // 2,) * 2 for n in (height, width)]
+        images = np.pad(images, [(0, 0), *around, (0, 0)])
+        return Split(np.repeat(images, channels, axis=-1), digits.labels[chosen])
     draws = np.random.default_rng(3)
     images = draws.integers(0, 256, (count, *row.image_shape), np.uint8)
     return Split(images, draws.integers(0, CLASSES, count).astype(np.int32))
 
 
-def schedule(row: Row, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns batches of 8 of the 16 examples, and their learning rates."""
-    order = np.random.default_rng(1).permutation(np.repeat(np.arange(16), steps))
-    batches = order[: 8 * steps].reshape(steps, 8).astype(np.int32)
-    return batches, np.linspace(row.rate, row.rate / 2, steps, dtype=np.float32)
+def schedule(row: Row, steps: slice) -> tuple:
+    """Returns what a step's `run` takes for these of the first ten iterations.
+
+    They are batches of 8 of the 16 examples, their learning rates, the number of the
+    first, and what the augmentation draws.
+    """
+    draws = np.random.default_rng(1)
+    batches = draws.permutation(np.repeat(np.arange(16), 5)).reshape(10, 8)
+    rates = np.linspace(row.rate, row.rate / 2, 10)
+    crops = draws.integers(0, (2 * row.padded + 1, 2 * row.padded + 1, 2), (10, 8, 3))
+    return (
+        batches[steps].astype(np.int32),
+        rates[steps].astype(np.float32),
+        steps.start,
+        crops[steps].astype(np.int32) if row.padded else None,
+    )
 
 
 def logits(model, images) -> np.ndarray:

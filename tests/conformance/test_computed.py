@@ -6,13 +6,14 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import ROWS, examples, logits, schedule
+from rows import ROWS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training import distribution
 from elu_zoo.training.tf_step import TFStep
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-DETERMINED = [row for row in ROWS if not row.random]
+each_trained = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
+DETERMINED = [row for row in TRAINED if not row.random]
 STEPS = 5
 
 
@@ -54,11 +55,12 @@ def train(row, strategy):
     replicas = strategy.num_replicas_in_sync
     policy = distribution.create_policy(model, replicas, "auto", STEPS)
     data = examples(row)
-    step = TFStep(model, optimizer, row.objective, data, 8, strategy, policy)
-    batches, rates = schedule(row, STEPS)
+    step = TFStep(
+        model, optimizer, row.objective, data, 8, strategy, policy, row.augmentation
+    )
     found = []
     for part in (slice(0, 1), slice(1, STEPS)):
-        found.append(step.run(batches[part], rates[part]))
+        found.append(step.run(*schedule(row, part)))
         found += [np.asarray(variable) for variable in model.weights]
     return found[: len(found) // 2], found[len(found) // 2 :]
 
@@ -68,7 +70,7 @@ def train_on_one_device(row):
     return train(row, tf.distribute.get_strategy())
 
 
-@each_row
+@each_trained
 def test_two_runs_are_equal_to_the_last_bit(row):
     again = train(row, tf.distribute.get_strategy())
     for a, b in zip(again[1], train_on_one_device(row)[1], strict=True):

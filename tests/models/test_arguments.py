@@ -2,12 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from elu_zoo import errors
 from elu_zoo.models.arguments import (
     check_builder_arguments,
+    check_choice,
     check_image_shape,
+    check_number,
     scaled_units,
 )
 
@@ -75,3 +78,29 @@ def test_without_classes():
 )
 def test_scaled_units(units, width, expected):
     assert scaled_units(units, width) == expected
+
+
+@pytest.mark.parametrize(
+    "value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]]
+)
+def test_refused_number(value):
+    with pytest.raises(errors.UsageError, match=r"^rate is > 0\. Received: ") as raised:
+        check_number("rate", value, "is > 0", lambda number: number > 0)
+    assert str(raised.value).endswith(f"{value!r}.")
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float64(2)])
+def test_taken_number(value):
+    check_number("rate", value, "is > 0", lambda number: number > 0)
+
+
+@pytest.mark.parametrize("value", ["caff", None, 1, ["caffe"]])
+def test_refused_choice(value):
+    with pytest.raises(errors.UsageError, match="Unknown padding .*: caffe, same"):
+        check_choice("padding", value, {"caffe": 1, "same": 2})
+
+
+def test_choice():
+    check_choice("padding", "same", ("caffe", "same"))
+    with pytest.raises(errors.UsageError, match="'caff'. Did you mean 'caffe'"):
+        check_choice("padding", "caff", ("caffe", "same"))

@@ -5,11 +5,13 @@ import pytest
 import elu_zoo
 from elu_zoo.models import cost
 
-# Sums over layers of (inputs + 1) * units.
+# Sums over layers of (inputs + 1) * units, of convolutions (field**2 * inputs + 1).
 PARAMETERS = {
     "mnist_mlp_8x128": 217_354,
     "mnist_mlp_5x256": 466_698,
     "mnist_autoencoder": 2_837_314,
+    "elu_cifar_11": 1_669_028,
+    "elu_cifar_18": 39_330_404,
 }
 
 

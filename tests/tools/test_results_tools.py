@@ -44,6 +44,7 @@ def entry(sha256="a" * 64, seed=0, smoke=False):
         "config": {"name": "mnist_mlp_8x128", "smoke": smoke},
         "schedule": "paper",
         "schedule_share": 1.0,
+        "epochs": 300,
         "seed": seed,
         "step": 20,
         "metrics": {
@@ -146,25 +147,62 @@ def test_the_table_joins_the_seeds_of_an_activation(repository):
         {k: str(v) for k, v in release_weights.row(folder, entry(s, seed)).items()}
         for seed, s in enumerate("ab")
     ]
-    last = results_table.table(rows).splitlines()[-1]
-    assert "| elu | 2 | 3.00 ± 0.71 % | 0.5 | paper, 100% |" in last
+    last = results_table.table(rows, []).splitlines()[-1]
+    assert "| elu | 2 | 3.00 ± 0.71 % |  | 0.5 | paper, 300 epochs |" in last
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")],
+)
+def test_schedule(share, text):
+    run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
+    assert results_table.schedule(run) == text
+
+
+RUN = {
+    "config": "elu_cifar_11-cifar100-fast24",
+    "dataset": "cifar100",
+    "activation": "relu",
+    "batch_norm": "False",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, "31.56 ± 0.37 %"),
+        ({"config": "elu_cifar_11"}, "31.56 ± 0.37 %"),
+        ({"config": "elu_cifar_18-cifar100", "activation": "elu"}, "24.28 %"),
+        ({"config": "elu_cifar_1"}, ""),
+        ({"dataset": "cifar10"}, ""),
+        ({"activation": "tanh"}, ""),
+        ({"batch_norm": "True"}, ""),
+    ],
+)
+def test_the_papers_figure(changed, text):
+    paper = (TOOLS.parent / "configs" / "paper.csv").read_text().splitlines()
+    rows = list(csv.DictReader(paper))
+    assert results_table.published({**RUN, **changed}, rows) == text
 
 
 def test_only_the_text_between_the_marks_changes():
     begin, end = results_table._BEGIN, results_table._END
     readme = f"before\n{begin}\nold\n{end}\nafter\n"
-    changed = results_table.updated(readme, [])
+    changed = results_table.updated(readme, [], [])
     assert changed.startswith(f"before\n{begin}\n| config")
     assert changed.endswith(f"{end}\nafter\n") and "old" not in changed
-    assert results_table.updated(changed, []) == changed
+    assert results_table.updated(changed, [], []) == changed
 
 
 def test_the_committed_readme_is_up_to_date():
     root = TOOLS.parent
-    text = (root / "configs" / "results.csv").read_text()
     readme = (root / "README.md").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    assert rows and results_table.updated(readme, rows) == readme
+    rows, paper = (
+        list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
+        for name in ("results.csv", "paper.csv")
+    )
+    assert rows and paper and results_table.updated(readme, rows, paper) == readme
 
 
 def test_every_shipped_file_has_its_row_in_the_results():

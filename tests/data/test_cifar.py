@@ -1,0 +1,260 @@
+"""The CIFAR rows: small prepared ones, and with `-m slow` the real images."""
+
+import collections
+import dataclasses
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.data import readers, sources, statistics
+from elu_zoo.layers import preprocess
+from elu_zoo.layers import statistics as stored
+
+NAMES = ["cifar10", "cifar100", "cifar100_coarse"]
+
+
+def parts(data):
+    return data.train, data.validation, data.test
+
+
+def keys(*splits):
+    return [image.tobytes() for split in splits for image in split.images]
+
+
+def label_of(*splits):
+    labels = np.concatenate([split.labels for split in splits])
+    return dict(zip(keys(*splits), labels.tolist(), strict=True))
+
+
+@pytest.fixture
+def prepared(tmp_path, monkeypatch, examples, prepare):
+    """A small cifar100 with fine labels 0, 1, 2 and coarse ones, 1 for 2 alone."""
+    folder = prepare(tmp_path, examples)
+    for path in folder.glob("*.tfrecord*"):
+        records = [r.numpy() for r in tf.data.TFRecordDataset(str(path))]
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            for record in records:
+                example = tf.train.Example.FromString(record)
+                features = example.features.feature
+                fine = features["label"].int64_list.value[0]
+                features["coarse_label"].int64_list.value.append(fine // 2)
+                writer.write(example.SerializeToString())
+    description = json.loads((folder / "features.json").read_text())
+    features = description["featuresDict"]["features"]
+    features["coarse_label"] = {
+        **features["label"],
+        "classLabel": {"numClasses": "2"},
+    }
+    (folder / "features.json").write_text(json.dumps(description))
+    folder.parent.rename(tmp_path / "cifar100")
+    for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
+        row = dataclasses.replace(
+            sources._ROWS[name],
+            **{"train": 6, "validation": 2, "test": 4},
+            **{"image_shape": (3, 2, 1), "num_classes": num_classes},
+        )
+        monkeypatch.setitem(sources._ROWS, name, row)
+    return tmp_path
+
+
+def test_fine_and_coarse_labels(prepared, examples, home):
+    fine, coarse = (sources.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
+    assert (fine.name, coarse.name) == ("cifar100", "cifar100_coarse")
+    assert fine.images == coarse.images == "cifar100"
+    assert (fine.num_classes, coarse.num_classes) == (3, 2)
+    assert fine.class_names == ("0", "1", "2") and coarse.class_names == ("0", "1")
+    assert [len(part) for part in parts(coarse)] == [6, 2, 4]
+    written = {
+        image.tobytes(): label
+        for images, labels in examples.values()
+        for image, label in zip(images, labels, strict=True)
+    }
+    assert label_of(*parts(fine)) == written
+    assert label_of(*parts(coarse)) == {k: v // 2 for k, v in written.items()}
+    assert set(keys(coarse.test)) == set(keys(fine.test))
+    assert len(list((home / "data").glob("*.npz"))) == 2
+    again = sources.load("cifar100_coarse", prepared)  # not the other's labels
+    np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
+
+
+def test_a_label_that_is_not_there(prepared):
+    source = readers.find_tfds("cifar100", 3, prepared, "colour")
+    with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
+        source.read()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unprepared_cifar(tmp_path, name):
+    folder = name.removesuffix("_coarse")
+    with pytest.raises(errors.DataError, match=f"`tfds build {folder} --data_dir="):
+        sources.load(name, tmp_path)
+
+
+@pytest.fixture
+def prepared_folders():
+    """The folders of real CIFAR sets."""
+    root = Path(os.environ["TFDS_DATA_DIR"])
+    folders = {n: root / n / "3.0.2" for n in ("cifar10", "cifar100")}
+    if not all(folder.is_dir() for folder in folders.values()):
+        pytest.skip("TFDS_DATA_DIR has no prepared CIFAR")
+    return folders
+
+
+@pytest.mark.data
+def test_the_rows_are_those_of_the_prepared_sets(prepared_folders):
+    """Read from what describes them; the images are for the slow tests."""
+    import tensorflow_datasets as tfds
+
+    for name in NAMES:
+        row = sources._ROWS[name]
+        builder = tfds.builder_from_directory(prepared_folders[row.images])
+        label = "coarse_label" if name.endswith("_coarse") else "label"
+        assert builder.info.features[label].num_classes == row.num_classes
+        assert builder.info.features["image"].shape == row.image_shape
+        counts = {k: split.num_examples for k, split in builder.info.splits.items()}
+        assert counts == {"train": row.train + row.validation, "test": row.test}
+
+
+@pytest.fixture(scope="module")
+def cifar():
+    """Loads a real set, decoded once a module."""
+    loaded = {}
+
+    def load(name):
+        if name not in loaded:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("ELU_ZOO_HOME", os.devnull)
+                loaded[name] = sources.load(name)
+        return loaded[name]
+
+    return load
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "classes", "mean", "digests"),
+    [
+        (
+            "cifar10",
+            10,
+            (125.307, 122.950, 113.865),
+            [
+                "927594fe2b7c7909af15abf6dea984ef",
+                "330ccb0374df7ca7931cfdf4e68844a6",
+                "a6d1c2394a2393d80f55cd7eb9aa6822",
+            ],
+        ),
+        (
+            "cifar100",
+            100,
+            (129.304, 124.070, 112.434),
+            [
+                "8b8ec38f940d884bdf37fc2544bf672a",
+                "b70271ff9bbe50c8fa65d8fae82d3b4a",
+                "372d256e4ea1a2cb0fa618b08d5fa8af",
+            ],
+        ),
+        (
+            "cifar100_coarse",
+            20,
+            (129.304, 124.070, 112.434),
+            [
+                "6a16e5b661af8c8f398647d88bcd39ad",
+                "870d2c33df43b4ae5d4044fd1e2d0304",
+                "b94416a4fdff4094fcce4433a0ddab16",
+            ],
+        ),
+    ],
+)
+def test_real_cifar(prepared_folders, cifar, name, classes, mean, digests):
+    """Balanced classes and the official colours; splits that never change."""
+    data = cifar(name)
+    assert [len(part) for part in parts(data)] == [45_000, 5_000, 10_000]
+    assert (data.image_shape, data.num_classes) == ((32, 32, 3), classes)
+    assert data.images == name.removesuffix("_coarse") and "Krizhevsky" in data.terms
+    training = data.train.joined(data.validation)
+    assert (np.bincount(training.labels) == 50_000 // classes).all()
+    assert (np.bincount(data.test.labels) == 10_000 // classes).all()
+    np.testing.assert_allclose(training.images.mean((0, 1, 2)), mean, atol=1e-3)
+    found = [
+        hashlib.md5(part.images.tobytes() + part.labels.tobytes()).hexdigest()
+        for part in parts(data)
+    ]
+    assert found == digests
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_real_class_names(prepared_folders, cifar):
+    ten, hundred = cifar("cifar10"), cifar("cifar100")
+    assert ten.class_names[:3] == ("airplane", "automobile", "bird")
+    assert ten.class_names[-1] == "truck"
+    assert (hundred.class_names[0], hundred.class_names[-1]) == ("apple", "worm")
+    assert len(set(hundred.class_names)) == 100
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "twice"), [("cifar10", 0), ("cifar100", 26)])
+def test_real_splits_are_disjoint(prepared_folders, cifar, name, twice):
+    """But for the images that CIFAR itself holds more than once."""
+    images = keys(*parts(cifar(name)))
+    assert len(images) - len(set(images)) == twice
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_real_coarse_labels(prepared_folders, cifar):
+    fine, coarse = cifar("cifar100"), cifar("cifar100_coarse")
+    pairs = (
+        ((fine.train, fine.validation), (coarse.train, coarse.validation)),
+        ((fine.test,), (coarse.test,)),
+    )
+    found = set()
+    for a, b in pairs:
+        assert sorted(keys(*a)) == sorted(keys(*b))
+        fine_of, coarse_of = label_of(*a), label_of(*b)
+        count = collections.Counter(keys(*a))  # some are there twice, labels differ
+        once = [image for image in count if count[image] == 1]
+        found |= {(fine_of[image], coarse_of[image]) for image in once}
+    assert len(found) == 100  # each fine class is of one coarse class
+    counts = np.bincount([c for _, c in found])
+    assert counts.tolist() == [5] * 20
+    names = {(fine.class_names[f], coarse.class_names[c]) for f, c in found}
+    assert {("maple_tree", "trees"), ("shark", "fish"), ("girl", "people")} <= names
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+def test_shipped_statistics_are_those_of_the_images(prepared_folders, cifar, name):
+    data = cifar(name)
+    images = data.train.joined(data.validation).images
+    assert statistics.find(data) == stored.find(name).stem
+    found = stored.read(stored.find(name).stem)
+    x = images.reshape(len(images), -1).astype(np.float32)
+    x -= x.mean(1, keepdims=True)
+    x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
+    mean = x.mean(0, dtype=np.float64)
+    np.testing.assert_allclose(found.mean, mean, atol=2e-4)
+    x -= mean.astype(np.float32)
+    covariance = sum((part.T @ part).astype(np.float64) for part in np.split(x, 10))
+    covariance /= len(images)
+    one, p = np.eye(3072), found.matrix.astype(np.float64)
+    biased = covariance + 0.1 * one
+    # The matrix is P of P A P = I, of which only one is positive.
+    np.linalg.cholesky(p)
+    np.testing.assert_allclose(p @ biased @ p, one, atol=3e-3)
+    assert 2 < np.abs(p).max() < 4  # where float16 rounds by up to 1e-3
+    whitened = p @ covariance @ p
+    np.testing.assert_allclose(whitened, np.linalg.solve(biased, covariance), atol=3e-3)
+    description = {"kind": "gcn_zca", "statistics": name}
+    y = preprocess(images[:2000], description).reshape(2000, -1)
+    np.testing.assert_allclose(y, x[:2000] @ p, atol=2e-3)

@@ -1,0 +1,141 @@
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import sources, statistics
+from elu_zoo.layers import statistics as stored
+
+SHAPE, VALUES = (3, 2, 3), 18
+TOOL = Path(__file__).parents[2] / "tools" / "fit_statistics.py"
+
+
+def pictures(count, seed=0):
+    """Images whose values depend on each other, uint8."""
+    rng = np.random.default_rng(seed)
+    mixing = np.random.default_rng(9).normal(size=(VALUES, VALUES))
+    x = 128 + 12 * rng.normal(size=(count, VALUES)) @ mixing
+    return np.clip(x, 0, 255).astype("uint8").reshape(count, *SHAPE)
+
+
+def normalized(images):
+    """Global contrast normalisation, image by image."""
+    rows = []
+    for image in images.astype(np.float64):
+        x = image.ravel() - image.mean()
+        rows.append(x * 55 / np.linalg.norm(x) if np.any(x) else x)
+    return np.stack(rows)
+
+
+@pytest.fixture
+def data():
+    """Statistics of these are of images that no file knows."""
+    train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
+    splits = [
+        sources.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)
+    ]
+    return sources.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
+
+
+@pytest.mark.parametrize("slice_", [5_000, 7, 1])
+def test_fit_has_the_defining_properties(monkeypatch, slice_):
+    monkeypatch.setattr(statistics, "_SLICE", slice_)
+    first, second = pictures(60), pictures(21, 1)
+    found = statistics.fit(first, second)
+    x = normalized(np.concatenate([first, second]))
+    assert found.mean.dtype == found.matrix.dtype == np.float64
+    np.testing.assert_allclose(found.mean, x.mean(0), atol=1e-12)
+    p, covariance = found.matrix, np.cov(x, rowvar=False, bias=True)
+    biased = covariance + 0.1 * np.eye(VALUES)
+    # The one positive symmetric matrix with P (C + 0.1 I) P = I.
+    np.testing.assert_allclose(p, p.T, atol=1e-12)
+    assert np.linalg.eigvalsh(p).min() > 0
+    np.testing.assert_allclose(p @ biased @ p, np.eye(VALUES), atol=1e-9)
+    whitened = (x - found.mean) @ p
+    np.testing.assert_allclose(whitened.mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        np.cov(whitened, rowvar=False, bias=True),
+        covariance @ np.linalg.inv(biased),
+        atol=1e-9,
+    )
+
+
+def test_fit_on_one_split_or_several():
+    images = pictures(50)
+    whole, parts = statistics.fit(images), statistics.fit(images[:20], images[20:])
+    np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-12)
+    np.testing.assert_allclose(parts.matrix, whole.matrix, atol=1e-9)
+    backwards = statistics.fit(images[::-1])
+    np.testing.assert_allclose(backwards.matrix, whole.matrix, atol=1e-9)
+    empty = statistics.fit(images, images[:0])
+    np.testing.assert_array_equal(empty.matrix, whole.matrix)
+
+
+def test_an_image_of_one_grey_counts_as_zeros():
+    images = pictures(50)
+    images[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]
+    found, x = statistics.fit(images), normalized(images)
+    assert not x[3].any() and not x[30].any()
+    np.testing.assert_allclose(found.mean, x.mean(0), atol=1e-12)
+    biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
+    product = found.matrix @ biased @ found.matrix
+    np.testing.assert_allclose(product, np.eye(VALUES), atol=1e-9)
+    only = statistics.fit(images[[3, 30]])
+    np.testing.assert_array_equal(only.mean, 0)
+    np.testing.assert_allclose(only.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+def test_refuses_what_is_not_uint8(dtype):
+    images = pictures(5)
+    with pytest.raises(errors.DataError, match="fitted on raw uint8 images"):
+        statistics.fit(images, images.astype(dtype))
+
+
+def test_find_fits_once(data, home, monkeypatch, caplog):
+    caplog.set_level("INFO", logger="absl")
+    name = statistics.find(data)
+    (path,) = (home / "statistics").iterdir()
+    assert path.name == f"{name}.npz" and name.startswith("tiny_zca-")
+    assert "Fitting the whitening statistics of tiny." in caplog.text
+    monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted again"))
+    assert statistics.find(data) == name
+    found = stored.read(name)
+    x = normalized(np.concatenate([data.train.images, data.validation.images]))
+    np.testing.assert_allclose(found.mean, x.mean(0), atol=0.01)
+    biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
+    product = found.matrix @ biased @ found.matrix
+    np.testing.assert_allclose(product, np.eye(VALUES), atol=0.05)
+
+
+def test_find_takes_what_ships(data, monkeypatch):
+    monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
+    for images in ("cifar10", "cifar100"):
+        cifar = sources.ImageData(
+            *("cifar_coarse", data.train, data.validation, data.test),
+            *(("0",), "", "", images),
+        )
+        assert statistics.find(cifar) == stored.find(images).stem
+
+
+def test_a_folder_that_cannot_be_written(data, monkeypatch):
+    monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
+    message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
+    with pytest.raises(errors.ResourceError, match=message):
+        statistics.find(data)
+
+
+def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys):
+    specification = importlib.util.spec_from_file_location("fit_statistics", TOOL)
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    assert tool._WEIGHTS == stored.find("cifar10").parent
+    monkeypatch.setattr(tool, "_WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr(sources, "load", {"tiny_coarse": data}.get)
+    tool.main(["fit_statistics.py", "tiny_coarse"])
+    (path,) = (tmp_path / "weights").iterdir()
+    assert capsys.readouterr().out == f"{path}\n"
+    assert path.stem == statistics.find(data)

@@ -1,0 +1,64 @@
+"""What the layers compute, for test_layers_on_jax.py.
+
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS: writes it.
+"""
+
+import sys
+
+import keras
+import numpy as np
+
+from elu_zoo import layers
+from elu_zoo.layers.dropout import kept_values
+
+# (layer's seed, iteration, rate)
+MASKS = [(1, 0, 0.5), (2**31 - 1, 165_000, 0.1), (0, 2**31 - 1, 0.75)]
+EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
+
+
+def computed(statistics):
+    """Returns arrays by name, the same numbers on every backend."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (20, 2, 3, 3)).astype("float32")
+    images[0] = 77
+    draws = rng.integers(0, 5, (20, 3), "int32")
+    draws[:, 2] %= 2
+    description = {"kind": "gcn_zca", "statistics": statistics}
+    found = {
+        "crops": layers.PadCropFlip(2)(images, draws),
+        "normalized": layers.GlobalContrastNormalization()(images),
+        "whitened": layers.ZCAWhitening(statistics)(images / 255),
+        "preprocessed": layers.preprocess(images, description),
+    }
+    for i, (seed, iteration, rate) in enumerate(MASKS):
+        found[f"mask{i}"] = kept_values(seed, iteration, EXAMPLES, (7, 5), rate)
+        layer = layers.Dropout(rate, seed=seed)
+        with layers.keyed(iteration, EXAMPLES):
+            ones = np.ones((4, 7, 5), "float32")
+            found[f"dropped{i}"] = layer(ones, training=True)
+    return {name: keras.ops.convert_to_numpy(x) for name, x in found.items()}
+
+
+def check_jitted(statistics):
+    """What is traced is what is computed at once; nothing keeps a tracer."""
+    import jax
+
+    whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
+    whiten.build((None, 2, 3, 3))
+    images, ones = np.ones((4, 2, 3, 3), "float32"), np.ones((4, 6), "float32")
+
+    def program(images, draws, iteration):
+        with layers.keyed(iteration, EXAMPLES):
+            dropped = dropout(ones, training=True)
+        return whiten(images), layers.PadCropFlip(2)(images, draws), dropped
+
+    draws = np.array([[0, 1, 0], [4, 4, 1], [2, 2, 1], [3, 0, 0]])
+    for arguments in ((images, draws, 3), (images * 2, draws[::-1], 4)):
+        for a, b in zip(jax.jit(program)(*arguments), program(*arguments), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+if __name__ == "__main__":
+    assert keras.backend.backend() == "jax"
+    np.savez(sys.argv[1], **computed(sys.argv[2]))
+    check_jitted(sys.argv[2])

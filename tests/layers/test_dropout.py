@@ -1,0 +1,292 @@
+import threading
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.layers import Dropout, keyed
+from elu_zoo.layers.dropout import kept_values
+
+ONES = np.ones((6, 50), "float32")
+
+
+def mixed(x):
+    x = (x ^ x >> 16) * 0x7FEB352D & 0xFFFFFFFF
+    x = (x ^ x >> 15) * 0x846CA68B & 0xFFFFFFFF
+    return x ^ x >> 16
+
+
+def reference(seed, iteration, examples, shape, rate):
+    """`kept_values` in 64-bit integers."""
+    step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
+    example = mixed(mixed(step) ^ np.asarray(examples, "uint64"))
+    unit = mixed((np.arange(np.prod(shape), dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
+    bits = (example[:, None] ^ unit) * 0x7FEB352D & 0xFFFFFFFF
+    bits = (bits ^ bits >> 15) * 0x846CA68B & 0xFFFFFFFF
+    return (bits >= round(rate * 2**32)).reshape(-1, *shape)
+
+
+def kept(*arguments):
+    return np.asarray(kept_values(*arguments))
+
+
+def drop(layer, inputs, iteration=0, examples=None):
+    """What the layer makes of them within `keyed`."""
+    with keyed(iteration, np.arange(len(inputs)) if examples is None else examples):
+        return np.asarray(layer(inputs, training=True))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (0, 0, [0], (1,), 0.5),
+        (1, 0, [0, 1, 2], (7,), 0.5),
+        (2**31 - 1, 165_000, [49_999, 0, 49_999], (3, 5, 2), 0.1),
+        (12345, 2**31 - 1, np.arange(64), (8, 8, 3), 0.75),
+        (7, 3, np.arange(10, dtype="int64"), (100,), 0.0),
+        (7, 3, np.arange(10, dtype="uint32"), (100,), 1 - 2**-20),
+    ],
+)
+def test_masks_are_those_of_numpy(arguments):
+    found = kept(*arguments)
+    assert found.dtype == bool
+    np.testing.assert_array_equal(found, reference(*arguments))
+
+
+def test_golden_mask():
+    """Runs must stay repeatable."""
+    found = kept(20160222, 7, [3, 1, 4], (4, 2, 2), 0.5)
+    assert np.packbits(found).tobytes().hex() == "bffdba01e4e1"
+
+
+def test_a_mask_multiplies():
+    x = np.random.default_rng(0).normal(size=(5, 4, 3, 2)).astype("float32")
+    examples = [8, 8, 1, 0, 3]
+    for rate in (0.1, 0.5, 0.75):
+        y = drop(Dropout(rate, seed=11), x, iteration=5, examples=examples)
+        mask = reference(11, 5, examples, (4, 3, 2), rate)
+        np.testing.assert_allclose(y, x * mask / (1 - rate), rtol=1e-6)
+
+
+def test_a_mask_depends_on_seed_iteration_example_and_unit():
+    base = kept(1, 2, [3], (400,), 0.5)
+    others = [kept(2, 2, [3], (400,), 0.5), kept(1, 3, [3], (400,), 0.5)]
+    others += [kept(1, 2, [4], (400,), 0.5), kept(2, 1, [3], (400,), 0.5)]
+    for other in others:
+        assert 120 < np.sum(base != other) < 280
+    assert 120 < base.sum() < 280
+
+
+def test_a_mask_depends_on_nothing_else():
+    whole = kept(1, 2, np.arange(16), (3, 4), 0.5)
+    order = np.random.default_rng(0).permutation(16)
+    np.testing.assert_array_equal(kept(1, 2, order, (3, 4), 0.5), whole[order])
+    halves = [kept(1, 2, half, (3, 4), 0.5) for half in (range(8), range(8, 16))]
+    np.testing.assert_array_equal(np.concatenate(halves), whole)
+    flat = kept(1, 2, np.arange(16), (12,), 0.5)
+    np.testing.assert_array_equal(flat.reshape(whole.shape), whole)
+    # What a smaller rate drops, a larger one drops too.
+    assert not (kept(1, 2, np.arange(16), (3, 4), 0.7) & ~whole).any()
+
+
+def test_names_and_repeated_calls_change_no_mask():
+    first, second = Dropout(0.5, seed=4, name="one"), Dropout(0.5, seed=4, name="two")
+    expected = drop(first, ONES)
+    np.testing.assert_array_equal(drop(first, ONES), expected)
+    np.testing.assert_array_equal(drop(second, ONES), expected)
+    unseeded = drop(Dropout(0.5), ONES)
+    np.testing.assert_array_equal(unseeded, drop(Dropout(0.5, seed=0), ONES))
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.2, 0.5, 0.75, 0.99])
+def test_as_many_are_dropped_as_the_rate_says(rate):
+    found = np.stack([kept(3, step, np.arange(100), (500,), rate) for step in range(4)])
+    for axes in ((), (1,), (2,)):  # of all values, each unit, each example
+        count = found.size if axes == () else found.shape[axes[0]]
+        shares = 1 - found.mean(axis=axes or None)
+        assert np.abs(shares - rate).max() < 6 * np.sqrt(rate * (1 - rate) / count)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_masks_are_uncorrelated(rate):
+    steps = [kept(3, step, np.arange(64), (32, 32), rate) for step in range(3)]
+    other_layer = kept(4, 0, np.arange(64), (32, 32), rate)
+    x = np.stack([*steps, other_layer]) * 1.0 - (1 - rate)
+
+    def correlation(a, b):
+        return np.mean(a * b) / (rate * (1 - rate)) * np.sqrt(a.size)
+
+    assert abs(correlation(x[:, :, :, 1:], x[:, :, :, :-1])) < 5
+    assert abs(correlation(x[:, :, 1:], x[:, :, :-1])) < 5
+    for distance in (1, 2, 16, 32):
+        assert abs(correlation(x[:, distance:], x[:, :-distance])) < 5
+    for a, b in ((0, 1), (0, 2), (1, 2), (0, 3)):
+        assert abs(correlation(x[a], x[b])) < 5
+    examples = x.reshape(4 * 64, -1)
+    pairs = np.corrcoef(examples)[np.triu_indices(4 * 64, 1)] * 32
+    assert abs(pairs.std() - 1) < 0.05 and np.abs(pairs).max() < 6
+
+
+def test_inference_changes_nothing():
+    layer = Dropout(0.9, seed=1)
+    with keyed(0, np.arange(6)):
+        for arguments in ({}, {"training": False}):
+            np.testing.assert_array_equal(layer(ONES, **arguments), ONES)
+    np.testing.assert_array_equal(layer(ONES), ONES)
+    np.testing.assert_array_equal(Dropout(0)(ONES, training=True), ONES)
+    np.testing.assert_array_equal(drop(Dropout(0), ONES), ONES)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.8])
+def test_elsewhere_it_is_the_dropout_of_keras(rate):
+    x = np.full((200, 500), 3, "float32")
+    ours, theirs = Dropout(rate, seed=5), keras.layers.Dropout(rate, seed=5)
+    for _ in range(2):
+        y = np.asarray(ours(x, training=True))
+        np.testing.assert_array_equal(y, theirs(x, training=True))
+    bound = 6 * np.sqrt(rate * (1 - rate) / x.size)
+    assert abs(np.mean(y == 0) - rate) < bound
+    assert abs(y.mean() / 3 - 1) < bound / (1 - rate)
+    np.testing.assert_allclose(y[y != 0], 3 / (1 - rate), rtol=1e-6)
+    assert np.any(ours(x, training=True) != y)
+
+
+def test_unseeded_layers_differ():
+    first, second = (Dropout(0.5)(ONES, training=True) for _ in range(2))
+    assert np.any(first != second)
+
+
+def test_the_context_ends_and_nests():
+    layer = Dropout(0.5, seed=1)
+    outer, inner = drop(layer, ONES, 1), drop(layer, ONES, 2)
+    with keyed(1, np.arange(6)):
+        np.testing.assert_array_equal(drop(layer, ONES, 2), inner)
+        np.testing.assert_array_equal(layer(ONES, training=True), outer)
+    with pytest.raises(ZeroDivisionError):
+        with keyed(1, np.arange(6)):
+            _ = 1 / 0
+    assert np.any(layer(ONES, training=True) != layer(ONES, training=True))
+
+
+def test_threads_do_not_inherit_the_context():
+    layer, found = Dropout(0.5, seed=1), []
+    expected = keras.layers.Dropout(0.5, seed=1)(ONES, training=True)
+    with keyed(0, np.arange(6)):
+        thread = threading.Thread(
+            target=lambda: found.append(layer(ONES, training=True))
+        )
+        thread.start()
+        thread.join()
+        hashed = np.asarray(layer(ONES, training=True))
+    np.testing.assert_array_equal(found[0], expected)
+    assert np.any(found[0] != hashed)
+
+
+def test_the_rate_can_be_set():
+    layer = Dropout(0.0, seed=2)
+
+    def program():
+        return tf.function(lambda x: layer(x, training=True))
+
+    before = program()
+    with keyed(0, np.arange(6)):
+        np.testing.assert_array_equal(before(ONES), ONES)
+        layer.rate = 0.5
+        mask = reference(2, 0, range(6), (50,), 0.5)
+        np.testing.assert_array_equal(program()(ONES), mask * 2.0)
+        np.testing.assert_array_equal(before(ONES), ONES)
+    assert np.any(program()(ONES) == 0)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(jit_compile):
+    layer = Dropout(0.3, seed=9)
+
+    @tf.function(jit_compile=jit_compile)
+    def program(x, iteration, examples):
+        with keyed(iteration, examples):
+            return layer(x, training=True)
+
+    x = np.random.default_rng(0).normal(size=(6, 5, 4)).astype("float32")
+    for iteration in (0, 1, 1_000_000):
+        examples = tf.constant([5, 4, 3, 2, 1, iteration])
+        y = program(x, tf.constant(iteration), examples)
+        eager = drop(layer, x, iteration, examples)
+        np.testing.assert_array_equal(y != 0, eager != 0)
+        np.testing.assert_allclose(y, eager, rtol=1e-6)
+    assert program.experimental_get_tracing_count() == 1
+
+
+def test_a_batch_of_unknown_size():
+    layer = Dropout(0.5, seed=9)
+    signature = tf.TensorSpec([None, 50]), tf.TensorSpec([None], tf.int32)
+
+    @tf.function(input_signature=signature)
+    def program(x, examples):
+        with keyed(3, examples):
+            return layer(x, training=True)
+
+    for size in (6, 1, 0):
+        expected = drop(layer, ONES[:size], 3)
+        np.testing.assert_array_equal(program(ONES[:size], np.arange(size)), expected)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_gradient_passes_where_a_value_was_kept(inside):
+    layer, x = Dropout(0.4, seed=6), tf.constant(ONES)
+
+    def gradient():
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = layer(x, training=True)
+        return np.asarray(y), tape.gradient(y, x)
+
+    if inside:
+        with keyed(0, np.arange(6)):
+            y, dx = gradient()
+    else:
+        y, dx = gradient()
+    np.testing.assert_allclose(dx, y, rtol=1e-6)
+    assert 0 < np.mean(y == 0) < 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
+def test_types(dtype):
+    layer = Dropout(0.5, seed=1, dtype=dtype)
+    y = drop(layer, ONES)
+    assert y.dtype == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(y.astype("float32"), drop(Dropout(0.5, seed=1), ONES))
+
+
+@pytest.mark.parametrize(
+    "rate", [-0.1, 1, 1.5, float("nan"), float("inf"), "0.5", None, True, 1j, [0.5]]
+)
+def test_refuses_a_rate(rate):
+    with pytest.raises(errors.UsageError, match=r"rate is in \[0, 1\). Received: "):
+        Dropout(rate)
+
+
+def test_extreme_rates():
+    assert drop(Dropout(np.float32(0.25), seed=1), ONES).max() == pytest.approx(4 / 3)
+    assert not drop(Dropout(1 - 1e-12, seed=1), ONES).any()
+
+
+def test_config_and_file(tmp_path):
+    layer = Dropout(0.25, seed=3, name="drop")
+    again = Dropout.from_config(layer.get_config())
+    assert (again.name, again.rate, again.seed) == ("drop", 0.25, 3)
+    model = keras.Sequential([keras.Input([50]), layer])
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    assert type(loaded.layers[0]) is Dropout
+    np.testing.assert_array_equal(loaded(ONES), ONES)
+    expected = drop(layer, ONES)
+    for other in (again, loaded.layers[0], keras.models.clone_model(model)):
+        np.testing.assert_array_equal(drop(other, ONES), expected)
+
+
+def test_masking_passes():
+    x = keras.layers.Masking()(np.array([[[1.0], [0.0]]]))
+    assert Dropout(0.5)(x)._keras_mask.numpy().tolist() == [[True, False]]

@@ -1,0 +1,78 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo.layers import GlobalContrastNormalization
+
+RNG = np.random.default_rng(0)
+
+
+def reference(images, norm=55.0):
+    x = images.astype(np.float64).reshape(len(images), -1)
+    x = x - x.mean(1, keepdims=True)
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    return (x * norm / np.where(length == 0, 1, length)).reshape(images.shape)
+
+
+def pixels(*shape):
+    return RNG.integers(0, 256, shape).astype("float32")
+
+
+@pytest.mark.parametrize("shape", [(4, 32, 32, 3), (2, 5, 7, 1), (1, 1, 2, 1)])
+@pytest.mark.parametrize("norm", [55.0, 1.0])
+def test_against_numpy(shape, norm):
+    images = pixels(*shape)
+    images[0, 0, 0, 0], images[0, -1, -1, -1] = 0, 255  # not all equal
+    y = np.asarray(GlobalContrastNormalization(norm)(images))
+    np.testing.assert_allclose(y, reference(images, norm), atol=3e-6 * norm)
+    np.testing.assert_allclose(np.linalg.norm(y[0]), norm, rtol=1e-5)
+
+
+def test_the_root_mean_square_is_one_for_cifar():
+    y = np.asarray(GlobalContrastNormalization()(pixels(8, 32, 32, 3)))
+    rms = np.sqrt(np.mean(y**2, (1, 2, 3)))
+    np.testing.assert_allclose(rms, 55 / np.sqrt(3072), rtol=1e-5)
+    np.testing.assert_allclose(y.mean((1, 2, 3)), 0, atol=1e-5)
+
+
+def test_brightness_and_contrast_change_nothing():
+    images = pixels(2, 8, 8, 3)
+    expected = GlobalContrastNormalization()(images)
+    for changed in (images * 0.5, images + 40, images / 255):
+        found = GlobalContrastNormalization()(changed)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("jit_compile", [None, False, True])
+def test_an_image_of_one_grey_becomes_zeros(jit_compile):
+    """For each level that a pixel has; its neighbours in the batch are unharmed."""
+    images = np.broadcast_to(np.arange(256.0)[:, None, None, None], (256, 32, 32, 3))
+    images = np.concatenate([images.astype("float32"), pixels(2, 32, 32, 3)])
+    layer = GlobalContrastNormalization()
+    call = layer
+    if jit_compile is not None:
+        call = tf.function(lambda x: layer(x), jit_compile=jit_compile)
+    y = np.asarray(call(images))
+    assert not y[:256].any()
+    np.testing.assert_allclose(y[256:], reference(images[256:]), atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+def test_images_of_any_type(dtype):
+    images = pixels(3, 6, 5, 3)
+    y = GlobalContrastNormalization()(images.astype(dtype))
+    assert y.dtype == "float32"
+    np.testing.assert_array_equal(y, GlobalContrastNormalization()(images))
+
+
+def test_config_and_file(tmp_path):
+    layer = GlobalContrastNormalization(7.0, name="gcn")
+    again = GlobalContrastNormalization.from_config(layer.get_config())
+    assert (again.name, again.norm) == ("gcn", 7.0)
+    model = keras.Sequential([keras.Input([6, 5, 3]), layer])
+    assert model.output_shape == (None, 6, 5, 3) and not model.weights
+    model.save(tmp_path / "m.keras")
+    images = pixels(3, 6, 5, 3)
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    np.testing.assert_array_equal(loaded(images), layer(images))

@@ -1,0 +1,34 @@
+"""The layers on JAX, without TensorFlow, held against those on TensorFlow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax_layers
+import no_tensorflow
+import numpy as np
+import pytest
+
+
+def test_layers_compute_the_same_on_jax(whitening, tmp_path):
+    pytest.importorskip("jax")
+    file, script = tmp_path / "found.npz", Path(jax_layers.__file__)
+    done = subprocess.run(
+        [sys.executable, no_tensorflow.__file__, script, file, whitening],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = jax_layers.computed(whitening)
+    with np.load(file) as found:
+        assert found.keys() == expected.keys()
+        for name, array in expected.items():
+            assert found[name].dtype == array.dtype, name
+            tolerance = 0 if name.startswith(("mask", "crops")) else 1e-6
+            scale = np.abs(array).max()
+            np.testing.assert_allclose(
+                found[name] / scale, array / scale, atol=tolerance, err_msg=name
+            )
+            assert name.startswith("mask") or np.any(array), name

@@ -1,0 +1,117 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo.layers import PadCropFlip
+
+RNG = np.random.default_rng(0)
+
+
+def reference(images, draws, padding):
+    """Image by image."""
+    height, width = images.shape[1:3]
+    result = []
+    for image, (row, column, flip) in zip(images, draws, strict=True):
+        padded = np.pad(image, ((padding, padding), (padding, padding), (0, 0)))
+        crop = padded[row : row + height, column : column + width]
+        result.append(crop[:, ::-1] if flip else crop)
+    return np.stack(result)
+
+
+def drawn(count, padding):
+    corners = RNG.integers(0, 2 * padding + 1, (count, 2))
+    return np.column_stack([corners, RNG.integers(0, 2, count)]).astype("int32")
+
+
+def corners(padding):
+    """Each extreme, each flip."""
+    ends = 0, padding, 2 * padding
+    return np.array([(r, c, f) for r in ends for c in ends for f in (0, 1)], "int32")
+
+
+@pytest.mark.parametrize("padding", [0, 1, 4, 9])
+@pytest.mark.parametrize("shape", [(32, 32, 3), (5, 7, 2), (8, 3, 1), (1, 1, 4)])
+def test_it_is_what_a_loop_computes(shape, padding):
+    draws = np.concatenate([corners(padding), drawn(20, padding)])
+    images = RNG.normal(size=(len(draws), *shape)).astype("float32")
+    found = PadCropFlip(padding)(images, draws)
+    np.testing.assert_array_equal(found, reference(images, draws, padding))
+
+
+def test_the_middle_changes_nothing():
+    images = RNG.normal(size=(3, 6, 5, 2)).astype("float32")
+    found = PadCropFlip()(images, np.tile([4, 4, 0], (3, 1)))
+    np.testing.assert_array_equal(found, images)
+    mirrored = PadCropFlip()(images, np.tile([4, 4, 1], (3, 1)))
+    np.testing.assert_array_equal(mirrored, images[:, :, ::-1])
+
+
+def test_the_corner_is_that_of_the_padded_image():
+    image = np.arange(1, 5, dtype="float32").reshape(1, 2, 2, 1)
+    expected = {
+        (0, 0, 0): [[0, 0], [0, 1]],
+        (2, 1, 0): [[3, 4], [0, 0]],
+        (1, 2, 0): [[2, 0], [4, 0]],
+        (1, 2, 1): [[0, 2], [0, 4]],
+        (2, 2, 1): [[0, 4], [0, 0]],
+    }
+    for draws, pixels in expected.items():
+        found = np.asarray(PadCropFlip(1)(image, np.array([draws])))
+        assert found[0, :, :, 0].tolist() == pixels, draws
+
+
+def test_each_image_depends_on_its_own_draws():
+    draws = drawn(12, 3)
+    images = RNG.normal(size=(12, 9, 7, 3)).astype("float32")
+    whole = np.asarray(PadCropFlip(3)(images, draws))
+    order = RNG.permutation(12)
+    np.testing.assert_array_equal(
+        PadCropFlip(3)(images[order], draws[order]), whole[order]
+    )
+    for i in range(12):
+        alone = PadCropFlip(3)(images[i : i + 1], draws[i : i + 1])
+        np.testing.assert_array_equal(alone[0], whole[i])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "float32"])
+def test_draws_of_any_type(dtype):
+    draws, images = corners(2), RNG.normal(size=(18, 6, 6, 1)).astype("float32")
+    found = PadCropFlip(2)(images, draws.astype(dtype))
+    np.testing.assert_array_equal(found, reference(images, draws, 2))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(jit_compile):
+    layer = PadCropFlip(2)
+    program = tf.function(lambda x, draws: layer(x, draws), jit_compile=jit_compile)
+    draws = corners(2)
+    images = RNG.normal(size=(18, 6, 5, 3)).astype("float32")
+    found = program(images, draws)
+    np.testing.assert_array_equal(found, reference(images, draws, 2))
+
+
+def test_a_batch_of_unknown_size():
+    signature = tf.TensorSpec([None, 6, 5, 3]), tf.TensorSpec([None, 3], tf.int32)
+    layer = PadCropFlip(2)
+    program = tf.function(lambda x, d: layer(x, d), input_signature=signature)
+    images, draws = RNG.normal(size=(18, 6, 5, 3)).astype("float32"), corners(2)
+    for size in (18, 1):
+        found = program(images[:size], draws[:size])
+        expected = reference(images[:size], draws[:size], 2)
+        np.testing.assert_array_equal(found, expected)
+    assert program(images[:0], draws[:0]).shape == (0, 6, 5, 3)
+
+
+def test_config_and_file(tmp_path):
+    layer = PadCropFlip(3, name="crop")
+    again = PadCropFlip.from_config(layer.get_config())
+    assert (again.name, again.padding, PadCropFlip().padding) == ("crop", 3, 4)
+    inputs = keras.Input([6, 5, 3]), keras.Input([3], dtype="int32")
+    outputs = layer(*inputs)
+    assert outputs.shape == (None, 6, 5, 3)
+    keras.Model(inputs, outputs).save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    assert loaded.get_layer("crop").padding == 3 and not loaded.weights
+    images, draws = RNG.normal(size=(18, 6, 5, 3)).astype("float32"), corners(3)
+    np.testing.assert_array_equal(loaded([images, draws]), reference(images, draws, 3))

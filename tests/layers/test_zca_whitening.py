@@ -1,0 +1,131 @@
+import h5py
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.layers import ZCAWhitening, statistics
+
+SHIPPED = [("cifar10", 3072), ("cifar100", 3072)]
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(1).normal(size=(5, 2, 3, 3)).astype("float32")
+
+
+@pytest.fixture
+def expected(images, small):
+    x = images.astype(np.float64).reshape(5, 18)
+    return ((x - small.mean) @ small.matrix).reshape(images.shape)
+
+
+def test_against_numpy(whitening, images, expected):
+    y = ZCAWhitening(whitening)(images)
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+    empty = ZCAWhitening(whitening)(images[:0])
+    assert empty.shape == images[:0].shape
+
+
+def test_of_the_images_of_a_set(whitening, images, expected):
+    layer = ZCAWhitening("small")
+    np.testing.assert_allclose(layer(images), expected, rtol=1e-5, atol=1e-5)
+    assert layer.get_config()["statistics"] == whitening
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(whitening, images, expected, jit_compile):
+    model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening(whitening)])
+    program = tf.function(lambda x: model(x), jit_compile=jit_compile)
+    for count in (5, 2):
+        y = program(images[:count])
+        np.testing.assert_allclose(y, expected[:count], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 3), (2, 9), (18,)])
+def test_only_the_number_of_values_counts(whitening, images, expected, shape):
+    y = ZCAWhitening(whitening)(images.reshape(5, *shape))
+    np.testing.assert_allclose(y, expected.reshape(5, *shape), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1), (32, 32, 3), (17,)])
+def test_refuses_images_of_other_values(whitening, shape):
+    message = (
+        rf"{whitening} whiten images of 18 values. Received the shape \({shape[0]}"
+    )
+    with pytest.raises(errors.UsageError, match=message) as caught:
+        keras.Sequential([keras.Input(shape), ZCAWhitening(whitening)])
+    assert "preprocessing=False" in str(caught.value)
+
+
+def test_refuses_a_name(home):
+    with pytest.raises(errors.NotFoundError, match="no whitening statistics 'cifr10'"):
+        ZCAWhitening("cifr10")(np.zeros((1, 32, 32, 3)))
+
+
+def test_nothing_is_a_weight(whitening, tmp_path):
+    model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening(whitening)])
+    model.add(keras.layers.Flatten())
+    model.add(keras.layers.Dense(4))
+    layer = model.layers[0]
+    assert layer.weights == [] and layer.variables == [] and layer.count_params() == 0
+    assert model.count_params() == 18 * 4 + 4
+    model.save_weights(tmp_path / "m.weights.h5")
+    shapes = []
+    with h5py.File(tmp_path / "m.weights.h5") as file:
+        file.visititems(lambda _, item: shapes.append(getattr(item, "shape", None)))
+    assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
+
+
+def test_config_and_file(whitening, images, expected, tmp_path):
+    layer = ZCAWhitening("small", name="whiten")
+    assert layer.get_config()["statistics"] == "small"  # not looked for yet
+    model = keras.Sequential([keras.Input([2, 3, 3]), layer])
+    assert model.output_shape == (None, 2, 3, 3)
+    again = ZCAWhitening.from_config(layer.get_config())
+    assert (again.name, again.statistics) == ("whiten", whitening)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    for other in (again, loaded, keras.models.clone_model(model)):
+        np.testing.assert_allclose(other(images), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
+    model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening("small")])
+    model.save(tmp_path / "m.keras")
+    (home / "statistics" / f"{whitening}.npz").unlink()
+    statistics.read.cache_clear()
+    with pytest.raises(Exception, match=f"no whitening statistics '{whitening}'"):
+        keras.models.load_model(tmp_path / "m.keras")
+
+
+def test_exported(whitening, images, expected, home, tmp_path):
+    """Whole: it needs the statistics' file no more."""
+    layer = ZCAWhitening(whitening)
+    layer.build([None, 2, 3, 3])
+    module = tf.Module()
+    signature = [tf.TensorSpec([None, 2, 3, 3])]
+    module.call = tf.function(lambda x: layer(x), input_signature=signature)
+    tf.saved_model.save(module, str(tmp_path / "model"))
+    (home / "statistics" / f"{whitening}.npz").unlink()
+    loaded = tf.saved_model.load(str(tmp_path / "model"))
+    np.testing.assert_allclose(loaded.call(images), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "values"), SHIPPED)
+def test_shipped(name, values):
+    """What holds for images after contrast normalisation, whatever they show."""
+    layer = ZCAWhitening(name)
+    layer.build([None, 32, 32, 3])
+    found = statistics.read(layer.statistics)
+    assert found.mean.shape == (values,) and found.matrix.shape == (values, values)
+    assert found.mean.dtype == found.matrix.dtype == np.float32
+    np.testing.assert_array_equal(found.matrix, found.matrix.T)
+    # The values of an image sum to 0: no variance there but the bias of 0.1.
+    assert abs(found.mean.sum()) < 0.05
+    ones = np.ones(values) / np.sqrt(values)
+    np.testing.assert_allclose(found.matrix @ ones, ones / np.sqrt(0.1), atol=1e-3)
+    assert np.linalg.norm(found.matrix @ ones) == pytest.approx(0.1**-0.5, abs=1e-3)
+    # Neighbours tell most of a pixel: it is held against them.
+    assert (np.diag(found.matrix) > np.abs(np.triu(found.matrix, 1)).max(1)).all()

@@ -1,0 +1,94 @@
+"""The graphs that the CIFAR networks' lists stand for, layer by layer."""
+
+import keras
+import pytest
+
+import elu_zoo
+
+# The receptive field of each convolution, a list a stack, without the classifier.
+FIELDS = {
+    "elu_cifar_11": [[5], [1, 3], [1, 2], [1, 2], [1, 2], [1]],
+    "elu_cifar_18": [
+        [3],
+        [1, 2, 2, 2],
+        [1, 2, 2, 2],
+        [1, 2, 2],
+        [3, 2, 2],
+        [1, 2],
+        [1],
+    ],
+}
+# Sizes after each convolution of a stack, and > after its pooling if there is one.
+SIZES = [
+    ("elu_cifar_11", "same", "32>16 16,16>8 8,8>4 4,4>2 2,2>1 1 1"),
+    ("elu_cifar_11", "caffe", "32>16 16,16>8 8,9>5 5,6>3 3,4>2 2>1 1"),
+    ("elu_cifar_11", "same", "48>24 24,24>12 12,12>6 6,6>3 3,3>2 2>1 1"),
+    ("elu_cifar_11", "caffe", "48>24 24,24>12 12,13>7 7,8>4 4,5>3 3>2 2>1"),
+    ("elu_cifar_11", "caffe", "64>32 32,32>16 16,17>9 9,10>5 5,6>3 3>2 2>1"),
+    (
+        "elu_cifar_18",
+        "same",
+        "32>16 16,16,16,16>8 8,8,8,8>4 4,4,4>2 2,2,2>1 1,1 1 1",
+    ),
+    (
+        "elu_cifar_18",
+        "caffe",
+        "32>16 16,17,18,19>10 10,11,12,13>7 7,8,9>5 5,6,7>4 4,5>3 3>2 2>1",
+    ),
+    (
+        "elu_cifar_18",
+        "caffe",
+        "64>32 32,33,34,35>18 18,19,20,21>11 11,12,13>7 7,8,9>5 5,6>3 3>2 2>1",
+    ),
+]
+
+
+def table(sizes):
+    """Sizes after the convolutions of each stack, and the pooled one or None."""
+    for stack in sizes.split():
+        maps, _, after = stack.partition(">")
+        yield [int(size) for size in maps.split(",")], int(after) if after else None
+
+
+@pytest.mark.parametrize(("name", "padding", "sizes"), SIZES)
+def test_sizes(name, padding, sizes):
+    side = int(sizes[:2])
+    model = elu_zoo.get_model(
+        name, width=0.01, padding=padding, input_shape=(side, side, 3)
+    )
+    found = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
+    stacks = list(table(sizes))
+    for i, (maps, after) in enumerate(stacks, 1):
+        for j, size in enumerate(maps, 1):
+            layer = f"stack{i}_conv{j}" if i < len(stacks) else "classifier"
+            assert found[layer] == (size, size), layer
+        assert found.get(f"stack{i}_pool") == (after and (after, after)), i
+    assert found["stack1_drop"] == found["stack1_pool"]
+    assert model.output_shape == (None, 100)
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("placement", ["last", "all"])
+@pytest.mark.parametrize(("name", "padding", "sizes"), [SIZES[1], SIZES[5], SIZES[6]])
+def test_graph(name, padding, sizes, placement, batch_norm):
+    model = elu_zoo.get_model(
+        name, width=0.01, padding=padding, dropout_placement=placement,
+        batch_norm=batch_norm, preprocessing=True,
+    )  # fmt: skip
+    names = ["image", "normalize", "whiten"]
+    *stacks, (_, last) = table(sizes)
+    for i, (fields, (_, after)) in enumerate(zip(FIELDS[name], stacks, strict=True), 1):
+        for j, field in enumerate(fields, 1):
+            layer = f"stack{i}_conv{j}"
+            names += [f"{layer}_pad"] * (field == 2 and padding == "caffe")
+            names += [layer, *[f"norm_{layer}"] * batch_norm, f"act_{layer}"]
+            names += [f"{layer}_drop"] * (placement == "all" and j < len(fields))
+        names += [f"stack{i}_pool"] * bool(after) + [f"stack{i}_drop"]
+    i = len(stacks) + 1
+    names += ["classifier", *[f"stack{i}_pool"] * bool(last), f"stack{i}_drop"]
+    assert [layer.name for layer in model.layers] == [*names, "average"]
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert after.input is before.output, after.name
+    assert model.output is model.layers[-1].output
+    activations = {x.activation for x in model.layers if hasattr(x, "kernel")}
+    assert activations == {keras.activations.linear}

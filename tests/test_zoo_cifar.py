@@ -1,0 +1,227 @@
+"""The front door of the CIFAR networks: whitening, any size, files, an export."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.models import cost
+from elu_zoo.weights import entries, h5
+
+NETS = ["elu_cifar_11", "elu_cifar_18"]
+NET = "elu_cifar_11"
+SMALL = {"width": 0.05, "num_classes": 10}
+WHITENED = {"kind": "gcn_zca", "statistics": "cifar10"}
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3), "uint8")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A small network as after training, exact in float16."""
+    model = elu_zoo.get_model(NET, preprocessing="cifar10", **SMALL)
+    draws = np.random.default_rng(1)
+    for weight in model.weights:
+        value = np.asarray(weight) + 0.1 * draws.standard_normal(weight.shape)
+        weight.assign(value.astype(np.float16))
+    return model
+
+
+@pytest.fixture(scope="module")
+def path(trained, tmp_path_factory):
+    """Its weight file with the entry beside it."""
+    arguments = {
+        **SMALL,
+        "activation": activations.describe("elu"),
+        "batch_norm": False,
+        "input_shape": [32, 32, 3],
+        "padding": "caffe",
+    }
+    content = h5.write(trained)
+    sha256 = files.sha256(content)
+    entry = dict.fromkeys(entries.FIELDS, "") | {
+        "format": entries.FORMAT,
+        "tag": entries.tag(NET, "cifar10", arguments, sha256),
+        "model": NET,
+        "dataset": "cifar10",
+        "arguments": arguments,
+        "preprocessing": {
+            "kind": "gcn_zca",
+            "statistics": trained.get_layer("whiten").statistics,
+        },
+        "classes": [f"class {i}" for i in range(10)],
+        "sha256": sha256,
+        "bytes": len(content),
+        "parameters": cost.parameters(trained),
+        "schedule": "paper",
+        "schedule_share": 1.0,
+        "seed": 0,
+        "config": {"train": {"loss": "softmax_cross_entropy"}},
+        "metrics": {"test_error_percent": 2.0},
+    }
+    path = tmp_path_factory.mktemp("weights") / (entry["tag"] + entries.SUFFIX)
+    path.write_bytes(content)
+    path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
+    return path
+
+
+def assert_close(found, expected, atol):
+    np.testing.assert_allclose(
+        np.asarray(found), np.asarray(expected), rtol=0, atol=atol
+    )
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_model_info(name):
+    info = elu_zoo.model_info(name, width=0.02)
+    size = {"elu_cifar_11": 1, "elu_cifar_18": 2}[name]
+    assert info.name == name and info.section.startswith("4.")
+    assert info.input_shape == (32, 32, 3)
+    assert info.output_shapes["classifier"] == (size, size, 100)
+    assert info.output_shapes["average"] == (100,)
+    assert info.weights.keys() == {
+        tag for tag in entries.list_weights() if tag.startswith(f"{name}.")
+    }
+
+
+def test_registered():
+    assert elu_zoo.list_models("elu_cifar_*") == NETS
+    for name in NETS:
+        assert registry.entry(name).any_size
+        assert registry.entry(name).preprocessing["statistics"] == "cifar100"
+    assert not registry.entry("mnist_mlp_8x128").any_size
+
+
+# Preprocessing.
+
+
+@pytest.mark.parametrize(
+    ("asked", "statistics"),
+    [
+        (True, "cifar100_zca-"),
+        ("cifar100", "cifar100_zca-"),
+        ("cifar10", "cifar10_zca-"),
+        (WHITENED, "cifar10_zca-"),
+    ],
+)
+def test_whitening(asked, statistics, images):
+    model = elu_zoo.get_model(NET, preprocessing=asked, **SMALL)
+    assert [layer.name for layer in model.layers[1:3]] == ["normalize", "whiten"]
+    used = model.get_layer("whiten").statistics
+    assert used.startswith(statistics)
+    x = elu_zoo.layers.preprocess(images, {"kind": "gcn_zca", "statistics": used})
+    assert 0.2 < x.std() < 5
+    bare = elu_zoo.get_model(NET, **SMALL)
+    np.testing.assert_allclose(
+        np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5
+    )
+
+
+def test_another_preprocessing(images):
+    description = {"kind": "rescale", "scale": 1 / 255}
+    model = elu_zoo.get_model(NET, preprocessing=description, **SMALL)
+    bare = elu_zoo.get_model(NET, preprocessing=False, **SMALL)
+    x = images.astype(np.float32) / 255
+    np.testing.assert_allclose(
+        np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5
+    )
+    assert "whiten" not in [layer.name for layer in model.layers]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("mnist_mlp_8x128", {"preprocessing": "mnist"}, "no statistics of a data set"),
+        (NET, {"preprocessing": "cifar_10"}, "'cifar_10'. Did you mean 'cifar10"),
+        (NET, {"preprocessing": {"kind": "gcn_zca"}}, "an entry 'statistics'"),
+        (
+            NET,
+            {"preprocessing": True, "input_shape": (48, 48, 3)},
+            r"of 3072 values. .*\(48, 48, 3\).*Resize .*preprocessing=False",
+        ),
+        (NET, {"paddign": "same"}, "Unknown argument of elu_cifar_11.*mean 'padding'"),
+    ],
+)
+def test_refused(name, arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        elu_zoo.get_model(name, width=0.02, **arguments)
+
+
+# Weights.
+
+
+def test_weights(trained, path, images):
+    model = elu_zoo.get_model(NET, weights=path)
+    used = [m.get_layer("whiten").statistics for m in (model, trained)]
+    assert used[0] == used[1]
+    np.testing.assert_array_equal(
+        np.asarray(model(images)), np.asarray(trained(images))
+    )
+
+
+@pytest.mark.parametrize("shape", [(48, 48, 3), [64, 40, 3], (200, 200, 3)])
+def test_weights_for_another_size(trained, path, shape):
+    model = elu_zoo.get_model(NET, weights=path, input_shape=shape, preprocessing=False)
+    assert model.input_shape == (None, *shape)
+    for value, other in zip(model.weights, trained.weights, strict=True):
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(other))
+    assert model(np.zeros((2, *shape), np.float32)).shape == (2, 10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"input_shape": (48, 48, 1)}, r"=\[48, 48, 3\]. Received: .*\[48, 48, 1\]"),
+        ({"input_shape": (48, 48)}, r"=\[32, 32, 3\]. Received: .*\[48, 48\]"),
+        ({"input_shape": 48}, r"=\[32, 32, 3\]. Received: input_shape=48"),
+        ({"padding": "same"}, "with padding=caffe. Received: padding=same"),
+        ({"width": 1.0}, "with width=0.05. Received: width=1.0"),
+        ({"input_shape": (48, 48, 3)}, "of 3072 values.*preprocessing=False"),
+    ],
+)
+def test_refused_with_weights(path, arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        elu_zoo.get_model(NET, weights=path, **arguments)
+
+
+def test_other_classes(trained, path, images):
+    model = elu_zoo.get_model(NET, weights=path, num_classes=3)
+    assert model(images).shape == (5, 3)
+    for layer in trained.layers:
+        if layer.weights and layer.name != "classifier":
+            kernel = np.asarray(model.get_layer(layer.name).kernel)
+            np.testing.assert_array_equal(kernel, np.asarray(layer.kernel))
+    body = elu_zoo.get_model(NET, weights=path, include_top=False)
+    assert body.output_shape == (None, 1, 1, 15)
+
+
+# Files.
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_keras_file(name, images, tmp_path):
+    model = elu_zoo.get_model(
+        name, width=0.02, num_classes=10, batch_norm=True, preprocessing="cifar10",
+        padding="same", kernel_decay=0.1,
+    )  # fmt: skip
+    model.save(tmp_path / "net.keras")
+    loaded = keras.models.load_model(tmp_path / "net.keras")
+    assert_close(loaded(images), model(images), atol=0)
+    np.testing.assert_allclose(float(sum(loaded.losses)), float(sum(model.losses)))
+    assert float(sum(model.losses)) > 0
+
+
+def test_export(trained, images, tmp_path):
+    classes = [f"class {i}" for i in range(10)]
+    directory = export_saved_model(trained, tmp_path, name="net", class_names=classes)
+    found = load_saved_model(directory).predict(images)
+    logits = np.asarray(trained(images))
+    np.testing.assert_array_equal(found["classes"], logits.argmax(1))
+    assert_close(found["logits"], logits, atol=1e-4)
