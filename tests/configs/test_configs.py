@@ -1,12 +1,11 @@
 """Each field of each config acts: field -> the smallest observable that changes."""
 
 import importlib
-import json
 from importlib import resources
 
 import keras
-import numpy as np
 import pytest
+from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import errors, registry, training, zoo
 from elu_zoo.data import sources
@@ -22,6 +21,7 @@ BASE = {
     "data.train_examples": 48,
     "train.batch_size": 16,
     "train.epochs": 2,
+    "train.momentum": 0.9,
     "train.boundaries": (1,),
     "train.learning_rates": (1e-5, 5e-6),
     "train.evaluate_every": 1,
@@ -29,6 +29,7 @@ BASE = {
     "train.checkpoints_kept": 2,
 }
 RATES = [1e-5] + [5e-6] * 5
+LINEAR = [1e-5 - 5e-6 * i / 6 for i in range(6)]
 
 # field: (another value, observable, what it is in the base run, and then);
 # None: the value is not known before, but differs.
@@ -42,16 +43,22 @@ FIELDS = {
     "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
     "data.name": ("mnist", "dataset", "mnist_5k", "mnist"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
+    "data.train_on_validation": (True, "evaluated", [1, 2], []),
+    "data.augmentation": ("pad_crop_flip", "first_loss", None, None),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
     "train.precision": ("bfloat16_matmuls", "first_loss", None, None),
-    "train.momentum": (0.9, "last_loss", None, None),
+    "train.momentum": (0.5, "last_loss", None, None),
+    "train.nesterov": (True, "last_loss", None, None),
+    "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
     "train.boundaries": ((4,), "rates", RATES, [1e-5] * 4 + [5e-6] * 2),
     "train.learning_rates": ((1e-5, 2e-6), "rates", RATES, [1e-5] + [2e-6] * 5),
     "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
     "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
+# Straight lines have a rate more: here they go from the first rate to the second.
+TOGETHER = {"train.learning_rate_shape": {"train.boundaries": ()}}
 # Hidden units at width 0.05, each with the four variables of its norm.
 CLASSIFIER, AUTOENCODER = 8 * 6, 2 * (50 + 25 + 12)
 TABLES = {
@@ -126,40 +133,21 @@ CONFIGS = ("mnist_mlp_8x128", *CHILDREN)
 AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 
 
-def get_config(name, arg=""):
-    return importlib.import_module(f"elu_zoo.configs.{name}").get_config(arg)
-
-
-def flat(config):
-    return settings._flat(settings.as_dict(config))
-
-
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
     """Runs a config on random images, and tells all that the table looks at."""
-    generator = np.random.default_rng(0)
-
-    def split(count):
-        images = generator.integers(0, 256, (count, 28, 28, 1), "uint8")
-        return sources.Split(images, generator.integers(0, 10, count).astype("int32"))
-
-    parts = split(96), split(8), split(8)
     rates = []
     run = tf_step.TFStep.run
+    load = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
-    def load(name, data_dir=None):
-        return sources.ImageData(name, *parts, tuple("0123456789"), "", "terms")
-
-    def recorded(self, batches, learning_rates):
+    def recorded(self, batches, learning_rates, *arguments):
         rates.extend(learning_rates.tolist())
-        return run(self, batches, learning_rates)
+        return run(self, batches, learning_rates, *arguments)
 
     constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
 
     def observe(config):
-        from elu_zoo.bin.train import default_workdir
-
         rates.clear()
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
@@ -169,25 +157,8 @@ def observe(tmp_path_factory):
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
             entry = training.train(config, workdir, compile="off")
-        lines = (workdir / "metrics.jsonl").read_text().splitlines()
-        rows = [json.loads(line) for line in lines]
-        steps = [p.name[5:] for p in (workdir / "checkpoints").iterdir()]
-        return {
-            "workdir": str(default_workdir(config)),
-            "schedule": entry["schedule"],
-            "share": entry["schedule_share"],
-            "model": entry["model"],
-            "dataset": entry["dataset"],
-            "activation": entry["arguments"]["activation"]["name"],
-            "alpha": entry["arguments"]["activation"].get("alpha"),
-            "parameters": entry["parameters"],
-            "epoch_ends": [row["step"] for row in rows],
-            "evaluated": [r["epoch"] for r in rows if "validation_loss" in r],
-            "checkpoints": sorted(int(step) for step in steps),
-            "rates": [pytest.approx(rate) for rate in rates],
-            "first_loss": rows[0]["train_loss"],
-            "last_loss": rows[-1]["train_loss"],
-        }
+        found = observables(config, workdir, entry)
+        return {**found, "rates": [pytest.approx(rate) for rate in rates]}
 
     return observe
 
@@ -216,7 +187,8 @@ def changed(name, entries=()):
 )
 def test_field(observe, base, name, field):
     value, observable, before, after = TABLES[name][field]
-    found = observe(changed(name, {field: value}))[observable]
+    entries = {field: value, **TOGETHER.get(field, {})}
+    found = observe(changed(name, entries))[observable]
     if before is not None:
         assert base(name)[observable] == before
     if after is not None:
@@ -254,7 +226,7 @@ def test_the_table_is_complete(name):
 def test_every_installed_config_has_a_table():
     files = resources.files("elu_zoo.configs").iterdir()
     names = {f.name.removesuffix(".py") for f in files if f.name.endswith(".py")}
-    assert names - {"__init__", "arguments"} == set(CONFIGS)
+    assert names - {"__init__", "arguments"} == {*CONFIGS, *CIFAR}
 
 
 @pytest.mark.parametrize("name", CONFIGS)

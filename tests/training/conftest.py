@@ -2,7 +2,9 @@ import json
 
 import numpy as np
 import pytest
+import small_stacks
 
+from elu_zoo import registry
 from elu_zoo.configs import quickstart
 from elu_zoo.training import loop, tf_step
 
@@ -17,6 +19,14 @@ def smoke():
         return config
 
     return make
+
+
+@pytest.fixture
+def phased(monkeypatch):
+    """Makes a run in phases; see `small_stacks.get_config`."""
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    small_stacks.register()
+    return small_stacks.get_config
 
 
 @pytest.fixture
@@ -66,8 +76,8 @@ def stop_after(monkeypatch):
     def plan(iteration, act):
         run, done = tf_step.TFStep.run, [0]
 
-        def counted(self, batches, rates):
-            values = run(self, batches, rates)
+        def counted(self, batches, *arguments):
+            values = run(self, batches, *arguments)
             done[0] += len(batches)
             if done[0] >= iteration:
                 monkeypatch.setattr(tf_step.TFStep, "run", run)

@@ -11,6 +11,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import small_stacks
+
 # Ten iterations an epoch on 640 digits, two epochs, a checkpoint in the middle of each.
 DIGITS = {
     "data.name": "mnist_5k",
@@ -30,6 +32,17 @@ RUNS = {
     "bfloat16_matmuls": (
         *("mnist_mlp_8x128", ""),
         {**DIGITS, "train.precision": "bfloat16_matmuls"},
+    ),
+    "phases": (
+        *("elu_cifar_11", "dataset=mnist_5k,smoke=True"),
+        {
+            **small_stacks.PHASES,
+            "train.epochs": 1,
+            "train.nesterov": True,
+            "train.phase_boundaries": (5,),
+            "train.dropout": small_stacks.PHASES["train.dropout"][:2],
+            "train.dropout_placement": ("last", "all"),
+        },
     ),
 }
 TWO_WORKERS = json.dumps(
@@ -60,12 +73,14 @@ def watch(stop_after):
 
     run, done = JaxStep.run, [0]
 
-    def watched(self, batches, rates):
-        losses = run(self, batches, rates)
+    def watched(self, batches, *arguments):
+        losses = run(self, batches, *arguments)
         assert self._call._cache_size() == 1  # compiled once
         if not done[0]:
             state = [[v.value for v in group] for group in self._variables]
-            program = self._call.trace(state, self._data, batches, rates, 1).jaxpr
+            rates, first, _ = arguments
+            given = state, self._data, first, 1, batches, rates
+            program = self._call.trace(*given).jaxpr
             assert "HIGHEST" in str(program)  # float32, not what is fastest
         done[0] += len(batches)
         if done[0] - len(batches) < stop_after <= done[0]:
@@ -79,6 +94,7 @@ def watch(stop_after):
 def main(folder):
     from elu_zoo import errors, training
 
+    small_stacks.register()
     done = watch(stop_after=7)
     for name in RUNS:
         done[0] = 0 if name == "resumed" else 10**9

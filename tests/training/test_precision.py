@@ -51,14 +51,19 @@ def test_layers_that_change(name, batch_norm):
     rest = [layer.name for layer in found.layers if layer.name not in body]
     assert computing(found, "float32") == rest
     assert rest[:3] == ["image", "rescale", "flatten"] and len(rest) > 3
-    assert computing(build(name, "float32", batch_norm=batch_norm)) == []
+    for how in ("float32", "bfloat16_conv"):
+        assert computing(build(name, how, batch_norm=batch_norm)) == []
 
 
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
-        ("bfloat16_matmuls", ["conv", "dense1"]),
-        ("mixed_bfloat16", ["conv", "act_conv", "pool", "flatten", "dense1"]),
+        ("bfloat16_conv", ["conv", "pad", "conv2"]),
+        ("bfloat16_matmuls", ["conv", "pad", "conv2", "dense1"]),
+        (
+            "mixed_bfloat16",
+            ["conv", "act_conv", "pad", "conv2", "pool", "flatten", "dense1"],
+        ),
     ],
 )
 def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
@@ -69,6 +74,8 @@ def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
             keras.layers.BatchNormalization(trainable=False, name="statistics"),
             keras.layers.Conv2D(2, 3, name="conv"),
             keras.layers.ReLU(name="act_conv"),
+            keras.layers.ZeroPadding2D(name="pad"),
+            keras.layers.Conv2D(2, 2, name="conv2"),
             keras.layers.MaxPooling2D(name="pool"),
             keras.layers.Flatten(name="flatten"),
             keras.layers.Dense(4, name="dense1"),
@@ -78,6 +85,23 @@ def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
     )
     precision.apply(model, how)
     assert computing(model) == expected
+
+
+@pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18"])
+def test_bfloat16_conv_is_the_builders_own_argument(name):
+    """The same layers compute in it; a float32 model of the same weights is close."""
+    arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
+    found = build(name, "bfloat16_conv", **arguments)
+    own = build(name, conv_dtype="bfloat16", **arguments)
+    assert computing(found) == computing(own)
+    count = {"elu_cifar_11": 10 + 3, "elu_cifar_18": 18 + 11}[name]
+    assert len(computing(found)) == count  # convolutions, and paddings before them
+    images = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype("float32")
+    logits = [np.asarray(m(images)) for m in (found, own, build(name, **arguments))]
+    np.testing.assert_array_equal(logits[0], logits[1])
+    assert logits[0].dtype == np.float32
+    error = np.abs(logits[0] - logits[2]).max() / np.abs(logits[2]).max()
+    assert 1e-4 < error < 0.05
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu", "prelu", "rrelu"])
@@ -115,7 +139,8 @@ def test_pixels_keep_their_values(how):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("bfloat16", "'bfloat16_matmuls'|'mixed_bfloat16'"),
+        ("bfloat16", "'bfloat16_conv'|'bfloat16_matmuls'|'mixed_bfloat16'"),
+        ("bfloat16_convs", "'bfloat16_conv'"),
         ("bfloat16_matmul", "'bfloat16_matmuls'"),
         ("mixed_bfloat", "'mixed_bfloat16'"),
         ("float23", "'float32'"),
@@ -128,9 +153,9 @@ def test_unknown_name(name, meant):
 
 
 def test_known_names():
-    for name in ("float32", "bfloat16_matmuls", "mixed_bfloat16"):
-        assert precision.check(name) is None
-    assert precision.PRECISIONS == ("float32", "bfloat16_matmuls", "mixed_bfloat16")
+    names = ("float32", "bfloat16_conv", "bfloat16_matmuls", "mixed_bfloat16")
+    assert names == precision.PRECISIONS
+    assert [precision.check(name) for name in names] == [None] * 4
 
 
 def run(train, workdir, module, how, **arguments):
@@ -163,7 +188,7 @@ def check_measures(entry, workdir, loss):
 )
 def test_runs(train, tmp_path, rows, module, loss):
     losses = {}
-    for how in precision.PRECISIONS:
+    for how in ("float32", *REDUCED):
         entry = run(train, tmp_path / how, module, how)
         assert entry["config"]["train"]["precision"] == how
         check_measures(entry, tmp_path / how, loss)

@@ -39,6 +39,26 @@ def test_a_part_equals_the_part_of_the_whole():
 
 
 @pytest.mark.parametrize(
+    "boundaries, values, expected",
+    [
+        ((), (0.0, 0.8), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        ((), (0.5, 0.5), [0.5] * 8),
+        ((4,), (0.0, 0.8, 0.0), [0.0, 0.2, 0.4, 0.6, 0.8, 0.6, 0.4, 0.2]),
+        ((1,), (0.0, 0.7, 0.0), [0.0, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
+        ((2, 4), (0.4, 0.2, 0.2, 1.0), [0.4, 0.3, 0.2, 0.2, 0.2, 0.4, 0.6, 0.8]),
+    ],
+)
+def test_every_value_of_straight_lines(boundaries, values, expected):
+    """The last iteration is one before the end, where the last rate would be."""
+    given = boundaries, values, "linear", 8
+    rates = schedules.learning_rates(np.arange(8), *given)
+    assert rates.dtype == np.float32
+    np.testing.assert_allclose(rates, expected, 1e-6, 1e-7)
+    part = schedules.learning_rates(np.arange(3, 6), *given)
+    np.testing.assert_array_equal(part, rates[3:6])
+
+
+@pytest.mark.parametrize(
     "boundaries, values, words",
     [
         ((), (), "one entry more .* Received: 0 and 0"),
@@ -66,3 +86,62 @@ def test_refusals(boundaries, values, words):
 )
 def test_accepts_the_ends_of_the_ranges(boundaries, values):
     schedules.check(boundaries, values, 10)
+
+
+@pytest.mark.parametrize(
+    "boundaries, values, words",
+    [
+        ((), (0.1,), "has two entries more .* Received: 1 and 0"),
+        ((5,), (0.1, 0.2), "has two entries more .* Received: 2 and 1"),
+        ((), (0.1, 0.2, 0.3), "has two entries more .* Received: 3 and 0"),
+        ((10,), (0.1, 0.2, 0.3), r"increases, within .* 10 iterations.*\(10,\)"),
+        ((0,), (0.1, 0.2, 0.3), r"increases, within .*\(0,\)"),
+        ((5,), (0.1, -0.2, 0.3), r"finite and >= 0.*-0.2"),
+    ],
+)
+def test_refusals_of_straight_lines(boundaries, values, words):
+    with pytest.raises(errors.UsageError, match=words):
+        schedules.check(boundaries, values, 10, "linear")
+
+
+def test_shapes():
+    schedules.check((5,), (0.0, 0.1, 0.0), 10, "linear")
+    schedules.check((5,), (0.0, 0.1), 10, "steps")
+    words = "Unknown shape of learning rates 'liner'. Did you mean 'linear'"
+    with pytest.raises(errors.UsageError, match=words):
+        schedules.check((5,), (0.0, 0.1), 10, "liner")
+
+
+@pytest.mark.parametrize(
+    "boundaries, values, words",
+    [
+        ((2.5,), (0.1, 0.2), r"train.boundaries is a tuple of numbers. .*\(2.5,\)"),
+        ((True,), (0.1, 0.2), r"train.boundaries is a tuple .*\(True,\)"),
+        (("5",), (0.1, 0.2), r"train.boundaries is a tuple .*\('5',\)"),
+        ((5,), (0.1, "x"), r"train.learning_rates is a tuple .*'x'"),
+        ((5,), (0.1, False), r"train.learning_rates is a tuple .*False"),
+    ],
+)
+def test_entries_that_are_no_numbers(boundaries, values, words):
+    with pytest.raises(errors.UsageError, match=words):
+        schedules.check(boundaries, values, 10)
+
+
+@pytest.mark.parametrize("boundaries", [(), (1,), (9,), (1, 9), (np.int64(4),)])
+def test_check_boundaries_accepts(boundaries):
+    assert schedules.check_boundaries("ends", boundaries, 10) is None
+
+
+@pytest.mark.parametrize(
+    "boundaries, words",
+    [
+        ((0,), r"ends increases, within the run's 10 iterations. Received: \(0,\)."),
+        ((10,), r"ends increases, .*: \(10,\)"),
+        ((3, 3), r"ends increases, .*: \(3, 3\)"),
+        ((4, 3), r"ends increases, .*: \(4, 3\)"),
+        ((1.0,), r"ends is a tuple of numbers. Received: \(1.0,\)"),
+    ],
+)
+def test_check_boundaries_refuses(boundaries, words):
+    with pytest.raises(errors.UsageError, match=words):
+        schedules.check_boundaries("ends", boundaries, 10)

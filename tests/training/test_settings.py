@@ -3,6 +3,7 @@ import json
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.training import settings
 
 NAN = float("nan")
@@ -29,6 +30,12 @@ NAN = float("nan")
             *("train.precision", "bfloat16_matmul"),
             "Unknown precision 'bfloat16_matmul'. Did you mean 'bfloat16_matmuls'",
         ),
+        (
+            *("data.augmentation", "pad_crop"),
+            "Unknown augmentation 'pad_crop'. Did you mean 'pad_crop_flip'",
+        ),
+        ("data.augmentation", "", "Unknown augmentation ''. Known: none, pad_crop_f"),
+        ("train.nesterov", True, "train.nesterov needs train.momentum > 0"),
         ("train.precision", "float64", "Unknown precision 'float64'.*Known: float32"),
         ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
     ],
@@ -98,6 +105,10 @@ def test_entries_missing_or_unknown(smoke, change, words):
         ("train.learning_rates", 0.1, "learning_rates is of type tuple"),
         ("name", 3, "name is of type str"),
         ("train.precision", 32, "train.precision is of type str. Received: 32"),
+        ("train.nesterov", 1, "train.nesterov is of type bool. Received: 1"),
+        ("train.learning_rate_shape", 1, "learning_rate_shape is of type str"),
+        ("data.augmentation", True, "data.augmentation is of type str"),
+        ("data.train_on_validation", 0, "train_on_validation is of type bool"),
     ],
 )
 def test_entries_of_another_type(smoke, key, value, words):
@@ -107,6 +118,96 @@ def test_entries_of_another_type(smoke, key, value, words):
         (config[sections[0]] if sections else config)[last] = value
     with pytest.raises(errors.UsageError, match=words):
         settings.check(config)
+
+
+@pytest.mark.parametrize("module", [elu_cifar_11, elu_cifar_18])
+@pytest.mark.parametrize(
+    "key, value, words",
+    [
+        ("train.dropout", None, "The config has no entry train.dropout."),
+        ("train.dropout_placement", None, "no entry train.dropout_placement"),
+        ("train.phase_boundaries", None, "no entry train.phase_boundaries"),
+        ("train.dropout", 0.5, "train.dropout is of type tuple. Received: 0.5"),
+        ("train.dropout_placement", "all", "dropout_placement is of type tuple"),
+        ("train.phase_boundaries", 8, "phase_boundaries is of type tuple. .*: 8"),
+        ("model.padding", 1, "model.padding is of type str. Received: 1 of type int"),
+        ("model.kernel_decay", "x", "model.kernel_decay is of type float. .*: 'x'"),
+        ("model.init_scale", (1.0,), "model.init_scale is of type float"),
+        ("model.paddin", "same", "entry 'model.paddin'. Did you mean 'model.padding'"),
+        ("model.dropout", (0.5,), "Unknown config entry 'model.dropout'"),
+        ("model.conv_dtype", "bfloat16", "Unknown config entry 'model.conv_dtype'"),
+        ("model.num_classes", 7, "Unknown config entry 'model.num_classes'"),
+        ("model.seed", 7, "Unknown config entry 'model.seed'"),
+    ],
+)
+def test_entries_of_networks_with_dropout(module, key, value, words):
+    config = module.get_config("smoke=True").unlock()
+    settings.check(config)
+    section, last = key.split(".")
+    with config.ignore_type():
+        config[section][last] = value
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check(config)
+
+
+def test_an_unknown_entry_is_told_each_known_one_once():
+    config = elu_cifar_11.get_config().unlock()
+    config.model.paddings = "same"
+    with pytest.raises(errors.UsageError) as caught:
+        settings.check(config)
+    known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
+    assert len(known) == len(set(known)) == 31
+    assert {"model.init_scale", "train.dropout", "seed"} < set(known)
+
+
+@pytest.mark.parametrize("key", ["padding", "kernel_decay", "init_scale"])
+def test_a_builders_own_argument_may_be_left_out(key):
+    config = elu_cifar_11.get_config("smoke=True").unlock()
+    del config.model[key]
+    settings.check(config)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("train.dropout", ((0.1,),)),
+        ("train.dropout_placement", ("last",)),
+        ("train.phase_boundaries", ()),
+        ("model.padding", "same"),
+        ("model.kernel_decay", 0.1),
+    ],
+)
+def test_entries_of_dropout_and_stacks_for_another_network(smoke, key, value):
+    config = smoke().unlock()
+    section, last = key.split(".")
+    config[section][last] = value
+    with pytest.raises(errors.UsageError, match=f"Unknown config entry '{key}'"):
+        settings.check(config)
+
+
+@pytest.mark.parametrize("name", [3, None, "elu_cifar"])
+def test_name_of_the_network_is_checked_before_its_entries(name):
+    config = elu_cifar_11.get_config("smoke=True").unlock()
+    with config.ignore_type():
+        config.model.name = name
+    words = "Unknown model 'elu_cifar'. Did you mean 'elu_cifar_1|model.name"
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check(config)
+
+
+def test_phases_past_the_end_of_the_run():
+    config = elu_cifar_18.get_config("smoke=True")
+    settings.check_run(config, 15, 1)
+    words = "train.phase_boundaries increases, within the run's 14 iterations"
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check_run(config, 14, 1)
+
+
+def test_straight_lines_are_checked_as_such(smoke):
+    lines = {"train.learning_rate_shape": "linear", "train.learning_rates": (0.1, 0.0)}
+    settings.check_run(smoke(lines), 10, 1)
+    with pytest.raises(errors.UsageError, match="one entry more"):
+        settings.check_run(smoke({**lines, "train.learning_rate_shape": "steps"}), 9, 1)
 
 
 def test_a_whole_number_is_a_float(smoke):
@@ -122,6 +223,9 @@ def test_a_whole_number_is_a_float(smoke):
         {},
         {"train.momentum": 0.0},
         {"train.momentum": 0.999},
+        {"train.momentum": 0.001, "train.nesterov": True},
+        {"data.augmentation": "pad_crop_flip", "data.train_on_validation": True},
+        {"train.precision": "bfloat16_conv"},
         {"data.train_examples": 0},
         {"schedule": "paper"},
         {"train.precision": "float32"},

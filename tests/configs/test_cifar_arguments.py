@@ -1,0 +1,192 @@
+"""The arguments of the CIFAR configs, and the paper's schedules."""
+
+import importlib
+import re
+
+import numpy as np
+import pytest
+from observed import CIFAR, flat, get_config, loader
+
+from elu_zoo import errors, training
+from elu_zoo.data import sources
+from elu_zoo.training import settings
+
+PAPER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0)
+LARGE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0)
+FAST = {
+    "name": "elu_cifar_11-cifar100-fast24",
+    "schedule": "fast",
+    "schedule_epochs": 24,
+    "model.init_scale": 1.5,
+    "train.epochs": 24,
+    "train.nesterov": True,
+    "train.boundaries": [1800],
+    "train.learning_rates": [0.0, 0.05, 0.0],
+    "train.learning_rate_shape": "linear",
+    "train.dropout": [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.0]],
+}
+SMOKE = {
+    "smoke": True,
+    "model.width": 0.1,
+    "data.train_examples": 1000,
+    "train.epochs": 2,
+    "train.checkpoint_every": 5,
+}
+VALIDATION = {"data.train_on_validation": False}
+
+
+def named(suffix, **entries):
+    return {"name": f"elu_cifar_11-cifar100{suffix}", **entries}
+
+
+@pytest.mark.parametrize(
+    ("arg", "differing"),
+    [
+        ("dataset=cifar100", {}),
+        ("dataset=cifar10", {"name": "elu_cifar_11-cifar10", "data.name": "cifar10"}),
+        ("activation=relu", {"model.activation.name": "relu"}),
+        ("batch_norm=True", {"model.batch_norm": True}),
+        ("seed=3", {"seed": 3}),
+        ("schedule=paper,epochs=330", {}),
+        (
+            "epochs=70",
+            {
+                **named("-paper70"),
+                **{"train.epochs": 70, "train.boundaries": []},
+                "train.learning_rates": [0.01],
+            },
+        ),
+        (
+            "epochs=171",
+            {
+                **named("-paper171"),
+                **{"train.epochs": 171, "train.boundaries": [35_000, 85_000]},
+                "train.learning_rates": [0.01, 0.005, 0.0005],
+            },
+        ),
+        ("validation=True", {**named("-validation"), **VALIDATION}),
+        (
+            "validation=True,epochs=78",  # 35,100 iterations
+            {
+                **named("-paper78-validation"),
+                **VALIDATION,
+                **{"train.epochs": 78, "train.boundaries": [35_000]},
+                "train.learning_rates": [0.01, 0.005],
+            },
+        ),
+        ("schedule=fast", FAST),
+        (
+            "schedule=fast,epochs=10",
+            {
+                **FAST,
+                **named("-fast10", schedule_epochs=10),
+                **{"train.epochs": 10, "train.boundaries": [750]},
+            },
+        ),
+        (
+            "schedule=fast,validation=True",
+            {
+                **FAST,
+                **named("-fast24-validation"),
+                **VALIDATION,
+                "train.boundaries": [1620],
+            },
+        ),
+        ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),
+        ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
+    ],
+)
+def test_arguments(arg, differing):
+    config = get_config("elu_cifar_11", arg)
+    assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
+    settings.check(config)
+    validated = not config.data.train_on_validation
+    examples = config.data.train_examples or (45_000 if validated else 50_000)
+    settings.check_run(config, examples // 100 * config.train.epochs, 1)
+
+
+def test_padding_of_the_large_network():
+    differing = {"name": "elu_cifar_18-cifar100-same", "model.padding": "same"}
+    found = flat(get_config("elu_cifar_18", "padding=same"))
+    assert found == {**flat(get_config("elu_cifar_18")), **differing}
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations"), [("elu_cifar_11", 165_000), ("elu_cifar_18", 255_000)]
+)
+def test_the_papers_schedule(name, iterations):
+    """Sections 4.2 and 4.3."""
+    config = get_config(name)
+    assert (config.schedule, config.data.name) == ("paper", "cifar100")
+    assert (config.model.width, config.model.kernel_decay) == (1, 0.0005)
+    assert (config.model.padding, config.model.init_scale) == ("caffe", 1)
+    data, train = config.data.to_dict(), config.train.to_dict()
+    assert (data["augmentation"], data["train_examples"]) == ("pad_crop_flip", 0)
+    assert data["train_on_validation"] is True and train["batch_size"] == 100
+    assert train["epochs"] == config.schedule_epochs
+    assert 500 * train["epochs"] == iterations
+    assert (train["momentum"], train["nesterov"]) == (0.9, False)
+    assert train["learning_rate_shape"] == "steps"
+    settings.check(config)
+    settings.check_run(config, iterations, 1)
+    schedule = train["boundaries"], train["learning_rates"]
+    if name == "elu_cifar_11":
+        rates = 0.01, 0.005, 0.0005, 0.00005
+        assert schedule == ((35_000, 85_000, 135_000), rates)
+        assert train["phase_boundaries"] == ()
+        assert train["dropout"] == (PAPER,)
+        assert train["dropout_placement"] == ("last",)
+        return
+    assert schedule == ((35_000,), (0.01, 0.001))
+    lengths = np.diff([0, *train["phase_boundaries"], iterations])
+    assert lengths.tolist() == [165_000, 50_000, 40_000]
+    first, second, third = train["dropout"]
+    assert first == second == LARGE
+    np.testing.assert_allclose(third, 1.5 * np.array(LARGE))
+    assert train["dropout_placement"] == ("last", "all", "all")
+
+
+@pytest.mark.parametrize(
+    ("name", "arg", "words"),
+    [
+        ("elu_cifar_11", "sead=1", "Unknown config argument 'sead'. .*'seed'"),
+        ("elu_cifar_11", "schedule=papr", "Unknown schedule 'papr'. .* 'paper'"),
+        ("elu_cifar_11", "epochs=x", "epochs is of type int"),
+        ("elu_cifar_11", "validation=1", "validation is of type bool"),
+        ("elu_cifar_11", "padding=same", "Unknown config argument 'padding'"),
+        ("elu_cifar_11", "epochs=-1", "train.epochs is >= 1. Received: -1"),
+        ("elu_cifar_11", "dataset=cifar11", "set 'cifar11'. Did you mean 'cifar1"),
+        ("elu_cifar_18", "sead=1", "Unknown config argument 'sead'. .*'seed'"),
+        ("elu_cifar_18", "schedule=fast", "Unknown config argument 'schedule'"),
+        ("elu_cifar_18", "epochs=3", "Unknown config argument 'epochs'"),
+        ("elu_cifar_18", "batch_norm=1", "batch_norm is of type bool"),
+        (
+            *("elu_cifar_18", "padding=sane,smoke=True"),
+            "Unknown padding 'sane'. Did you mean 'same'",
+        ),
+    ],
+)
+def test_refused_arguments(name, arg, words, tmp_path, monkeypatch):
+    """By the config, or before a run of it starts."""
+    if "padding" in arg:
+        load = loader((32, 32, 3), classes=10, images="cifar10")
+        monkeypatch.setattr(sources, "load", load)
+    with pytest.raises(errors.UsageError, match=words):
+        config = get_config(name, arg)
+        config.data.train_examples = 100
+        config.train.batch_size = 10
+        training.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", CIFAR)
+def test_docstring_is_the_experiments_card(name):
+    card = importlib.import_module(f"elu_zoo.configs.{name}").__doc__
+    assert f"elu-zoo-train --config={name}" in card and "\nPaper: " in card
+    named = card.partition("\nArguments: ")[2].partition("\nPaper")[0]
+    with pytest.raises(errors.UsageError) as caught:
+        get_config(name, "=")
+    known = str(caught.value).partition("Known: ")[2]
+    sets = "(cifar100, cifar10, cifar100_coarse)"
+    assert re.findall(r"\w+", named.replace(sets, "")) == re.findall(r"\w+", known)
+    assert set(re.findall(r"\w+", sets)) <= set(sources.names())

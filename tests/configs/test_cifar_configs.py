@@ -1,0 +1,211 @@
+"""Each field of the CIFAR configs acts, and their runs."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+from observed import CIFAR, flat, get_config, loader, observables
+
+from elu_zoo import registry, training, zoo
+from elu_zoo.data import sources
+from elu_zoo.training import losses, tf_step
+from elu_zoo.training.evaluate import Evaluator
+
+LARGE = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0]
+
+
+def dropout(stacks):
+    return tuple((rate,) * stacks for rate in (0.1, 0.2, 0.3))
+
+
+# The run from which one field at a time is changed: 3 iterations in each epoch.
+BASE = {
+    "model.width": 0.02,
+    "data.train_examples": 48,
+    "data.train_on_validation": False,
+    "train.batch_size": 16,
+    "train.boundaries": (1,),
+    "train.learning_rates": (0.01, 0.005),
+    "train.checkpoint_every": 2,
+    "train.checkpoints_kept": 2,
+    "train.phase_boundaries": (2, 4),
+    "train.dropout": dropout(7),
+    "train.dropout_placement": ("last", "all", "last"),
+}
+RATES = [0.01] + [0.005] * 5
+LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
+# Of the second stack, in each iteration: after it, and after its first layer.
+AFTER, INSIDE = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
+ZEROS = ((0.0,) * 7,) * 3
+
+# field: (another value, observable, what it is in the base run, and then);
+# None: the value is not known before, but differs.
+FIELDS = {
+    "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
+    "seed": (1, "kernel", None, None),
+    "smoke": (False, "workdir", None, "runs/elu_cifar_11-cifar100/elu-s0"),
+    "schedule": ("fast", "schedule", "paper", "fast"),
+    "schedule_epochs": (4, "share", 0.0061, 0.5),
+    "model.name": ("elu_cifar_18", "parameters", 1104, 16226),
+    "model.activation.name": ("relu", "activation", "elu", "relu"),
+    "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
+    "model.batch_norm": (True, "parameters", 1104, 1104 + 4 * 52),
+    "model.width": (0.04, "parameters", 1104, 3449),
+    "model.padding": ("same", "pads", 3, 0),
+    "model.kernel_decay": (0.25, "decay", 0.0005, 0.25),
+    "model.init_scale": (4.0, "kernel", None, None),
+    "data.name": ("cifar10", "dataset", "cifar100", "cifar10"),
+    "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
+    "data.train_on_validation": (True, "evaluated", [1, 2], []),
+    "data.augmentation": ("none", "corners", [0, 8], None),
+    "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
+    "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
+    "train.loss": ("constant", "first_loss", pytest.approx(math.log(10)), 1.5),
+    "train.precision": ("float32", "computes", "bfloat16", "float32"),
+    "train.momentum": (0.5, "momentum", 0.9, 0.5),
+    "train.nesterov": (True, "nesterov", False, True),
+    "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
+    "train.boundaries": ((4,), "rates", RATES, [0.01] * 4 + [0.005] * 2),
+    "train.learning_rates": ((0.01, 0.02), "rates", RATES, [0.01] + [0.02] * 5),
+    "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
+    "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
+    "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
+    "train.phase_boundaries": ((1, 5), "after", AFTER, [0.1] + [0.2] * 4 + [0.3]),
+    "train.dropout": (ZEROS, "after", AFTER, [0.0] * 6),
+    "train.dropout_placement": (("all",) * 3, "inside", INSIDE, AFTER),
+}
+# The large network has a stack more; straight lines have a rate more.
+TOGETHER = {
+    "model.name": {"train.dropout": dropout(8)},
+    "train.learning_rate_shape": {"train.boundaries": ()},
+}
+
+
+@pytest.fixture(scope="module")
+def observe(tmp_path_factory):
+    """Runs the loop on random images, with a step that only tells what it is given."""
+    load = loader((32, 32, 3), classes=10, images="cifar10")
+    found = {}
+
+    def told(self, batches, rates, first, draws):
+        layers = {layer.name: layer for layer in self._model.layers}
+        conv, count = layers["stack2_conv1"], len(batches)
+        inside = layers.get("stack2_conv1_drop", layers["stack2_drop"]).rate
+        found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
+        found["after"] += [layers["stack2_drop"].rate] * count
+        found["inside"] += [inside] * count
+        found["corners"] = None if draws is None else [draws.min(), draws.max()]
+        padding = keras.layers.ZeroPadding2D
+        found["pads"] = sum(isinstance(x, padding) for x in self._model.layers)
+        found["decay"] = pytest.approx(2 * float(conv.kernel_regularizer.l2))
+        found["computes"] = conv.compute_dtype
+        found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
+        for name in ("momentum", "nesterov"):
+            found[name] = getattr(self._optimizer, name)
+        labels = self._labels.numpy()[batches[0]]
+        loss = self._loss(None, labels, np.zeros((len(labels), 10), "float32"))
+        return np.full(count, np.mean(loss))
+
+    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+    measured = {"loss": 1.0, "error_percent": 50.0}
+
+    def observe(config):
+        found.update(rates=[], after=[], inside=[])
+        workdir = tmp_path_factory.mktemp("run")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sources, "load", load)
+            patch.setattr(tf_step.TFStep, "run", told)
+            patch.setattr(Evaluator, "__call__", lambda self, split: measured)
+            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setitem(registry.READOUTS, "constant", "linear")
+            entry = training.train(config, workdir)
+        return {**observables(config, workdir, entry), **found}
+
+    return observe
+
+
+@pytest.fixture(scope="module")
+def base(observe):
+    """What the base run shows, made once."""
+    return observe(changed())
+
+
+def changed(entries=()):
+    config = get_config("elu_cifar_11", "smoke=True")
+    config.update_from_flattened_dict({**BASE, **dict(entries)})
+    return config
+
+
+def small(name, arg=""):
+    """A smoke run's 20 iterations on the few images that there are."""
+    config = get_config(name, f"{arg},smoke=True")
+    config.update_from_flattened_dict({"model.width": 0.01, "train.batch_size": 10})
+    config.data.train_examples = 100
+    return config
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_field(observe, base, field):
+    value, observable, before, after = FIELDS[field]
+    found = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
+    if before is not None:
+        assert base[observable] == before
+    if after is not None:
+        assert found == after
+    assert found != base[observable]
+
+
+def test_the_table_is_complete():
+    assert flat(get_config("elu_cifar_11")).keys() == FIELDS.keys()
+
+
+@pytest.mark.parametrize("arg", ["", "activation=relu,seed=3", "dataset=cifar10"])
+@pytest.mark.parametrize("smoke", [False, True])
+def test_the_large_network_differs_in_nothing_else(smoke, arg):
+    dataset = arg.partition("dataset=")[2] or "cifar100"
+    expected = {
+        "name": f"elu_cifar_18-{dataset}",
+        "schedule_epochs": 510,
+        "model.name": "elu_cifar_18",
+        "train.epochs": 2 if smoke else 510,
+        "train.boundaries": [4] if smoke else [35_000],
+        "train.learning_rates": [0.01, 0.001],
+        "train.phase_boundaries": [8, 14] if smoke else [165_000, 215_000],
+        "train.dropout": [LARGE, LARGE, [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0]],
+        "train.dropout_placement": ["last", "all", "all"],
+    }
+    parent, config = (get_config(n, f"{arg},smoke={smoke}") for n in CIFAR)
+    assert flat(config) == {**flat(parent), **expected}
+
+
+def test_the_large_network_passes_its_phases(observe):
+    found = observe(small("elu_cifar_18"))
+    assert found["epoch_ends"] == [10, 20]
+    assert found["rates"] == [0.01] * 4 + [0.001] * 16
+    assert found["after"] == [0.1] * 14 + [0.15] * 6
+    assert found["inside"] == [0.0] * 8 + [0.1] * 6 + [0.15] * 6
+
+
+@pytest.mark.parametrize(
+    "name", ["elu_cifar_11", pytest.param("elu_cifar_18", marks=pytest.mark.slow)]
+)
+def test_a_run_on_random_images(name, tmp_path, monkeypatch):
+    """Nothing is told instead of done; the weights take raw images again."""
+    load = loader((32, 32, 3), classes=10, images="cifar10")
+    monkeypatch.setattr(sources, "load", load)
+    entry = training.train(small(name, "dataset=cifar10"), tmp_path)
+    assert entry["step"] == 20
+    assert list(entry["metrics"]) == ["test_loss", "test_error_percent"]
+    assert entry["arguments"] == {
+        "activation": {"name": "elu", "alpha": 1.0},
+        "batch_norm": False,
+        "input_shape": [32, 32, 3],
+        "width": 0.01,
+        "padding": "caffe",
+        "num_classes": 10,
+    }
+    model = zoo.get_model(name, weights=tmp_path)
+    test = load("cifar10").test
+    wrong = model.predict(test.images, verbose=0).argmax(1) != test.labels
+    assert entry["metrics"]["test_error_percent"] == 100 * wrong.mean()

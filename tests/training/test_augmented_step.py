@@ -1,0 +1,202 @@
+"""A step with crops, keyed dropout, decay of kernels and Nesterov's momentum."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import initializers
+from elu_zoo.data.sources import Split
+from elu_zoo.layers import Dropout, PadCropFlip, dropout
+from elu_zoo.training import distribution
+from elu_zoo.training.objective import Objective
+from elu_zoo.training.policy import Policy
+from elu_zoo.training.tf_step import TFStep
+
+COUNT, BATCH, STEPS, SIDE, UNITS, CLASSES = 40, 8, 6, 4, 6, 3
+PADDING, DROPPED, SEED, DECAY, FIRST = 1, 0.4, 11, 0.1, 70_000
+RATES = np.linspace(0.5, 0.1, STEPS).astype(np.float32)
+
+
+def draws(seed=0):
+    """Images and labels; batches, and what the augmentation draws for each image."""
+    generator = np.random.default_rng(seed)
+    images = generator.normal(size=(COUNT, SIDE, SIDE, 1)).astype("float32")
+    data = Split(images, generator.integers(0, CLASSES, COUNT).astype("int32"))
+    batches = generator.integers(0, COUNT, (STEPS, BATCH)).astype("int32")
+    high = (2 * PADDING + 1, 2 * PADDING + 1, 2)
+    crops = generator.integers(0, high, (STEPS, BATCH, 3)).astype("int32")
+    return data, batches, crops
+
+
+def build(rate=DROPPED, decay=DECAY):
+    """One convolution of the image's size, dropout and a classifier."""
+
+    def convolution(units, field, name):
+        return keras.layers.Conv2D(
+            units,
+            field,
+            kernel_initializer=initializers.FanInNormal(1.0, len(name)),
+            kernel_regularizer=keras.regularizers.L2(decay / 2) if decay else None,
+            name=name,
+        )
+
+    return keras.Sequential(
+        [
+            keras.Input((SIDE, SIDE, 1)),
+            convolution(UNITS, SIDE, "conv"),
+            Dropout(rate, seed=SEED, name="drop"),
+            convolution(CLASSES, 1, "classifier"),
+            keras.layers.Flatten(),
+        ]
+    )
+
+
+def run(
+    *, devices=1, compiled=False, nesterov=False, augmented=True, cut=(STEPS,),
+    momentum=0.9, **arguments,
+):  # fmt: skip
+    """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
+    data, batches, crops = draws()
+    name = "one" if devices == 1 else "mirrored"
+    strategy = distribution.create_strategy(name, devices)
+    with strategy.scope():
+        model = build(**arguments)
+        optimizer = keras.optimizers.SGD(momentum=momentum, nesterov=nesterov)
+        optimizer.build(model.trainable_variables)
+    step = TFStep(
+        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
+        *(data, BATCH, strategy, Policy(compiled, STEPS)),
+        PadCropFlip(PADDING) if augmented else None,
+    )
+    losses, done = [], 0
+    for count in cut:
+        part = slice(done, done + count)
+        given = crops[part] if augmented else None
+        losses.append(step.run(batches[part], RATES[part], FIRST + done, given))
+        done += count
+    arrays = [np.array(v) for v in [*model.weights, *optimizer.variables[2:]]]
+    assert len(arrays) == 4 * (2 if momentum else 1)
+    return np.concatenate(losses), arrays
+
+
+def cropped(images, crops):
+    """PadCropFlip as loops."""
+    around = np.pad(images, ((0, 0), (PADDING,) * 2, (PADDING,) * 2, (0, 0)))
+    parts = [
+        image[y : y + SIDE, x : x + SIDE][:, :: -1 if flip else 1]
+        for image, (y, x, flip) in zip(around, crops, strict=True)
+    ]
+    return np.stack(parts)
+
+
+def mask(iteration, batch, rate):
+    kept = dropout.kept_values(SEED, iteration, batch, (1, 1, UNITS), rate)
+    return np.asarray(kept).reshape(BATCH, UNITS)
+
+
+def reference(nesterov=False, augmented=True, rate=DROPPED, decay=DECAY, momentum=0.9):
+    """The same in float64; Caffe's decay: gradient += decay * kernel."""
+    data, batches, crops = draws()
+    arrays = [np.array(v, np.float64) for v in build().weights]
+    arrays = [a.reshape(-1, a.shape[-1]) if a.ndim > 1 else a for a in arrays]
+    slots, losses = [np.zeros_like(a) for a in arrays], []
+    for i, batch in enumerate(batches):
+        images = data.images[batch].astype(np.float64)
+        x = (cropped(images, crops[i]) if augmented else images).reshape(BATCH, -1)
+        kernel, bias, kernel2, bias2 = arrays
+        factor = mask(FIRST + i, batch, rate) / (1 - rate) if rate else 1.0
+        hidden = (x @ kernel + bias) * factor
+        z = hidden @ kernel2 + bias2
+        p = np.exp(z - z.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        label = np.eye(CLASSES)[data.labels[batch]]
+        losses.append(-(np.log(p) * label).sum() / BATCH)
+        delta = (p - label) / BATCH
+        below = delta @ kernel2.T * factor
+        gradients = x.T @ below, below.sum(0), hidden.T @ delta, delta.sum(0)
+        for array, slot, gradient in zip(arrays, slots, gradients, strict=True):
+            gradient = gradient + decay * array * (array.ndim > 1)
+            step = np.float64(RATES[i]) * gradient
+            slot[...] = momentum * slot - step
+            array += momentum * slot - step if nesterov else slot
+    return losses, [*arrays, *slots]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"nesterov": True},
+        {"augmented": False},
+        {"rate": 0.0},
+        {"decay": 0.0},
+        {"nesterov": True, "compiled": True},
+    ],
+)
+def test_equals_float64(arguments):
+    losses, arrays = run(**arguments)
+    arguments = {k: v for k, v in arguments.items() if k != "compiled"}
+    expected_losses, expected = reference(**arguments)
+    np.testing.assert_allclose(losses, expected_losses, 2e-5)
+    for found, array in zip(arrays, expected, strict=True):
+        np.testing.assert_allclose(found.reshape(array.shape), array, 0, 5e-6)
+
+
+def test_every_part_acts():
+    """What the rows above change, changes the reference by more than rounding."""
+    whole = reference()[1]
+    for arguments in (
+        {"nesterov": True},
+        {"augmented": False},
+        {"rate": 0.0},
+        {"decay": 0.0},
+    ):
+        found = zip(reference(**arguments)[1], whole, strict=True)
+        assert all(np.abs(a - b).max() > 1e-3 for a, b in found), arguments
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_two_devices_equal_one(compiled):
+    """Crops, masks and penalty are those of the whole batch."""
+    losses, arrays = run(nesterov=True)
+    found = run(devices=2, nesterov=True, compiled=compiled)
+    np.testing.assert_allclose(found[0], losses, 1e-5)
+    for a, b in zip(found[1], arrays, strict=True):
+        np.testing.assert_allclose(a, b, 0, 2e-6)
+
+
+def test_result_does_not_depend_on_the_cut(assert_same_bits):
+    losses, arrays = run()
+    found = run(cut=(1, 2, 3))
+    assert found[0].tobytes() == losses.tobytes()
+    assert_same_bits(found[1], arrays)
+
+
+def test_first_keys_the_masks():
+    """The same batch at another iteration drops other units."""
+    data, batches, _ = draws()
+    model, place = build(), tf.distribute.get_strategy()
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    step = TFStep(model, optimizer, objective, data, BATCH, place, Policy(False, 1))
+    still = np.zeros(1, np.float32)
+    found = [float(step.run(batches[:1], still, first)[0]) for first in (5, 6, 5)]
+    assert found[0] == found[2] != found[1]
+
+
+def test_a_changed_rate_acts_once_the_step_is_compiled_again():
+    data, batches, _ = draws()
+    model, place = build(), tf.distribute.get_strategy()
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    step = TFStep(model, optimizer, objective, data, BATCH, place, Policy(False, 1))
+    still, found = np.zeros(1, np.float32), []
+    for rate, again in ((DROPPED, False), (0.0, False), (0.0, True)):
+        model.get_layer("drop").rate = rate
+        if again:
+            step.compile()
+        found.append(float(step.run(batches[:1], still)[0]))
+    assert found[0] == found[1] != found[2]

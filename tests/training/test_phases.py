@@ -1,0 +1,174 @@
+import keras
+import numpy as np
+import pytest
+from ml_collections import ConfigDict
+
+from elu_zoo import errors, layers, zoo
+from elu_zoo.configs import elu_cifar_18
+from elu_zoo.data import batches, order, sources
+from elu_zoo.training import phases, tf_step
+from elu_zoo.training.phases import Phases
+
+RATES = ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
+
+
+def make(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "last")):
+    entries = {"phase_boundaries": boundaries, "dropout": dropout}
+    return Phases(ConfigDict({**entries, "dropout_placement": placement}), 9)
+
+
+@pytest.mark.parametrize(
+    "boundaries, ends",
+    [((), [9] * 9), ((4,), [4] * 4 + [9] * 5), ((3, 5), [3] * 3 + [5] * 2 + [9] * 4)],
+)
+def test_end(boundaries, ends):
+    count = len(boundaries) + 1
+    found = make(boundaries, RATES[:count], ("last",) * count)
+    assert [found.end(iteration) for iteration in range(9)] == ends
+
+
+@pytest.mark.parametrize(
+    "placement, built",
+    [
+        (("last", "last", "last"), "last"),
+        (("all", "last", "last"), "all"),
+        (("last", "last", "all"), "all"),
+    ],
+)
+def test_builder_arguments(placement, built):
+    found = make(placement=placement).builder_arguments
+    assert found == {"dropout": (0.1, 0.2), "dropout_placement": built}
+
+
+def test_a_network_without_dropout_has_one_phase():
+    found = Phases(ConfigDict(), 9)
+    assert found.builder_arguments == {}
+    assert [found.end(iteration) for iteration in (0, 8)] == [9, 9]
+    assert not found.enter(None, 0)
+
+
+def rates(model):
+    dropped = [x for x in model.layers if isinstance(x, layers.Dropout)]
+    return {x.name: x.rate for x in dropped}
+
+
+def expected_rates(stacks, placement):
+    """Of small_stacks, in whose second stack two layers are."""
+    names = ("stack1_drop", "stack2_conv1_drop", "stack2_drop", "stack3_drop")
+    inside = stacks[1] if placement == "all" else 0.0
+    return dict(zip(names, (stacks[0], inside, *stacks[1:]), strict=True))
+
+
+@pytest.mark.parametrize("start", [0, 4, 5, 8])
+def test_enter_changes_the_rates_once(phased, start):
+    train = phased().train
+    found = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
+    model = zoo.get_model("small_stacks", **found.builder_arguments)
+    assert list(rates(model)) == list(expected_rates(train.dropout[0], "all"))
+    changes = [start]
+    for iteration in range(start, 9):
+        entered = found.enter(model, iteration)
+        assert entered == (iteration in (start, 3, 5))
+        changes += [iteration] * entered
+        phase = (iteration >= 3) + (iteration >= 5)
+        chosen = train.dropout[phase], train.dropout_placement[phase]
+        assert rates(model) == expected_rates(*chosen)
+
+
+THREE = ((0.1,) * 8,) * 3
+
+
+@pytest.mark.parametrize(
+    "entries, words",
+    [
+        ({"phase_boundaries": (0, 14)}, r"train.phase_boundaries increases, .*\(0, 14"),
+        ({"phase_boundaries": (14, 14)}, r"increases, within .* 20 .*: \(14, 14\)"),
+        ({"phase_boundaries": (8, 20)}, "within the run's 20 iterations"),
+        ({"phase_boundaries": (8.5, 14)}, r"is a tuple of numbers. .*: \(8.5, 14\)"),
+        ({"phase_boundaries": ("8", 14)}, r"phase_boundaries is a tuple .*\('8', 14"),
+        ({"phase_boundaries": (8, True)}, r"phase_boundaries is a tuple .*True"),
+        (
+            {"phase_boundaries": (8,)},
+            "train.dropout has one entry for each of the 2 phases that "
+            "train.phase_boundaries makes. Received: 3",
+        ),
+        ({"dropout": THREE[:2]}, "train.dropout has .* of the 3 phases.* Received: 2"),
+        ({"dropout_placement": ("all",) * 4}, "dropout_placement has .*: 4"),
+        ({"dropout": ((0.1,) * 7,) * 3}, "each of the 8 stacks.* Received 7"),
+        ({"dropout": (*THREE[:2], (0.1,) * 9)}, "8 stacks.* Received 9"),
+        ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"one rate in \[0, 1\)"),
+        ({"dropout": (*THREE[:2], (-0.1,) * 8)}, r"one rate in \[0, 1\)"),
+        ({"dropout": (0.1, 0.2, 0.3)}, "one rate .* Received 1"),
+        (
+            {"dropout_placement": ("last", "al", "all")},
+            "Unknown dropout_placement 'al'. Did you mean 'all'",
+        ),
+    ],
+)
+def test_refusals(entries, words):
+    config = elu_cifar_18.get_config("smoke=True")
+    phases.check(config, 20)
+    config.train.update(entries)
+    with pytest.raises(errors.UsageError, match=words) as caught:
+        phases.check(config, 20)
+    assert caught.value.exit_code == 2
+
+
+def test_check_of_a_network_without_dropout(smoke):
+    assert phases.check(smoke(), 20) is None
+
+
+def reference(config, count):
+    """The run of a config, one eager step of plain Keras after the other."""
+    data, size, train = sources.load("mnist_5k"), config.train.batch_size, config.train
+    arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
+    decay = config.model.kernel_decay
+    model = zoo.get_model(
+        "small_stacks", preprocessing=True, kernel_decay=decay, **arguments
+    )
+    optimizer = keras.optimizers.SGD(momentum=train.momentum)
+    crops, losses, in_force = layers.PadCropFlip(), [], []
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    examples = config.data.train_examples
+    for iteration in range(count):
+        epoch, offset = divmod(iteration, examples // size)
+        batch = batches.epoch_batches(0, epoch, examples, size)[offset]
+        draws = order.crops_and_flips(0, epoch, examples, 4)[batch]
+        phase = sum(iteration >= b for b in train.phase_boundaries)
+        for name, rate in expected_rates(
+            train.dropout[phase], train.dropout_placement[phase]
+        ).items():
+            model.get_layer(name).rate = rate
+        in_force.append(rates(model))
+        images = crops(data.train.images[batch].astype("float32"), draws)
+        with layers.keyed(iteration, batch), tf_step.tf.GradientTape() as tape:
+            logits = model(images, training=True)
+            value = cross_entropy(data.train.labels[batch], logits)
+            total = value + sum(model.losses)
+        optimizer.learning_rate = train.learning_rates[iteration >= train.boundaries[0]]
+        weights = model.trainable_variables
+        optimizer.apply(tape.gradient(total, [w.value for w in weights]), weights)
+        losses.append(float(value))
+    return losses, [*model.variables, *optimizer.variables], in_force
+
+
+def test_weights_and_slots_go_on_through_the_phases(
+    phased, train, tmp_path, monkeypatch, last_arrays, rows
+):
+    config, found, run = phased(), [], tf_step.TFStep.run
+
+    def recorded(self, given, *arguments):
+        found.extend([rates(self._model)] * len(given))
+        return run(self, given, *arguments)
+
+    monkeypatch.setattr(tf_step.TFStep, "run", recorded)
+    train(config, tmp_path)
+    losses, variables, in_force = reference(config, 16)
+    assert found == in_force
+    metrics = rows(tmp_path / "metrics.jsonl")
+    for row, part in zip(metrics, (losses[:8], losses[8:]), strict=True):
+        assert row["train_loss"] == pytest.approx(np.mean(part), rel=1e-5)
+    arrays = last_arrays(tmp_path)
+    assert len(arrays) == len(variables)
+    for variable, array in zip(variables, arrays, strict=True):
+        np.testing.assert_allclose(array, np.asarray(variable), 0, 1e-5, variable.path)
