@@ -10,17 +10,27 @@ Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,00
            mirrored. CIFAR-100 test error, ten runs: ELU 28.75 +- 0.24 %, shifted ReLU
            29.35 +- 0.29 %, leaky ReLU 30.59 +- 0.29 %, ReLU 31.56 +- 0.37 %.
 Ours:      README.md, from configs/results.csv.
-Time:      paper: about 10 hours a run on two CPU cores. fast: about 45 minutes.
+Time:      paper: about 10 hours a run on two CPU cores. fast: about an hour.
 
 `schedule=paper` is the paper's, to the letter; `epochs` of it are its first ones.
-`schedule=fast` is our own for machines without a GPU: 24 epochs, or as many as `epochs`
+`schedule=fast` is our own for machines without a GPU: 30 epochs, or as many as `epochs`
 says, in which the learning rate rises to its peak and falls to zero on straight lines,
 with Nesterov's momentum and half of the paper's dropout; the rest is as in the paper.
 
 Not in the paper: batches of 100, which make its iterations 330 epochs; "caffe" padding
 of the 2 x 2 convolutions; dropout after the pooling; biases zero and free of decay.
 All 50,000 images are trained on; `validation=True` leaves 5,000 out and measures on
-them after every epoch: so the initialiser and what `fast` leaves open were chosen.
+them after every epoch.
+
+How `fast` was chosen: errors on those 5,000 after runs of 3 epochs without dropout, one
+seed, normal initial kernels of variance g / fan-in, for every activation the same.
+
+    g, peak    1.5, .05    1.5, .1    2, .05    start loss at g = 1, 1.5, 2
+    ELU         55.5 %      58.6 %    58.2 %    4.6, 5.3, 10.9
+    ReLU        90.6 %      99.1 %    76.9 %    4.6, 4.7,  7.0
+
+So g is 2, He's, and the peak .05: the best mean of the two, although ELU alone learns
+faster from 1.5. `paper` starts from g = 1, whose first loss is that of chance.
 """
 
 from ml_collections import ConfigDict
@@ -51,7 +61,7 @@ def get_config(arg: str = "") -> ConfigDict:
         raise errors.unknown("schedule", args["schedule"], ["paper", "fast"])
     fast = args["schedule"] == "fast"
     config.schedule = args["schedule"]
-    config.schedule_epochs = (args["epochs"] or 24) if fast else 330
+    config.schedule_epochs = (args["epochs"] or 30) if fast else 330
     epochs = args["epochs"] or config.schedule_epochs
     config.name = f"elu_cifar_11-{args['dataset']}"
     if epochs != 330:  # a folder and rows of their own
@@ -63,7 +73,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.model.width = 0.1 if config.smoke else 1.0
     config.model.padding = "caffe"  # or "same"
     config.model.kernel_decay = 0.0005  # Caffe's: added to gradients, times the kernel
-    config.model.init_scale = 1.5 if fast else 1.0  # variance of kernels times fan-in
+    config.model.init_scale = 2.0 if fast else 1.0  # variance of kernels times fan-in
 
     config.data.name = args["dataset"]
     config.data.train_examples = 1000 if config.smoke else 0

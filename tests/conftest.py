@@ -17,10 +17,10 @@ tf.config.list_logical_devices()
 
 def pytest_runtest_setup(item):
     root = os.environ.get("TFDS_DATA_DIR", "")
-    if item.get_closest_marker("data") and not (
-        root and list(Path(root).glob("mnist/3.*.*/dataset_info.json"))
-    ):
-        pytest.skip("TFDS_DATA_DIR names no folder with a prepared MNIST 3.*.*")
+    marker = item.get_closest_marker("data")
+    for name in (marker.args or ("mnist",)) if marker else ():
+        if not (root and list(Path(root).glob(f"{name}/3.*.*/dataset_info.json"))):
+            pytest.skip(f"TFDS_DATA_DIR names no folder with a prepared {name} 3.*.*")
     if item.get_closest_marker("gpu") and not tf.config.list_physical_devices("GPU"):
         pytest.skip("TensorFlow sees no GPU")
 

@@ -14,13 +14,13 @@ from elu_zoo.training import settings
 PAPER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0)
 LARGE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0)
 FAST = {
-    "name": "elu_cifar_11-cifar100-fast24",
+    "name": "elu_cifar_11-cifar100-fast30",
     "schedule": "fast",
-    "schedule_epochs": 24,
-    "model.init_scale": 1.5,
-    "train.epochs": 24,
+    "schedule_epochs": 30,
+    "model.init_scale": 2.0,
+    "train.epochs": 30,
     "train.nesterov": True,
-    "train.boundaries": [1800],
+    "train.boundaries": [2250],
     "train.learning_rates": [0.0, 0.05, 0.0],
     "train.learning_rate_shape": "linear",
     "train.dropout": [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.0]],
@@ -87,9 +87,9 @@ def named(suffix, **entries):
             "schedule=fast,validation=True",
             {
                 **FAST,
-                **named("-fast24-validation"),
+                **named("-fast30-validation"),
                 **VALIDATION,
-                "train.boundaries": [1620],
+                "train.boundaries": [2025],
             },
         ),
         ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),

@@ -96,24 +96,15 @@ def test_unprepared_cifar(tmp_path, name):
         sources.load(name, tmp_path)
 
 
-@pytest.fixture
-def prepared_folders():
-    """The folders of real CIFAR sets."""
-    root = Path(os.environ["TFDS_DATA_DIR"])
-    folders = {n: root / n / "3.0.2" for n in ("cifar10", "cifar100")}
-    if not all(folder.is_dir() for folder in folders.values()):
-        pytest.skip("TFDS_DATA_DIR has no prepared CIFAR")
-    return folders
-
-
-@pytest.mark.data
-def test_the_rows_are_those_of_the_prepared_sets(prepared_folders):
+@pytest.mark.data("cifar10", "cifar100")
+def test_the_rows_are_those_of_the_prepared_sets():
     """Read from what describes them; the images are for the slow tests."""
     import tensorflow_datasets as tfds
 
     for name in NAMES:
         row = sources._ROWS[name]
-        builder = tfds.builder_from_directory(prepared_folders[row.images])
+        folder = Path(os.environ["TFDS_DATA_DIR"], row.images, "3.0.2")
+        builder = tfds.builder_from_directory(folder)
         label = "coarse_label" if name.endswith("_coarse") else "label"
         assert builder.info.features[label].num_classes == row.num_classes
         assert builder.info.features["image"].shape == row.image_shape
@@ -137,7 +128,7 @@ def cifar():
 
 
 @pytest.mark.slow
-@pytest.mark.data
+@pytest.mark.data("cifar10", "cifar100")
 @pytest.mark.parametrize(
     ("name", "classes", "mean", "digests"),
     [
@@ -173,7 +164,7 @@ def cifar():
         ),
     ],
 )
-def test_real_cifar(prepared_folders, cifar, name, classes, mean, digests):
+def test_real_cifar(cifar, name, classes, mean, digests):
     """Balanced classes and the official colours; splits that never change."""
     data = cifar(name)
     assert [len(part) for part in parts(data)] == [45_000, 5_000, 10_000]
@@ -191,8 +182,8 @@ def test_real_cifar(prepared_folders, cifar, name, classes, mean, digests):
 
 
 @pytest.mark.slow
-@pytest.mark.data
-def test_real_class_names(prepared_folders, cifar):
+@pytest.mark.data("cifar10", "cifar100")
+def test_real_class_names(cifar):
     ten, hundred = cifar("cifar10"), cifar("cifar100")
     assert ten.class_names[:3] == ("airplane", "automobile", "bird")
     assert ten.class_names[-1] == "truck"
@@ -201,17 +192,17 @@ def test_real_class_names(prepared_folders, cifar):
 
 
 @pytest.mark.slow
-@pytest.mark.data
+@pytest.mark.data("cifar10", "cifar100")
 @pytest.mark.parametrize(("name", "twice"), [("cifar10", 0), ("cifar100", 26)])
-def test_real_splits_are_disjoint(prepared_folders, cifar, name, twice):
+def test_real_splits_are_disjoint(cifar, name, twice):
     """But for the images that CIFAR itself holds more than once."""
     images = keys(*parts(cifar(name)))
     assert len(images) - len(set(images)) == twice
 
 
 @pytest.mark.slow
-@pytest.mark.data
-def test_real_coarse_labels(prepared_folders, cifar):
+@pytest.mark.data("cifar10", "cifar100")
+def test_real_coarse_labels(cifar):
     fine, coarse = cifar("cifar100"), cifar("cifar100_coarse")
     pairs = (
         ((fine.train, fine.validation), (coarse.train, coarse.validation)),
@@ -232,9 +223,9 @@ def test_real_coarse_labels(prepared_folders, cifar):
 
 
 @pytest.mark.slow
-@pytest.mark.data
+@pytest.mark.data("cifar10", "cifar100")
 @pytest.mark.parametrize("name", ["cifar10", "cifar100"])
-def test_shipped_statistics_are_those_of_the_images(prepared_folders, cifar, name):
+def test_shipped_statistics_are_those_of_the_images(cifar, name):
     data = cifar(name)
     images = data.train.joined(data.validation).images
     assert statistics.find(data) == stored.find(name).stem
