@@ -1,6 +1,7 @@
 """Before and after a model: raw images to its input, its output to class names."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ def decode_predictions(
         predictions: logits or probabilities, `(batch, num_classes)`; rows that
             are not a distribution already pass through a softmax.
         name: the model's name.
-        weights: the weights that made the predictions; None for the model's
-            published default.
+        weights: the weights that made the predictions; None where the model has
+            published weights of one data set only.
         top: how many classes, at most.
 
     Returns:
@@ -78,7 +79,8 @@ def class_names(
 
     Args:
         name: the model's name.
-        weights: as of `get_model`; None for the model's published default.
+        weights: as of `get_model`; None where the model has published weights of
+            one data set only.
         **arguments: `activation`, `batch_norm` and `allow_unverified`, as of
             `get_model`.
 
@@ -96,7 +98,13 @@ def class_names(
             f"{name} has no published weights, whose classes could be named. Pass "
             "weights=, the weights that made the predictions."
         )
-    return min(published, key=entries.rank)["classes"]
+    if len({tuple(e["classes"]) for e in published}) > 1:
+        datasets = sorted({e["dataset"] for e in published})
+        raise errors.UsageError(
+            f"{name} has weights of several data sets: {', '.join(datasets)}. Pass "
+            "weights=, the one whose classes are meant."
+        )
+    return published[0]["classes"]
 
 
 def loss_name(
@@ -141,3 +149,37 @@ def _entry(
     if weights is None:
         return None
     return store.find_weights(name, weights, **arguments).entry
+
+
+def check_classes(
+    classes: int,
+    entry: entries.Entry | None,
+    dataset: str,
+    class_names: Sequence[str],
+) -> None:
+    """Checks that a model's classes are those of a data set; other labels mean nothing.
+
+    Args:
+        classes: the number of the model's classes.
+        entry: of its weights; None compares the numbers of classes alone.
+        dataset: the name of the data set.
+        class_names: its classes.
+
+    Raises:
+        UsageError: they differ.
+    """
+    names = entry["classes"] if entry else []
+    same = classes == len(class_names)
+    if same and (not names or list(names) == list(class_names)):
+        return
+    origin = entry["tag"] if entry else "The model"
+    raise errors.UsageError(
+        f"{origin} tells {_described(names, classes)} apart, the data "
+        f"set {dataset} has {_described(class_names, len(class_names))}. Name the data "
+        "set that the weights were trained on, or other weights."
+    )
+
+
+def _described(names: Sequence[str], count: int) -> str:
+    first = f" ({', '.join(names[:3])}, ...)" if names else ""
+    return f"{count} classes{first}"

@@ -53,6 +53,11 @@ class ModelEntry:
         """Whether the network gives images, not classes."""
         return self.code is not None
 
+    @property
+    def is_phased(self) -> bool:
+        """Whether a run sets rates and placement of its dropout, phase by phase."""
+        return self.takes("dropout") and self.takes("dropout_placement")
+
     def takes(self, argument: str) -> bool:
         """Whether the builder has an argument of this name."""
         return argument in self.parameters

@@ -95,6 +95,11 @@ def get_model(
             )
         own = entry["preprocessing"] if entry else registered.preprocessing
         arguments["preprocessing"] = _preprocessing(name, own, preprocessing)
+        if entry and arguments["preprocessing"] != own:
+            raise errors.UsageError(
+                f"The weights {entry['tag']} were trained on {own}. Received: "
+                f"preprocessing={preprocessing!r}. Leave it out, or pass False."
+            )
     model = registered.builder(**arguments)
     if found:
         _load(model, registered, found, arguments)

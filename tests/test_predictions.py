@@ -100,9 +100,34 @@ def test_decode_with_the_weights_own_classes(published):
     assert best[0] == "b"
 
 
-def test_decode_with_the_published_default(published):
+def test_decode_with_the_weights_of_one_data_set(made, tmp_path, monkeypatch):
+    made_weights.publish(monkeypatch, tmp_path, made["elu"])
     ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
-    assert best[0] == "digit 1"  # seed 3 comes before 6
+    assert best[0] == "digit 1"
+
+
+def test_decode_with_weights_of_several_data_sets(published):
+    with pytest.raises(errors.UsageError, match="data sets: letters, mnist. Pass"):
+        elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
+
+
+@pytest.mark.parametrize(
+    ("count", "trained", "names", "words"),
+    [
+        (2, ["a", "b"], ["a", "b"], None),
+        (2, [], ["a", "b"], None),
+        (2, ["a", "b"], ["a", "c"], r"tag tells 2 .*\(a, b, ...\).* has 2 .*\(a, c, "),
+        (2, ["a", "b"], ["a", "b", "c"], r"tag tells 2 .* digits has 3 classes"),
+        (2, [], ["a", "b", "c"], "The model tells 2 classes apart, .* has 3 classes"),
+    ],
+)
+def test_check_classes(count, trained, names, words):
+    entry = {"tag": "tag", "classes": trained} if trained else None
+    if words is None:
+        predictions.check_classes(count, entry, "digits", names)
+        return
+    with pytest.raises(errors.UsageError, match=words):
+        predictions.check_classes(count, entry, "digits", names)
 
 
 @pytest.mark.parametrize("shape", [(2, 9), (10,), (1, 2, 10), (2, 0)])

@@ -121,10 +121,10 @@ def test_name_of_another_type(name):
 
 
 def test_unknown_name():
-    registry.register_model(builder("elu_cifar_18"))
-    message = "Unknown model 'elu_cifar18'.*mean 'elu_cifar_18'.*Known: .*mlp"
+    registry.register_model(builder("elu_cifar_99"))
+    message = "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp"
     with pytest.raises(errors.UsageError, match=message):
-        registry.entry("elu_cifar18")
+        registry.entry("elu_cifar99")
 
 
 def test_a_loss_that_does_not_exist():

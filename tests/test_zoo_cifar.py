@@ -183,6 +183,8 @@ def test_weights_for_another_size(trained, path, shape):
         ({"input_shape": 48}, r"=\[32, 32, 3\]. Received: input_shape=48"),
         ({"padding": "same"}, "with padding=caffe. Received: padding=same"),
         ({"width": 1.0}, "with width=0.05. Received: width=1.0"),
+        ({"preprocessing": "cifar100"}, "trained on .*cifar10_zca.*='cifar100'. Leave"),
+        ({"preprocessing": {"kind": "rescale", "scale": 1.0}}, "trained on .*rescale"),
         ({"input_shape": (48, 48, 3)}, "of 3072 values.*preprocessing=False"),
     ],
 )

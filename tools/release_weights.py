@@ -24,8 +24,8 @@ _RESULTS = _ROOT / "configs" / "results.csv"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _LIMIT_BYTES = 45_000_000
 COLUMNS = (
-    "config dataset activation batch_norm seed schedule epochs schedule_share backend "
-    "commit steps train_loss validation_loss validation_error_percent "
+    "config model dataset activation batch_norm seed schedule epochs schedule_share "
+    "backend commit steps train_loss validation_loss validation_error_percent "
     "validation_squared_error test_loss test_error_percent test_squared_error "
     "wall_time_seconds hardware sha256"
 ).split()
@@ -76,6 +76,12 @@ def ship(workdir: Path, entry: entries.Entry) -> None:
         )
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")
+    statistics = entry["preprocessing"].get("statistics")
+    if statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
+        raise errors.UsageError(
+            f"{name} needs the statistics {statistics}, which do not ship. Train with "
+            "those that do, or run tools/fit_statistics.py."
+        )
     shutil.copyfile(workdir / name, _WEIGHTS / name)
     files.write_json(_WEIGHTS / f"{entry['tag']}.json", entry)
     listed = {**entries.manifest(), entry["tag"]: entry}

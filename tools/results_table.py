@@ -71,10 +71,9 @@ def schedule(run: dict[str, str]) -> str:
 
 def published(run: dict[str, str], paper: Rows) -> str:
     """Returns the paper's own figure for what a run is, "" where it has none."""
-    same = "dataset", "activation", "batch_norm"
+    same = "model", "dataset", "activation", "batch_norm"
     for row in paper:
-        of_model = run["config"].split("-")[0] == row["model"]
-        if of_model and all(run[key] == row[key] for key in same):
+        if all(run[key] == row[key] for key in same):
             deviation = row["standard_deviation"]
             spread = f" ± {deviation}" if deviation else ""
             return f"{row['test_error_percent']}{spread} %"

@@ -33,11 +33,16 @@ def main(argv: list[str]) -> None:
     entry = store.find_weights(values.model, **arguments).entry
     model = zoo.get_model(values.model, **arguments)
     data = sources.load(_DATA.value, values.data_dir)
+    if len(model.output_shape) == 2:  # of an autoencoder it is an image
+        classes = model.output_shape[1]
+        predictions.check_classes(classes, entry, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
     loss = predictions.loss_name(values.model, **arguments)
     preprocessing = predictions.preprocessing(values.model, **arguments)
     found = Evaluator(model, objective.Objective(loss, preprocessing))(split)
     own = entry and entry["dataset"] == data.name
+    settings = entry["config"].get("data", {}) if own else {}
+    seen = _SPLIT.value == "train" or settings.get("train_on_validation")
     if _JSON.value:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
     else:
@@ -47,6 +52,11 @@ def main(argv: list[str]) -> None:
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)
+    if own and seen and _SPLIT.value != "test":
+        print(
+            f"note: {entry['tag']} was trained on these {_SPLIT.value} images.",
+            file=sys.stderr,
+        )
 
 
 def run() -> None:

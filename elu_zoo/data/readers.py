@@ -23,7 +23,8 @@ class Source:
         version: of the data, part of the name under which it is cached.
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
-            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError.
+            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. Of labels
+            that are not the data set's usual ones it adds `<split>_usual_labels`.
         remedy: one sentence: what to do when the files are bad.
     """
 
@@ -110,10 +111,13 @@ def _read_tfds(folder: Path, label: str, remedy: str) -> Arrays:
                 shuffle_files=False,
                 read_config=tfds.ReadConfig(try_autocache=False),
             )
-            pairs = [(batch["image"], batch[label]) for batch in tfds.as_numpy(batches)]
-            images, labels = zip(*pairs, strict=True)
+            read = list(tfds.as_numpy(batches))
+            images, labels = [[x[key] for x in read] for key in ("image", label)]
             arrays[f"{split}_images"] = np.concatenate(images)
             arrays[f"{split}_labels"] = np.concatenate(labels)
+            if label != "label":
+                usual = [batch["label"] for batch in read]
+                arrays[f"{split}_usual_labels"] = np.concatenate(usual)
         arrays["class_names"] = np.array(builder.info.features[label].names)
     # What TFDS raises for damaged records and metadata is open-ended: OpError,
     # ParseError, ValueError, AssertionError; all of them mean that the files are bad.

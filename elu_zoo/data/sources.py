@@ -240,9 +240,11 @@ def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
         if f"{split}_images" in arrays:
             images = arrays[f"{split}_images"]
             labels = arrays[f"{split}_labels"].astype("<i4")
+            # By coarse labels the splits are those of the fine ones.
+            keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
             digests = [
-                hashlib.sha256(label.tobytes() + image.tobytes()).digest()
-                for image, label in zip(images, labels, strict=True)
+                hashlib.sha256(key.tobytes() + image.tobytes()).digest()
+                for image, key in zip(images, keys, strict=True)
             ]
             indices = sorted(range(len(digests)), key=digests.__getitem__)
             arrays[f"{split}_images"] = images[indices]

@@ -5,8 +5,8 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data.sources import ImageData
-from elu_zoo.layers import statistics
-from elu_zoo.layers.statistics import Statistics
+from elu_zoo.layers import statistics_file
+from elu_zoo.layers.statistics_file import Statistics
 
 NORM = 55.0  # of every image after global contrast normalisation
 _BIAS = 0.1  # added to every variance
@@ -24,13 +24,13 @@ def find(data: ImageData) -> str:
         ResourceError: that folder cannot be written.
     """
     try:
-        return statistics.find(data.images).stem
+        return statistics_file.find(data.images).stem
     except errors.NotFoundError:
         logging.info("Fitting the whitening statistics of %s.", data.images)
     folder = files.home() / "statistics"
     fitted = fit(data.train.images, data.validation.images)
     try:
-        return statistics.write(folder, data.images, fitted).stem
+        return statistics_file.write(folder, data.images, fitted).stem
     except OSError as error:
         raise errors.ResourceError(
             f"The whitening statistics cannot be written to {folder}: {error}. Set "

@@ -11,6 +11,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
+from elu_zoo.initializers import layer_seed
 
 _keys: contextvars.ContextVar = contextvars.ContextVar(
     "elu_zoo_dropout_keys", default=None
@@ -70,7 +71,9 @@ class Dropout(keras.layers.Layer):
         keys = _keys.get()
         if keys is None:
             return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
-        kept = kept_values(self.seed or 0, *keys, inputs.shape[1:], self.rate)
+        # Layers without seeds must not share a mask.
+        seed = layer_seed(0, self.name) if self.seed is None else self.seed
+        kept = kept_values(seed, *keys, inputs.shape[1:], self.rate)
         return inputs * (keras.ops.cast(kept, inputs.dtype) / (1 - self.rate))
 
     def compute_output_shape(self, input_shape: Any) -> Any:

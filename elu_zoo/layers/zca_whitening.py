@@ -1,12 +1,14 @@
 """Whitening of images by a fitted matrix."""
 
+import contextlib
+import functools
 import math
 from typing import Any
 
 import keras
 
 from elu_zoo import errors
-from elu_zoo.layers import statistics
+from elu_zoo.layers import statistics_file
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -18,7 +20,7 @@ class ZCAWhitening(keras.layers.Layer):
 
     Args:
         statistics: the name of the file, or of a data set whose statistics ship
-            with the package; see `elu_zoo.layers.statistics.find`.
+            with the package; see `elu_zoo.layers.statistics_file.find`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`, of the images that
@@ -35,16 +37,15 @@ class ZCAWhitening(keras.layers.Layer):
         self.statistics = statistics
 
     def build(self, input_shape: Any) -> None:
-        self.statistics = statistics.find(self.statistics).stem
-        found = statistics.read(self.statistics)
-        if math.prod(input_shape[1:]) != len(found.mean):
+        self.statistics = statistics_file.find(self.statistics).stem
+        self._mean, self._matrix = _tensors(self.statistics, self.compute_dtype)
+        values = self._mean.shape[0]
+        if math.prod(input_shape[1:]) != values:
             raise errors.UsageError(
-                f"The statistics {self.statistics} whiten images of {len(found.mean)} "
+                f"The statistics {self.statistics} whiten images of {values} "
                 f"values. Received the shape {tuple(input_shape[1:])}. Resize the "
                 "images, or build the model with preprocessing=False."
             )
-        self._mean = keras.ops.convert_to_tensor(found.mean, self.compute_dtype)
-        self._matrix = keras.ops.convert_to_tensor(found.matrix, self.compute_dtype)
 
     def call(self, inputs: Any) -> Any:
         shape = keras.ops.shape(inputs)
@@ -57,3 +58,26 @@ class ZCAWhitening(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "statistics": self.statistics}
+
+
+@functools.lru_cache(maxsize=2)
+def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
+    """Returns mean and matrix; layers of one process share their 38 MB."""
+    found = statistics_file.read(name)
+    with _outside_of_graphs():
+        return tuple(
+            keras.ops.convert_to_tensor(array, dtype)
+            for array in (found.mean, found.matrix)
+        )
+
+
+def _outside_of_graphs() -> contextlib.AbstractContextManager:
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.init_scope()
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.ensure_compile_time_eval()
+    return contextlib.nullcontext()

@@ -180,4 +180,4 @@ def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> N
         if isinstance(layer, Dropout):
             stack, _, rest = layer.name.removeprefix("stack").partition("_")
             drops = rest == "drop" or placement == "all"
-            layer.rate = rates[int(stack) - 1] if drops else 0.0
+            layer.rate = float(rates[int(stack) - 1]) if drops else 0.0

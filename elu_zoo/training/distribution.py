@@ -81,6 +81,7 @@ def create_policy(
         UsageError: an unknown value, or compile=on where it cannot be.
     """
     policy.check_compile(compile_, steps_per_call)
+    _warn_of_emulation(model)
     convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
     plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
     compiled = compile_ == "on" or (compile_ == "auto" and not plain_is_faster)
@@ -167,4 +168,18 @@ def _warn_of_unused_gpu() -> None:
         logging.warning(
             "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
             'use the CPU. To mend it: pip install "elu-zoo[gpu]"'
+        )
+
+
+def _warn_of_emulation(model: keras.Model) -> None:
+    """Warns where a processor without bfloat16 would multiply in it."""
+    reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
+    path = Path("/proc/cpuinfo")
+    if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():
+        return
+    flags = path.read_text()
+    if not any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16")):
+        logging.warning(
+            "This processor has no bfloat16; steps may take longer with it than with "
+            "--config.train.precision=float32."
         )

@@ -61,6 +61,8 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
+    commit = outcome.commit()  # of the code that runs, which may change meanwhile
+
     # 1. Refuse what cannot work before anything is started.
     settings.check(config)
     places, create_step = _backend()
@@ -106,6 +108,8 @@ def train(
     step = create_step(
         model, optimizer, objective, split, size, placement, policy, augmentation
     )
+    examples = len(split)
+    del split  # the step has its own copy
     another = ahead or config.train.precision != "float32"
     measured = _build_model(config, data, preprocessing, phases) if another else model
     evaluator = Evaluator(measured, objective, model if another else None)
@@ -134,7 +138,7 @@ def train(
                 "replicas": replicas,
                 **dataclasses.asdict(policy),
                 "hardware": outcome.hardware(),
-                "commit": outcome.commit(),
+                "commit": commit,
             }
         )
 
@@ -142,16 +146,16 @@ def train(
         signal = stack.enter_context(signals.stop_requested())
         display = stack.enter_context(metrics.Display(total, position.step))
         run = Run(
-            config, step, policy.steps_per_call, position, records, checkpoints,
-            phases, augmentation,
+            config, model, step, policy.steps_per_call, examples, total, position,
+            records, checkpoints, phases, augmentation,
         )  # fmt: skip
         while position.step < total:
-            run.call(model, len(split), total)
+            run.call()
             display.update(position.step)
             if position.step % steps_per_epoch == 0:
-                display.row(run.end_epoch(steps_per_epoch, evaluator, validation))
+                display.row(run.end_epoch(evaluator, validation))
             stopped = signal()
-            if chief and (stopped or run.checkpoint_due(total)):
+            if chief and (stopped or run.checkpoint_due()):
                 run.save()
             if stopped:
                 raise errors.Interrupted(
@@ -164,7 +168,7 @@ def train(
             return None
         entry = outcome.write(
             config, workdir, model, evaluator, data, validation, preprocessing,
-            total, position.seconds,
+            total, position.seconds, commit,
         )  # fmt: skip
         logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry

@@ -40,6 +40,7 @@ def write(
     preprocessing: dict[str, Any],
     steps: int,
     seconds: float,
+    commit: str,
 ) -> entries.Entry:
     """Writes the final weights, measured as they will be read: in float16.
 
@@ -53,6 +54,7 @@ def write(
         preprocessing: of the model.
         steps: iterations of the whole run.
         seconds: of training, over all resumes.
+        commit: of the code that ran.
 
     Returns:
         The entry, which is on the disk beside the weights.
@@ -98,7 +100,7 @@ def write(
             for split, found in measured.items()
             for key, value in found.items()
         },
-        "commit": commit(),
+        "commit": commit,
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware(),

@@ -5,6 +5,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.models import stacks
+from elu_zoo.models.arguments import check_choice
 from elu_zoo.training import schedules
 
 
@@ -60,8 +61,8 @@ def check(config: ConfigDict, iterations: int) -> None:
         UsageError: rates that do not fit the network's stacks, or counts or
             boundaries that do not fit.
     """
-    expected = registry.entry(config.model.name).default("dropout")
-    if expected is None:
+    registered = registry.entry(config.model.name)
+    if not registered.is_phased:
         return
     train = config.train
     schedules.check_boundaries(
@@ -75,6 +76,5 @@ def check(config: ConfigDict, iterations: int) -> None:
                 f"train.phase_boundaries makes. Received: {len(train[key])}."
             )
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
-        stacks.check_dropout(rates, len(expected))
-        if placement not in stacks.PLACEMENTS:
-            raise errors.unknown("dropout_placement", placement, stacks.PLACEMENTS)
+        stacks.check_dropout(rates, len(registered.default("dropout")))
+        check_choice("dropout_placement", placement, stacks.PLACEMENTS)

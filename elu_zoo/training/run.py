@@ -59,8 +59,11 @@ class Run:
     def __init__(
         self,
         config: ConfigDict,
+        model: keras.Model,
         step: Any,
         steps_per_call: int,
+        examples: int,
+        total: int,
         position: Position,
         records: metrics.Records,
         checkpoints: Checkpoints,
@@ -68,6 +71,10 @@ class Run:
         augmentation: PadCropFlip | None,
     ):
         self._config = config
+        self._model = model
+        self._examples = examples
+        self._total = total
+        self._steps_per_epoch = total // config.train.epochs
         self._step = step
         self._phases = phases
         self._augmentation = augmentation
@@ -80,18 +87,17 @@ class Run:
         self._clock = time.perf_counter()
         self._epoch_seconds = self._epoch_steps = 0  # in this process
 
-    def call(self, model: keras.Model, examples: int, total: int) -> None:
+    def call(self) -> None:
         """Runs a call's iterations: to the end of epoch or phase, or a checkpoint."""
         train, position = self._config.train, self._position
-        steps_per_epoch = total // train.epochs
-        epoch, offset = divmod(position.step, steps_per_epoch)
+        epoch, offset = divmod(position.step, self._steps_per_epoch)
         if epoch != self._epoch:
-            self._draw(epoch, examples)
-        if self._phases.enter(model, position.step):
+            self._draw(epoch)
+        if self._phases.enter(self._model, position.step):
             self._step.compile()
         count = min(
             self._steps_per_call,
-            steps_per_epoch - offset,
+            self._steps_per_epoch - offset,
             self._phases.end(position.step) - position.step,
             train.checkpoint_every - position.step % train.checkpoint_every,
         )
@@ -100,7 +106,7 @@ class Run:
             train.boundaries,
             train.learning_rates,
             train.learning_rate_shape,
-            total,
+            self._total,
         )
         start = time.perf_counter()
         chosen = self._order[offset : offset + count]
@@ -120,19 +126,19 @@ class Run:
             position.epoch_loss += value
         position.step += count
 
-    def _draw(self, epoch: int, examples: int) -> None:
+    def _draw(self, epoch: int) -> None:
         seed, size = self._config.seed, self._config.train.batch_size
+        examples = self._examples
         self._epoch = epoch
         self._order = batches.epoch_batches(seed, epoch, examples, size)
         if self._augmentation:
             padding = self._augmentation.padding
             self._draws = order.crops_and_flips(seed, epoch, examples, padding)
 
-    def end_epoch(
-        self, steps: int, evaluator: Evaluator, validation: Split | None
-    ) -> dict:
+    def end_epoch(self, evaluator: Evaluator, validation: Split | None) -> dict:
         """Records the epoch that has just ended, and returns its row."""
         train, position = self._config.train, self._position
+        steps = self._steps_per_epoch
         epoch = position.step // steps
         row = {"step": position.step, "epoch": epoch}
         row["train_loss"] = position.epoch_loss / steps
@@ -160,10 +166,10 @@ class Run:
         )
         return row
 
-    def checkpoint_due(self, total: int) -> bool:
+    def checkpoint_due(self) -> bool:
         """Whether the position is one that is always saved."""
         step = self._position.step
-        return step % self._config.train.checkpoint_every == 0 or step == total
+        return step % self._config.train.checkpoint_every == 0 or step == self._total
 
     def save(self) -> None:
         """Saves the position with weights and optimizer."""

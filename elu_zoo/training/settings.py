@@ -37,7 +37,7 @@ _KINDS = {
     "train.checkpoint_every": int,
     "train.checkpoints_kept": int,
 }
-# Of networks with dropout, for which the run has phases.
+# Of networks whose dropout has phases.
 _KINDS_OF_PHASES = {
     "train.phase_boundaries": tuple,
     "train.dropout": tuple,
@@ -46,8 +46,7 @@ _KINDS_OF_PHASES = {
 AUGMENTATIONS = ("none", "pad_crop_flip")
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
-    "activation batch_norm width num_classes input_shape seed preprocessing dropout "
-    "dropout_placement conv_dtype"
+    "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
 ).split()
 
 
@@ -160,17 +159,20 @@ def _check_entries(config: ConfigDict) -> None:
 def _kinds(model: Any) -> dict[str, type]:
     """Returns the type of each entry that the config of a network must have."""
     # A name that is missing or of another type is refused as that.
-    phased = isinstance(model, str) and registry.entry(model).takes("dropout")
+    phased = isinstance(model, str) and registry.entry(model).is_phased
     return {**_KINDS, **_KINDS_OF_PHASES} if phased else dict(_KINDS)
 
 
 def _arguments(model: Any) -> dict[str, type]:
     """Returns the type of each entry that may name an argument of its builder."""
-    parameters = registry.entry(model).parameters if isinstance(model, str) else {}
+    if not isinstance(model, str):
+        return {}
+    registered = registry.entry(model)
+    phased = ("dropout", "dropout_placement") if registered.is_phased else ()
     return {
         f"model.{key}": type(parameter.default)
-        for key, parameter in parameters.items()
-        if key not in _GIVEN
+        for key, parameter in registered.parameters.items()
+        if key not in (*_GIVEN, *phased)
     }
 
 

@@ -1,5 +1,6 @@
 """elu-zoo-evaluate, as a user types it."""
 
+import dataclasses
 import json
 import math
 import shutil
@@ -140,3 +141,36 @@ def test_debug_shows_where(cli, trained):
     arguments = ["--weights", trained, DATA, "--activation=relu", "--debug"]
     result = cli("evaluate", MODEL, *arguments)
     assert result.code == 2 and "Traceback" in result.err and "zoo.py" in result.err
+
+
+@pytest.fixture
+def letters(monkeypatch):
+    """Lets a data set of other classes be found under a name that exists."""
+    data = sources.load("mnist_5k")
+    renamed = dataclasses.replace(
+        data, name="mnist", class_names=tuple("abcdefghij"), note=""
+    )
+    monkeypatch.setattr(sources, "load", lambda name, data_dir: renamed)
+
+
+def test_data_of_other_classes(cli, trained, letters):
+    result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
+    assert result.code == 2 and "apart, the data set mnist has 10 cl" in result.err
+
+
+@pytest.mark.parametrize(
+    ("split", "seen", "said"),
+    [("train", False, True), ("validation", True, True), ("validation", False, False)],
+)
+def test_images_that_were_trained_on_are_said(
+    cli, trained, tmp_path, split, seen, said
+):
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder)
+    for path in (folder / "outcome.json", *folder.glob("mnist_mlp_8x128*.json")):
+        entry = json.loads(path.read_text())
+        entry["config"]["data"]["train_on_validation"] = seen
+        path.write_text(json.dumps(entry))
+    result = cli("evaluate", MODEL, "--weights", folder, DATA, f"--split={split}")
+    assert result.code == 0, result.err
+    assert (f"was trained on these {split} images" in result.err) == said

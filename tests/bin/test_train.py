@@ -70,7 +70,7 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--config is missing: the path of a config, or one of mnist_autoencoder,"),
+        ([], "--config is missing: the path of a config, or one of elu_cifar_11,"),
         (["--config="], "--config is missing"),
         (["--config"], "--config is missing"),
         (["--config.train.epochs=1"], "--config is missing"),

@@ -87,7 +87,7 @@ def layer(*names, arguments=None, **properties) -> Row:
     return Row(f"layer-{name}", names, make, shape, **properties)
 
 
-def preprocessing(description, shape=(4, 3, 3)) -> Row:
+def preprocessing(description, shape=(4, 3, 3), **properties) -> Row:
     """A row of preprocessing layers before a classifier."""
 
     def make():
@@ -97,7 +97,7 @@ def preprocessing(description, shape=(4, 3, 3)) -> Row:
         return keras.Model(image, _classifier(x), name="preprocessing")
 
     kind = description["kind"]
-    return Row(f"preprocessing-{kind}", (kind,), make, shape)
+    return Row(f"preprocessing-{kind}", (kind,), make, shape, **properties)
 
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
@@ -143,7 +143,7 @@ LAYERS = (
     layer("tanh"),
     layer(*KERAS),
     preprocessing(RESCALE),
-    preprocessing({"kind": "gcn_zca", "statistics": "cifar100"}, COLOUR),
+    preprocessing({"kind": "gcn_zca", "statistics": "cifar100"}, COLOUR, rate=0.001),
 )
 NETS = (
     net("mnist_mlp_8x128", "elu", width=0.125),

@@ -7,7 +7,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.data import sources, statistics
-from elu_zoo.layers import statistics as stored
+from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
 TOOL = Path(__file__).parents[2] / "tools" / "fit_statistics.py"
@@ -139,3 +139,7 @@ def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys)
     (path,) = (tmp_path / "weights").iterdir()
     assert capsys.readouterr().out == f"{path}\n"
     assert path.stem == statistics.find(data)
+    other = path.with_name(f"{data.images}_zca-{'0' * 16}.npz")
+    other.touch()
+    tool.main(["fit_statistics.py", "tiny_coarse"])
+    assert f"another file of these images: [{other!r}]" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from elu_zoo import layers
+from elu_zoo.layers import zca_whitening
 from elu_zoo.layers.dropout import kept_values
 
 # (layer's seed, iteration, rate)
@@ -43,8 +44,8 @@ def check_jitted(statistics):
     """What is traced is what is computed at once; nothing keeps a tracer."""
     import jax
 
+    zca_whitening._tensors.cache_clear()  # so that it is built in a trace
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
-    whiten.build((None, 2, 3, 3))
     images, ones = np.ones((4, 2, 3, 3), "float32"), np.ones((4, 6), "float32")
 
     def program(images, draws, iteration):

@@ -96,8 +96,9 @@ def test_names_and_repeated_calls_change_no_mask():
     expected = drop(first, ONES)
     np.testing.assert_array_equal(drop(first, ONES), expected)
     np.testing.assert_array_equal(drop(second, ONES), expected)
-    unseeded = drop(Dropout(0.5), ONES)
-    np.testing.assert_array_equal(unseeded, drop(Dropout(0.5, seed=0), ONES))
+    unseeded = [drop(Dropout(0.5, name=name), ONES) for name in ("a", "a", "b")]
+    np.testing.assert_array_equal(unseeded[0], unseeded[1])
+    assert (unseeded[0] != unseeded[2]).any()
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.2, 0.5, 0.75, 0.99])

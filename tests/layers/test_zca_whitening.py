@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.layers import ZCAWhitening, statistics
+from elu_zoo.layers import ZCAWhitening, statistics_file, zca_whitening
 
 SHIPPED = [("cifar10", 3072), ("cifar100", 3072)]
 
@@ -95,9 +95,19 @@ def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening("small")])
     model.save(tmp_path / "m.keras")
     (home / "statistics" / f"{whitening}.npz").unlink()
-    statistics.read.cache_clear()
+    zca_whitening._tensors.cache_clear()
     with pytest.raises(Exception, match=f"no whitening statistics '{whitening}'"):
         keras.models.load_model(tmp_path / "m.keras")
+
+
+def test_first_called_in_a_graph(whitening, images, expected):
+    """What it holds belongs to no graph, and to all layers of these statistics."""
+    layer = ZCAWhitening(whitening)
+    np.testing.assert_allclose(tf.function(layer)(images), expected, atol=1e-5)
+    other = ZCAWhitening("small")
+    for each in (layer, other):
+        np.testing.assert_allclose(each(images), expected, atol=1e-5)
+    assert other._matrix is layer._matrix
 
 
 def test_exported(whitening, images, expected, home, tmp_path):
@@ -118,7 +128,7 @@ def test_shipped(name, values):
     """What holds for images after contrast normalisation, whatever they show."""
     layer = ZCAWhitening(name)
     layer.build([None, 32, 32, 3])
-    found = statistics.read(layer.statistics)
+    found = statistics_file.read(layer.statistics)
     assert found.mean.shape == (values,) and found.matrix.shape == (values, values)
     assert found.mean.dtype == found.matrix.dtype == np.float32
     np.testing.assert_array_equal(found.matrix, found.matrix.T)

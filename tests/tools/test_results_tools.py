@@ -113,6 +113,17 @@ def test_smoke_runs_and_too_many_bytes_are_refused(repository, monkeypatch):
     assert list((repository / "weights").iterdir()) == []
 
 
+def test_statistics_ship_with_the_weights_that_name_them(repository):
+    made = entry()
+    made["preprocessing"] = {"kind": "gcn_zca", "statistics": "images_zca-0"}
+    folder = workdir(repository / "run", made)
+    with pytest.raises(errors.UsageError, match="images_zca-0, which do not"):
+        release_weights.ship(folder, made)
+    (repository / "weights" / "images_zca-0.npz").touch()
+    release_weights.ship(folder, made)
+    assert (repository / "weights" / (made["tag"] + entries.SUFFIX)).is_file()
+
+
 def test_a_row_of_an_autoencoder_leaves_the_error_open(repository):
     images = entry()
     images["metrics"] = {"test_squared_error": 4.1, "test_loss": 60.0}
@@ -161,7 +172,7 @@ def test_schedule(share, text):
 
 
 RUN = {
-    "config": "elu_cifar_11-cifar100-fast24",
+    "model": "elu_cifar_11",
     "dataset": "cifar100",
     "activation": "relu",
     "batch_norm": "False",
@@ -172,9 +183,8 @@ RUN = {
     ("changed", "text"),
     [
         ({}, "31.56 ± 0.37 %"),
-        ({"config": "elu_cifar_11"}, "31.56 ± 0.37 %"),
-        ({"config": "elu_cifar_18-cifar100", "activation": "elu"}, "24.28 %"),
-        ({"config": "elu_cifar_1"}, ""),
+        ({"model": "elu_cifar_18", "activation": "elu"}, "24.28 %"),
+        ({"model": "mnist_mlp_8x128"}, ""),
         ({"dataset": "cifar10"}, ""),
         ({"activation": "tanh"}, ""),
         ({"batch_norm": "True"}, ""),

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, zoo
-from elu_zoo.training import distribution
+from elu_zoo.training import distribution, precision
 
 WORKERS = ["a:1", "b:1"]
 
@@ -217,3 +217,25 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
 def test_policy_refusals(compile_, steps, replicas, words):
     with pytest.raises(errors.UsageError, match=words):
         distribution.create_policy(dense(batch_norm=True), replicas, compile_, steps)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reduced", "said"),
+    [
+        ("flags : avx512f avx512_bf16", "bfloat16_conv", False),
+        ("flags : amx_bf16", "bfloat16_conv", False),
+        ("Features : asimd bf16", "bfloat16_conv", False),
+        ("flags : avx512f", "float32", False),
+        ("flags : avx512f", "bfloat16_conv", True),
+        (None, "bfloat16_conv", False),
+    ],
+)
+def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced, said):
+    path = tmp_path / "cpuinfo"
+    if flags:
+        path.write_text(flags)
+    monkeypatch.setattr(distribution, "Path", lambda _: path)
+    model = zoo.get_model("elu_cifar_11", width=0.01)
+    precision.apply(model, reduced)
+    distribution.create_policy(model, 1, "auto", None)
+    assert ("This processor has no bfloat16" in caplog.text) == said

@@ -115,6 +115,13 @@ def test_entry_of_an_autoencoder(smoke, train, tmp_path):
     assert outcome.find(tmp_path) == entry
 
 
+def test_the_commit_is_of_the_code_that_ran(smoke, train, tmp_path, monkeypatch):
+    """Not of the files as they are when it ends."""
+    commits = iter(["first", "second"])
+    monkeypatch.setattr(outcome, "commit", lambda: next(commits))
+    assert train(smoke(), tmp_path)["commit"] == "first"
+
+
 def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
     """A rerun writes the same weights, tag and metrics, and nothing twice."""
     write_json, writes = files.write_json, []

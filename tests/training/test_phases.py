@@ -98,7 +98,7 @@ THREE = ((0.1,) * 8,) * 3
         ({"dropout": (*THREE[:2], (0.1,) * 9)}, "8 stacks.* Received 9"),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"one rate in \[0, 1\)"),
         ({"dropout": (*THREE[:2], (-0.1,) * 8)}, r"one rate in \[0, 1\)"),
-        ({"dropout": (0.1, 0.2, 0.3)}, "one rate .* Received 1"),
+        ({"dropout": (0.1, 0.2, 0.3)}, "one rate .* Received: 0.1"),
         (
             {"dropout_placement": ("last", "al", "all")},
             "Unknown dropout_placement 'al'. Did you mean 'all'",

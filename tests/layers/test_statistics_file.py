@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.layers import statistics
+from elu_zoo.layers import statistics_file
 
 
 def npz(**arrays):
@@ -30,10 +30,10 @@ def put(folder, content, images="forged"):
 
 
 def test_what_is_written_is_read(home, small):
-    path = statistics.write(home / "statistics", "small", small)
+    path = statistics_file.write(home / "statistics", "small", small)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert path == home / "statistics" / f"small_zca-{digest[:16]}.npz"
-    found = statistics.read(path.stem)
+    found = statistics_file.read(path.stem)
     np.testing.assert_array_equal(found.mean, small.mean)
     np.testing.assert_array_equal(found.matrix, small.matrix)
     assert found.mean.dtype == found.matrix.dtype == np.float32
@@ -42,39 +42,37 @@ def test_what_is_written_is_read(home, small):
             "mean": (np.float16, (18,)),
             "upper_triangle": (np.float16, (18 * 19 // 2,)),
         }
-    assert statistics.write(home / "statistics", "small", small) == path
+    assert statistics_file.write(home / "statistics", "small", small) == path
     assert len(list((home / "statistics").iterdir())) == 1
 
 
 def test_is_rounded_to_float16(home):
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(30, 30))
-    fitted = statistics.Statistics(rng.normal(size=30), matrix + matrix.T)
-    path = statistics.write(home / "statistics", "random", fitted)
-    found = statistics.read(path.stem)
+    fitted = statistics_file.Statistics(rng.normal(size=30), matrix + matrix.T)
+    path = statistics_file.write(home / "statistics", "random", fitted)
+    found = statistics_file.read(path.stem)
     np.testing.assert_array_equal(found.matrix, found.matrix.T)
     np.testing.assert_array_equal(found.matrix, fitted.matrix.astype("float16"))
     np.testing.assert_allclose(found.mean, fitted.mean, rtol=2**-11, atol=1e-7)
 
 
-def test_a_file_is_read_once(whitening):
-    assert statistics.read(whitening) is statistics.read(whitening)
-
-
 def test_find(home, small, whitening):
     path = home / "statistics" / f"{whitening}.npz"
-    assert statistics.find(whitening) == statistics.find("small") == path
-    assert statistics.find("cifar10") != statistics.find("cifar100")
+    assert statistics_file.find(whitening) == statistics_file.find("small") == path
+    assert statistics_file.find("cifar10") != statistics_file.find("cifar100")
 
 
 def test_what_ships_is_found_first(home, small):
-    shipped = statistics.find("cifar10")
+    shipped = statistics_file.find("cifar10")
     assert shipped.parent.name == "weights"
     folder = home / "statistics"
-    own = statistics.write(folder, "cifar10", small)
+    own = statistics_file.write(folder, "cifar10", small)
     (folder / shipped.name).write_bytes(b"another")
-    assert statistics.find("cifar10") == statistics.find(shipped.stem) == shipped
-    assert statistics.find(own.stem) == own
+    assert (
+        statistics_file.find("cifar10") == statistics_file.find(shipped.stem) == shipped
+    )
+    assert statistics_file.find(own.stem) == own
 
 
 @pytest.mark.parametrize(
@@ -95,7 +93,7 @@ def test_what_ships_is_found_first(home, small):
 )
 def test_unknown_name(whitening, name, suggestion):
     with pytest.raises(errors.NotFoundError) as caught:
-        statistics.find(name)
+        statistics_file.find(name)
     text = str(caught.value)
     assert f"There are no whitening statistics {name!r}. " in text
     assert suggestion in text and bool(suggestion) == ("Did you mean" in text)
@@ -103,13 +101,13 @@ def test_unknown_name(whitening, name, suggestion):
 
 
 def _shipped():
-    return [statistics.find(name).stem for name in ("cifar10", "cifar100")]
+    return [statistics_file.find(name).stem for name in ("cifar10", "cifar100")]
 
 
 def test_no_home(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(errors.NotFoundError, match="no whitening statistics 'small'"):
-        statistics.read("small")
+        statistics_file.read("small")
 
 
 def _flip(content):
@@ -126,9 +124,9 @@ def test_damage(whitening, home, damage):
     digest = hashlib.sha256(content).hexdigest()[:16]
     message = rf"{path} is damaged: its SHA-256 is {digest}\.\.\. Delete it and get it"
     with pytest.raises(errors.CorruptError, match=message):
-        statistics.read(whitening)
+        statistics_file.read(whitening)
     with pytest.raises(errors.CorruptError, match="is damaged"):  # it is not cached
-        statistics.read(whitening)
+        statistics_file.read(whitening)
 
 
 MEAN, TRIANGLE = np.zeros(3, "float16"), np.ones(6, "float16")
@@ -155,4 +153,4 @@ MEAN, TRIANGLE = np.zeros(3, "float16"), np.ones(6, "float16")
 def test_forged(home, content, message):
     path = put(home / "statistics", content)
     with pytest.raises(errors.CorruptError, match=f"{path} cannot be read.*{message}"):
-        statistics.read(path.stem)
+        statistics_file.read(path.stem)

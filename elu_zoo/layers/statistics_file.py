@@ -6,7 +6,6 @@ stands beside the weights; others are in `$ELU_ZOO_HOME/statistics`.
 """
 
 import dataclasses
-import functools
 import io
 import re
 import zipfile
@@ -59,7 +58,6 @@ def find(name: str) -> Path:
     )
 
 
-@functools.lru_cache(maxsize=2)
 def read(name: str) -> Statistics:
     """Reads a file, after checking its hash.
 

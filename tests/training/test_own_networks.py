@@ -1,0 +1,59 @@
+"""A user's network is trained with the arguments of its own builder."""
+
+import keras
+import pytest
+
+from elu_zoo import errors, registry
+from elu_zoo.layers import Dropout, preprocessing_layers
+
+
+def own_network(
+    activation="elu",
+    *,
+    batch_norm=False,
+    num_classes=10,
+    input_shape=(28, 28, 1),
+    width=1.0,
+    seed=0,
+    preprocessing=None,
+    dropout=0.5,
+    units=4,
+):
+    image = x = keras.Input(input_shape)
+    for layer in preprocessing_layers(preprocessing) if preprocessing else ():
+        x = layer(x)
+    x = keras.layers.Dense(units)(keras.layers.Flatten()(x))
+    x = Dropout(dropout, seed=seed, name="drop")(x)
+    return keras.Model(image, keras.layers.Dense(num_classes, name="classifier")(x))
+
+
+@pytest.fixture
+def config(smoke, monkeypatch):
+    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+    registry.register_model(own_network)
+    with smoke().unlocked() as config:
+        config.model.name = "own_network"
+        config.train.epochs = 1
+        return config
+
+
+def test_arguments_of_the_builder(config, train, tmp_path):
+    """Its dropout is one number: it has no stacks, and the run no phases."""
+    config.model.dropout, config.model.units = 0.25, 7
+    entry = train(config, tmp_path / "run")
+    assert (entry["arguments"]["dropout"], entry["arguments"]["units"]) == (0.25, 7)
+    assert entry["parameters"] == 785 * 7 + 8 * 10
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("units", 7.5, "model.units is of type int. Received: 7.5"),
+        ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
+        ("num_classes", 7, "Unknown config entry 'model.num_classes'"),
+    ],
+)
+def test_refused(config, train, tmp_path, key, value, words):
+    config.model[key] = value
+    with pytest.raises(errors.UsageError, match=words):
+        train(config, tmp_path / "run")
