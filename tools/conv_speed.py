@@ -5,13 +5,15 @@
 
 The forms are timed in turn, round by round, in one process, on noise, with batches of
 100, momentum, weight decay and the paper's dropout. A line is the median over the
-rounds in milliseconds a step and its ratio to Keras' fit with the quartiles; the last
-line is the largest memory of the process.
+rounds in milliseconds a step and its ratio to the first form with the quartiles; the
+last line is the largest memory of the process.
 
 - keras fit: `compile` and `fit` with their defaults, float32, without augmentation;
 - float32 and bfloat16_conv: the trainer's step in that precision, its graph run by
   TensorFlow's kernels, crops and flips in it;
-- XLA: the same compiled, with --xla; it takes minutes.
+- XLA: the same compiled; it takes minutes and is left out unless named.
+
+`--forms` names those to time, of one alone the memory is the form's own.
 """
 
 import resource
@@ -38,7 +40,12 @@ _PADDING = flags.DEFINE_enum("padding", "caffe", ["caffe", "same"], "Its padding
 _BATCH = flags.DEFINE_integer("batch_size", 100, "Images a step.", lower_bound=1)
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "Rounds.", lower_bound=1)
 _STEPS = flags.DEFINE_integer("steps", 5, "Steps of a form a round.", lower_bound=1)
-_XLA = flags.DEFINE_bool("xla", False, "Time the compiled step as well.")
+_FORMS = flags.DEFINE_multi_enum(
+    "forms",
+    ["keras fit", "float32", "bfloat16_conv"],
+    ["keras fit", "float32", "bfloat16_conv", "float32, XLA", "bfloat16_conv, XLA"],
+    "What is timed; ratios are to the first.",
+)
 
 EXAMPLES, RATE = 1000, 1e-3
 
@@ -64,7 +71,7 @@ def keras_fit(data: Split, batches: np.ndarray) -> Callable[[], object]:
 
 
 def trainer(
-    data: Split, batches: np.ndarray, reduced: str, compiled: bool = False
+    data: Split, batches: np.ndarray, reduced: str, compiled: bool
 ) -> Callable[[], object]:
     """Returns the trainer's own step over all batches."""
     model, optimizer = build()
@@ -80,6 +87,14 @@ def trainer(
     return lambda: step.run(batches, rates, 0, draws)
 
 
+def form(name: str, data: Split, batches: np.ndarray) -> Callable[[], object]:
+    """Returns what is timed under this name."""
+    if name == "keras fit":
+        return keras_fit(data, batches)
+    reduced, _, compiled = name.partition(", ")
+    return trainer(data, batches, reduced, bool(compiled))
+
+
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
@@ -88,14 +103,7 @@ def main(argv: list[str]) -> None:
     data = Split(images, generator.integers(0, 100, EXAMPLES).astype("int32"))
     shape = (_STEPS.value, _BATCH.value)
     batches = generator.integers(0, EXAMPLES, shape).astype("int32")
-    timed = {
-        "keras fit": keras_fit(data, batches),
-        "float32": trainer(data, batches, "float32"),
-        "bfloat16_conv": trainer(data, batches, "bfloat16_conv"),
-    }
-    if _XLA.value:
-        timed["float32, XLA"] = trainer(data, batches, "float32", True)
-        timed["bfloat16_conv, XLA"] = trainer(data, batches, "bfloat16_conv", True)
+    timed = {name: form(name, data, batches) for name in _FORMS.value}
     times = {name: [] for name in timed}
     for function in timed.values():
         function()
@@ -106,11 +114,11 @@ def main(argv: list[str]) -> None:
             times[name].append(1e3 * (time.perf_counter() - start) / _STEPS.value)
     print(f"{_MODEL.value}, {_PADDING.value} padding, batches of {_BATCH.value}")
     for name, values in times.items():
-        ratios = np.array(values) / np.array(times["keras fit"])
+        ratios = np.array(values) / np.array(times[_FORMS.value[0]])
         low, median, high = np.percentile(ratios, [25, 50, 75])
         print(
             f"{name:<20} {np.median(values):8.1f} ms   "
-            f"{median:5.2f} ({low:.2f}-{high:.2f}) of keras fit"
+            f"{median:5.2f} ({low:.2f}-{high:.2f}) of {_FORMS.value[0]}"
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"largest memory of the process: {peak:.1f} GiB")

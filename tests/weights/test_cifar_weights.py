@@ -1,0 +1,64 @@
+"""The published CIFAR weights on the 10,000 real test images, raw as they are."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo.data import sources, statistics
+from elu_zoo.export.saved_model import export_saved_model
+from elu_zoo.layers import GlobalContrastNormalization
+from elu_zoo.weights import entries
+
+TAGS = [t for t, e in entries.manifest().items() if e["dataset"].startswith("cifar")]
+pytestmark = [pytest.mark.slow, pytest.mark.data("cifar10", "cifar100")]
+of_each_tag = pytest.mark.parametrize("tag", TAGS)
+
+
+def classes(model, images):
+    parts = np.array_split(images, len(images) // 500)
+    return np.concatenate([model.predict_on_batch(part).argmax(1) for part in parts])
+
+
+def error_percent(found, labels):
+    return 100 * float((found != labels).mean())
+
+
+@of_each_tag
+def test_the_error_of_the_manifest(tag):
+    entry = entries.manifest()[tag]
+    test = sources.load(entry["dataset"]).test
+    model = elu_zoo.get_model(entry["model"], weights=tag)
+    found = error_percent(classes(model, test.images), test.labels)
+    assert found == pytest.approx(entry["metrics"]["test_error_percent"], abs=0.1)
+
+
+@of_each_tag
+def test_rounded_statistics_change_nothing(tag):
+    """At two decimals, against the matrix as it was fitted."""
+    entry = entries.manifest()[tag]
+    data = sources.load(entry["dataset"])
+    fitted = statistics.fit(data.train.images, data.validation.images)
+    images = GlobalContrastNormalization()(data.test.images.astype("float32"))
+    flat = np.asarray(images).reshape(len(images), -1) - fitted.mean
+    whitened = (flat @ fitted.matrix).astype("float32").reshape(images.shape)
+    bare = elu_zoo.get_model(entry["model"], weights=tag, preprocessing=False)
+    exact = error_percent(classes(bare, whitened), data.test.labels)
+    assert f"{exact:.2f}" == f"{entry['metrics']['test_error_percent']:.2f}"
+
+
+@of_each_tag
+def test_an_export_gives_the_same_classes(tag, tmp_path):
+    entry = entries.manifest()[tag]
+    data = sources.load(entry["dataset"])
+    model = elu_zoo.get_model(entry["model"], weights=tag)
+    folder = export_saved_model(
+        model, tmp_path, name=entry["model"], class_names=entry["classes"]
+    )
+    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    images = data.test.images[:2000]
+    found = [
+        serve(images=tf.constant(part, tf.float32))["classes"].numpy()
+        for part in np.array_split(images, 4)
+    ]
+    np.testing.assert_array_equal(np.concatenate(found), classes(model, images))
