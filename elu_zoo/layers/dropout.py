@@ -83,14 +83,19 @@ class Dropout(keras.layers.Layer):
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}
 
 
+def is_rate(value: Any) -> bool:
+    """Whether a value is a number in [0, 1)."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return number and 0 <= value < 1
+
+
 def check_rate(rate: Any) -> float:
     """Returns a rate of dropout.
 
     Raises:
         UsageError: it is not a number in [0, 1).
     """
-    number = isinstance(rate, numbers.Real) and not isinstance(rate, bool)
-    if not (number and 0 <= rate < 1):
+    if not is_rate(rate):
         raise errors.UsageError(f"A dropout rate is in [0, 1). Received: {rate!r}.")
     return float(rate)
 

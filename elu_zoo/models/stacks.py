@@ -1,7 +1,6 @@
 """From the paper's stacks, layers x units x receptive field, to a Keras graph."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import keras
@@ -9,6 +8,7 @@ import keras
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, layer_seed
 from elu_zoo.layers import Dropout, preprocessing_layers
+from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models.arguments import (
     check_builder_arguments,
     check_choice,
@@ -158,12 +158,8 @@ def check_dropout(rates: Any, stacks: int) -> None:
         rates = tuple(rates)
     except TypeError:
         raise errors.UsageError(f"{expected} Received: {rates!r}.") from None
-    if not all(map(_is_rate, rates)) or len(rates) != stacks:
+    if not all(map(is_rate, rates)) or len(rates) != stacks:
         raise errors.UsageError(f"{expected} Received {len(rates)}: {rates}.")
-
-
-def _is_rate(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < 1
 
 
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:

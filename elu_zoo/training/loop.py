@@ -89,8 +89,7 @@ def train(
     # 3. Model and optimizer in the strategy's scope; each machine has all data.
     preprocessing = _preprocessing(config, data)
     objective = Objective(config.train.loss, preprocessing)
-    # Whitening once, not in every epoch again, saves up to a tenth of a step; but an
-    # autoencoder's targets are made of raw images.
+    # Whitened once, not in every epoch again; an autoencoder's targets need raw images.
     autoencoder = registry.entry(config.model.name).is_autoencoder
     ahead = preprocessing["kind"] == "gcn_zca" and not autoencoder
     if ahead:

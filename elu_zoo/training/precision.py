@@ -4,8 +4,15 @@ import keras
 
 from elu_zoo import errors
 
-PRECISIONS = ("float32", "bfloat16_conv", "bfloat16_matmuls", "mixed_bfloat16")
+# With the padding before a convolution, which then moves half of the bytes.
 _CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
+# name: the layers that compute in bfloat16
+PRECISIONS = {
+    "float32": (),
+    "bfloat16_conv": _CONVOLUTION,
+    "bfloat16_matmuls": (*_CONVOLUTION, keras.layers.Dense),
+    "mixed_bfloat16": (keras.layers.Layer,),
+}
 
 
 def check(name: str) -> None:
@@ -30,14 +37,7 @@ def apply(model: keras.Model, name: str) -> None:
             `bfloat16_matmuls`, dense layers too; `mixed_bfloat16`, all of its layers
             compute in it.
     """
-    # With the padding before a convolution, which then moves half of the bytes.
-    kinds = {
-        "float32": (),
-        "bfloat16_conv": _CONVOLUTION,
-        "bfloat16_matmuls": (*_CONVOLUTION, keras.layers.Dense),
-        "mixed_bfloat16": (keras.layers.Layer,),
-    }[name]
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
     for layer in model.layers[trained[0] : trained[-1]]:
-        if isinstance(layer, kinds):
+        if isinstance(layer, PRECISIONS[name]):
             layer.dtype_policy = "mixed_bfloat16"

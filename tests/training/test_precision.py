@@ -154,7 +154,7 @@ def test_unknown_name(name, meant):
 
 def test_known_names():
     names = ("float32", "bfloat16_conv", "bfloat16_matmuls", "mixed_bfloat16")
-    assert names == precision.PRECISIONS
+    assert names == tuple(precision.PRECISIONS)
     assert [precision.check(name) for name in names] == [None] * 4
 
 
