@@ -26,7 +26,7 @@ def error_percent(found, labels):
 
 @of_each_tag
 def test_rounded_statistics_change_next_to_nothing(tag):
-    """Of 10,000 classes one or two at most, against the matrix as it was fitted."""
+    """The error of 10,000 by two at most, against the matrix as it was fitted."""
     entry = entries.manifest()[tag]
     data = sources.load(entry["dataset"])
     fitted = statistics.fit(data.train.images, data.validation.images)
@@ -35,7 +35,7 @@ def test_rounded_statistics_change_next_to_nothing(tag):
     whitened = (flat @ fitted.matrix).astype("float32").reshape(images.shape)
     bare = elu_zoo.get_model(entry["model"], weights=tag, preprocessing=False)
     exact = error_percent(classes(bare, whitened), data.test.labels)
-    assert exact == pytest.approx(entry["metrics"]["test_error_percent"], abs=0.02)
+    assert exact == pytest.approx(entry["metrics"]["test_error_percent"], abs=0.025)
 
 
 @of_each_tag
