@@ -23,7 +23,8 @@ def preprocess_input(
         weights: as of `get_model`; None for the model's own preprocessing.
 
     Returns:
-        A float32 array of the same shape; `images` is left as it is.
+        A float32 array `(batch, height, width, channels)`, of the same size unless
+        the preprocessing crops; `images` is left as it is.
     """
     description = preprocessing(name, weights)
     images = np.asarray(images)

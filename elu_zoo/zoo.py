@@ -124,7 +124,8 @@ def _preprocessing(
 ) -> dict[str, Any]:
     """Returns the description of what was asked for."""
     if isinstance(asked, Mapping):
-        return dict(asked)
+        # As the entries of weights are read, where there are no tuples.
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asked.items()}
     if not isinstance(asked, str):
         return own
     if "statistics" not in own:

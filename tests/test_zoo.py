@@ -92,7 +92,7 @@ def test_list_models_with_weights(more_models, published, weights, expected):
 
 def test_the_networks_there_are():
     assert elu_zoo.list_models() == [
-        "elu_cifar_11", "elu_cifar_18",
+        "elu_cifar_11", "elu_cifar_18", "elu_imagenet_15",
         "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128",
     ]  # fmt: skip
 

@@ -1,13 +1,16 @@
 """Random crops and flips whose draws are given, not made."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 
+from elu_zoo import errors
+
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class PadCropFlip(keras.layers.Layer):
-    """Pads images with zeros, crops each to its old size, mirrors some (paper, 4.2).
+    """Pads images with zeros, crops each, mirrors some (paper, 4.2 and 4.4).
 
     What is drawn for an image is an input of the layer: runs to be compared see the
     same crops, on every backend and any number of devices. After whitening a zero
@@ -15,22 +18,32 @@ class PadCropFlip(keras.layers.Layer):
 
     Args:
         padding: rows and columns of zeros on every side.
+        size: `(height, width)` of the crops; None for that of the images.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and for each of them integers
-    `(row, column, flip)`, `(batch, 3)`: the crop's corner in 0..2 * padding, and 1
-    for a mirror image, left to right, else 0.
+    `(row, column, flip)`, `(batch, 3)`: the crop's corner, from 0 to the difference
+    between padded image and crop, 2 * padding where they keep their size; and 1 for
+    a mirror image, left to right, else 0.
 
-    Output shape: that of the images.
+    Output shape: `(batch, *size, channels)`.
+
+    Raises:
+        UsageError: crops larger than the padded images.
     """
 
-    def __init__(self, padding: int = 4, **kwargs: Any) -> None:
+    def __init__(
+        self, padding: int = 4, size: Sequence[int] | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.padding = padding
+        self.size = None if size is None else tuple(size)
         self.built = True
 
     def call(self, images: Any, draws: Any) -> Any:
-        height, width, channels = images.shape[1:]
+        channels = images.shape[-1]
+        padded_height, padded_width = (n + 2 * self.padding for n in images.shape[1:3])
+        height, width = self._size(images.shape)
         count = keras.ops.shape(images)[0]
         draws = keras.ops.cast(draws, "int32")
         around = self.padding, self.padding
@@ -40,15 +53,24 @@ class PadCropFlip(keras.layers.Layer):
         columns = keras.ops.where(draws[:, 2, None] > 0, width - 1 - columns, columns)
         columns = columns + draws[:, 1, None]
         # One gather of pixels from all images, which is fast on every backend.
-        padded_width = width + 2 * self.padding
-        pixels = (height + 2 * self.padding) * padded_width
+        pixels = padded_height * padded_width
         first = pixels * keras.ops.arange(count, dtype="int32")[:, None, None]
         indices = first + rows[:, :, None] * padded_width + columns[:, None, :]
         padded = keras.ops.reshape(padded, (count * pixels, channels))
         return keras.ops.take(padded, indices, axis=0)
 
     def compute_output_shape(self, images_shape: Any, draws_shape: Any) -> Any:
-        return images_shape
+        return (images_shape[0], *self._size(images_shape), images_shape[-1])
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "padding": self.padding}
+        return {**super().get_config(), "padding": self.padding, "size": self.size}
+
+    def _size(self, images_shape: Any) -> tuple[int, int]:
+        whole = tuple(images_shape[1:3])
+        size = self.size or whole
+        if any(n > m + 2 * self.padding for n, m in zip(size, whole, strict=True)):
+            raise errors.UsageError(
+                f"Crops of {size} do not fit into images of {whole} with "
+                f"{self.padding} zeros around them."
+            )
+        return size

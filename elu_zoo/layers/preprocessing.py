@@ -1,32 +1,64 @@
 """How raw 0..255 images become a network's input, as layers of the model."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from elu_zoo import errors
+from elu_zoo.layers import statistics_file
 from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
+from elu_zoo.layers.mean_subtraction import MeanSubtraction
 from elu_zoo.layers.zca_whitening import ZCAWhitening
 
-_SLICE = 1000  # images at once, to bound the memory
+_VALUES = 2**22  # of the images at once, to bound the memory
 
-# kind: (the entry it needs, what that entry is, the layers)
-_KINDS: dict[str, tuple[str, str, Callable[[Any], list[keras.layers.Layer]]]] = {
-    "rescale": (
-        "scale",
-        "the factor of every pixel",
-        lambda scale: [keras.layers.Rescaling(scale, name="rescale")],
-    ),
-    "gcn_zca": (
-        "statistics",
-        "the name of the whitening statistics",
-        lambda name: [
-            GlobalContrastNormalization(name="normalize", dtype="float32"),
-            ZCAWhitening(name, name="whiten", dtype="float32"),
-        ],
+
+def _rescale(scale: float) -> list[keras.layers.Layer]:
+    return [keras.layers.Rescaling(scale, name="rescale")]
+
+
+def _gcn_zca(statistics: str) -> list[keras.layers.Layer]:
+    return [
+        GlobalContrastNormalization(name="normalize", dtype="float32"),
+        ZCAWhitening(statistics, name="whiten", dtype="float32"),
+    ]
+
+
+def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]:
+    crop = tuple(crop) if isinstance(crop, list | tuple) else crop
+    integers = isinstance(crop, tuple) and [type(n) is int and n > 0 for n in crop]
+    if integers != [True, True]:
+        raise errors.UsageError(
+            "The preprocessing 'mean_crop' has an entry 'crop', height and width of "
+            f"the centre crop, two integers >= 1. Received: {crop!r}."
+        )
+    height, width, _ = statistics_file.read_mean(statistics).shape
+    rows, columns = height - crop[0], width - crop[1]
+    if min(rows, columns) < 0:
+        raise errors.UsageError(
+            f"A crop of {crop} is not within images of {(height, width)}, of "
+            f"which {statistics} is the mean."
+        )
+    margins = (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
+    return [
+        MeanSubtraction(statistics, name="subtract_mean", dtype="float32"),
+        keras.layers.Cropping2D(margins, name="centre_crop", dtype="float32"),
+    ]
+
+
+# kind: (what each of its entries is, the layers)
+_KINDS: dict[str, tuple[dict[str, str], Callable[..., list[keras.layers.Layer]]]] = {
+    "rescale": ({"scale": "the factor of every pixel"}, _rescale),
+    "gcn_zca": ({"statistics": "the name of the whitening statistics"}, _gcn_zca),
+    "mean_crop": (
+        {
+            "statistics": "the name of the mean image",
+            "crop": "height and width of the centre crop",
+        },
+        _mean_crop,
     ),
 }
 
@@ -39,6 +71,8 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
             s; 1 / 255 for the MNIST networks, which are not centred.
             `{"kind": "gcn_zca", "statistics": name}` is global contrast
             normalisation and whitening, for the CIFAR networks.
+            `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
+            subtracts the mean image and cuts out the centre, for ImageNet.
 
     Raises:
         UsageError: the kind is not known, or lacks an entry.
@@ -46,13 +80,43 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
         raise errors.unknown("preprocessing", kind, _KINDS)
-    key, meaning, layers = _KINDS[kind]
-    if key not in preprocessing:
+    entries, layers = _KINDS[kind]
+    for key, meaning in entries.items():
+        if key not in preprocessing:
+            raise errors.UsageError(
+                f"The preprocessing {kind!r} has an entry {key!r}, {meaning}. "
+                f"Received: {preprocessing}."
+            )
+    return layers(**{key: preprocessing[key] for key in entries})
+
+
+def image_input(
+    input_shape: tuple[int, int, int], preprocessing: dict[str, Any] | None
+) -> tuple[Any, Any]:
+    """Returns the input of a network, named `image`, and what its first layer takes.
+
+    Args:
+        input_shape: `(height, width, channels)` of what the first layer takes.
+        preprocessing: see `preprocessing_layers`; None for an input that is
+            preprocessed already.
+
+    Raises:
+        UsageError: the preprocessing gives images of another shape.
+    """
+    layers = preprocessing_layers(preprocessing) if preprocessing else []
+    raw_shape = input_shape
+    if layers and preprocessing["kind"] == "mean_crop":
+        raw_shape = statistics_file.read_mean(preprocessing["statistics"]).shape
+    image = x = keras.Input(raw_shape, name="image")
+    for layer in layers:
+        x = layer(x)
+    if tuple(x.shape[1:]) != tuple(input_shape):
         raise errors.UsageError(
-            f"The preprocessing {kind!r} has an entry {key!r}, {meaning}. Received: "
-            f"{preprocessing}."
+            f"The preprocessing {preprocessing} gives images {tuple(x.shape[1:])}. "
+            f"Received: input_shape={tuple(input_shape)}. Build the model with "
+            "preprocessing=False."
         )
-    return layers(preprocessing[key])
+    return image, x
 
 
 def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
@@ -63,13 +127,16 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
         preprocessing: see `preprocessing_layers`.
     """
     layers = preprocessing_layers(preprocessing)
-    result = np.empty(images.shape, np.float32)
+    count = max(1, min(1000, _VALUES // max(1, images[:1].size)))
+    result = None
     with _whole_precision():
-        for start in range(0, len(images), _SLICE):
-            x = images[start : start + _SLICE].astype(np.float32)
+        for start in range(0, max(1, len(images)), count):
+            x = images[start : start + count].astype(np.float32)
             for layer in layers:
                 x = layer(x)
-            result[start : start + _SLICE] = keras.ops.convert_to_numpy(x)
+            if result is None:
+                result = np.empty((len(images), *x.shape[1:]), np.float32)
+            result[start : start + count] = keras.ops.convert_to_numpy(x)
     return result
 
 

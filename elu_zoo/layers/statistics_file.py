@@ -1,8 +1,9 @@
-"""Files of whitening statistics: one for each set of images, named by its hash.
+"""Files of a data set's statistics: one a set of images and kind, named by its hash.
 
-`<images>_zca-<16 hexadecimal digits of its SHA-256>.npz` holds, in float16, the mean
-and the upper triangle of the symmetric matrix. A file that ships with the package
-stands beside the weights; others are in `$ELU_ZOO_HOME/statistics`.
+`<images>_zca-<16 hexadecimal digits of its SHA-256>.npz` holds what whitens, in
+float16: the mean and the upper triangle of the symmetric matrix.
+`<images>_mean-<digits>.npz` holds the mean image, in float32. A file that ships with
+the package stands beside the weights; others are in `$ELU_ZOO_HOME/statistics`.
 """
 
 import dataclasses
@@ -16,7 +17,8 @@ import numpy as np
 
 from elu_zoo import errors, files
 
-_NAME = re.compile(r"(?P<images>[\w-]+)_zca-(?P<sha16>[0-9a-f]{16})")
+_NAME = re.compile(r"(?P<images>[\w-]+)_(?P<kind>zca|mean)-(?P<sha16>[0-9a-f]{16})")
+_NONE = {"zca": "There are no whitening statistics", "mean": "There is no mean image"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -32,34 +34,45 @@ class Statistics:
     matrix: np.ndarray
 
 
-def find(name: str) -> Path:
+def find(name: str, kind: str = "zca") -> Path:
     """Returns the file of a name, or the one of a set of images.
 
     Args:
         name: `cifar100_zca-<hash>`, or `cifar100`; of several files of one set the
-            one that ships with the package is taken.
+            one that ships with the package is taken. A set of resized images, such as
+            `imagenet2012-<fingerprint>-256`, is found by its first part too.
+        kind: "zca" or "mean".
 
     Raises:
         NotFoundError: there is none.
     """
-    shipped = Path(str(resources.files("elu_zoo"))) / "weights"
-    folders = shipped, files.home() / "statistics"
-    pattern = f"{name}.npz" if _NAME.fullmatch(str(name)) else f"{name}_zca-*.npz"
-    # A name is no path and has no wildcards.
-    for folder in folders if re.fullmatch(r"[\w-]+", str(name)) else ():
-        if found := sorted(folder.glob(pattern)):
-            return found[0]
-    known = sorted({p.stem for f in folders for p in f.glob("*_zca-*.npz")})
-    sets = {stem.rpartition("_zca-")[0] for stem in known}
+    matched = _NAME.fullmatch(str(name))
+    own = f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"
+    patterns = (f"{name}.npz",) if matched else own
+    # A name is no path and has no wildcards, nor is it another kind's.
+    is_name = re.fullmatch(r"[\w-]+", str(name))
+    fits = is_name and (not matched or matched["kind"] == kind)
+    for folder in _folders() if fits else ():
+        for pattern in patterns:
+            if found := sorted(folder.glob(pattern)):
+                return found[0]
+    known = sorted({p.stem for f in _folders() for p in f.glob(f"*_{kind}-*.npz")})
+    sets = {stem.rpartition(f"_{kind}-")[0] for stem in known}
     raise errors.NotFoundError(
-        f"There are no whitening statistics {name!r}. "
+        f"{_NONE[kind]} {name!r}. "
         f"{errors.did_you_mean(name, [*known, *sorted(sets)])}"
-        f"Known: {', '.join(known) or 'none'}. Training on a data set fits them."
+        f"Known: {', '.join(known) or 'none'}. Training on a data set "
+        "makes such a file."
     )
 
 
+def _folders() -> tuple[Path, Path]:
+    shipped = Path(str(resources.files("elu_zoo"))) / "weights"
+    return shipped, files.home() / "statistics"
+
+
 def read(name: str) -> Statistics:
-    """Reads a file, after checking its hash.
+    """Reads a file of whitening statistics, after checking its hash.
 
     Args:
         name: the file's name without its suffix.
@@ -68,7 +81,40 @@ def read(name: str) -> Statistics:
         NotFoundError: there is no such file.
         CorruptError: its content is not what its name says.
     """
-    path = find(name)
+    mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
+    size = mean.size
+    if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
+        raise errors.CorruptError(
+            f"{find(name)} cannot be read: its arrays are {mean.shape} and "
+            f"{triangle.shape}."
+        )
+    matrix = np.zeros((size, size), np.float32)
+    matrix[np.triu_indices(size)] = triangle
+    matrix += np.triu(matrix, 1).T
+    return Statistics(mean, matrix)
+
+
+def read_mean(name: str) -> np.ndarray:
+    """Reads the mean image of a set, `(height, width, channels)`, as `read` does.
+
+    Args:
+        name: the file's name without its suffix.
+
+    Raises:
+        NotFoundError: there is no such file.
+        CorruptError: its content is not what its name says.
+    """
+    (mean,) = _arrays(name, "mean", ("mean",))
+    if mean.ndim != 3:
+        raise errors.CorruptError(
+            f"{find(name, 'mean')} cannot be read: its array is {mean.shape}."
+        )
+    return mean
+
+
+def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
+    """Returns a file's arrays, in float32."""
+    path = find(name, kind)
     content = path.read_bytes()
     matched = _NAME.fullmatch(path.stem)
     if not matched or files.sha256(content)[:16] != matched["sha16"]:
@@ -77,38 +123,41 @@ def read(name: str) -> Statistics:
             "it and get it again."
         )
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            mean = arrays["mean"].astype(np.float32)
-            triangle = arrays["upper_triangle"]
-        size = len(mean)
-        if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
-            raise ValueError(f"its arrays are {mean.shape} and {triangle.shape}")
-        if not (np.isfinite(mean).all() and np.isfinite(triangle).all()):
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            arrays = [stored[key].astype(np.float32) for key in keys]
+        if not all(np.isfinite(array).all() for array in arrays):
             raise ValueError("its values are not finite")
-        matrix = np.zeros((size, size), np.float32)
-        matrix[np.triu_indices(size)] = triangle
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise errors.CorruptError(f"{path} cannot be read: {error}.") from error
-    matrix += np.triu(matrix, 1).T
-    return Statistics(mean, matrix)
+    return arrays
 
 
 def write(folder: Path, images: str, statistics: Statistics) -> Path:
-    """Writes a file and returns its path.
+    """Writes a file of whitening statistics and returns its path.
 
     Args:
         folder: where to.
         images: the name of the set of images.
         statistics: rounded to float16 here.
     """
-    buffer = io.BytesIO()
     triangle = statistics.matrix[np.triu_indices(len(statistics.mean))]
-    np.savez_compressed(
-        buffer,
+    return _write(
+        folder,
+        f"{images}_zca",
         mean=statistics.mean.astype(np.float16),
         upper_triangle=triangle.astype(np.float16),
     )
+
+
+def write_mean(folder: Path, images: str, mean: np.ndarray) -> Path:
+    """Writes the mean image of a set and returns its path, as `write` does."""
+    return _write(folder, f"{images}_mean", mean=mean.astype(np.float32))
+
+
+def _write(folder: Path, name: str, **arrays: np.ndarray) -> Path:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
     content = buffer.getvalue()
-    path = folder / f"{images}_zca-{files.sha256(content)[:16]}.npz"
+    path = folder / f"{name}-{files.sha256(content)[:16]}.npz"
     files.write_bytes(path, content)
     return path

@@ -1,6 +1,5 @@
 """Whitening of images by a fitted matrix."""
 
-import contextlib
 import functools
 import math
 from typing import Any
@@ -9,6 +8,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
+from elu_zoo.layers.constant import constant
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -64,20 +64,4 @@ class ZCAWhitening(keras.layers.Layer):
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
     """Returns mean and matrix; layers of one process share their 38 MB."""
     found = statistics_file.read(name)
-    with _outside_of_graphs():
-        return tuple(
-            keras.ops.convert_to_tensor(array, dtype)
-            for array in (found.mean, found.matrix)
-        )
-
-
-def _outside_of_graphs() -> contextlib.AbstractContextManager:
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return tf.init_scope()
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.ensure_compile_time_eval()
-    return contextlib.nullcontext()
+    return constant(found.mean, dtype), constant(found.matrix, dtype)

@@ -27,8 +27,8 @@ def check_builder_arguments(
         raise errors.UsageError(
             f"batch_norm is True or False. Received: {batch_norm!r}."
         )
-    _check_integer("num_classes", num_classes, minimum=1)
-    _check_integer("seed", seed, minimum=0)
+    check_integer("num_classes", num_classes, minimum=1)
+    check_integer("seed", seed, minimum=0)
     check_number(
         "width",
         width,
@@ -52,7 +52,7 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
     if len(shape) != 3:
         raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
     for size in shape:
-        _check_integer("Each entry of input_shape", size, minimum=1)
+        check_integer("Each entry of input_shape", size, minimum=1)
     if shape[0] in (1, 3) and shape[2] > 4:
         raise errors.UsageError(
             f"{expected}. Received {shape}, which looks like channels first: move "
@@ -95,7 +95,12 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
         raise errors.unknown(name, value, choices)
 
 
-def _check_integer(name: str, value: Any, *, minimum: int) -> None:
+def check_integer(name: str, value: Any, *, minimum: int) -> None:
+    """Checks an integer.
+
+    Raises:
+        UsageError: it is none, or below `minimum`.
+    """
     if (
         isinstance(value, bool)
         or not isinstance(value, numbers.Integral)

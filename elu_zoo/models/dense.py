@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from elu_zoo.initializers import HeUniform, layer_seed
-from elu_zoo.layers import preprocessing_layers
+from elu_zoo.layers import image_input
 from elu_zoo.models.arguments import check_builder_arguments, scaled_units
 from elu_zoo.models.units import activated
 
@@ -109,9 +109,7 @@ def dense_autoencoder(
 
 
 def _flat_input(input_shape, preprocessing):
-    image = x = keras.Input(input_shape, name="image")
-    for layer in preprocessing_layers(preprocessing) if preprocessing else ():
-        x = layer(x)
+    image, x = image_input(input_shape, preprocessing)
     return image, keras.layers.Flatten(name="flatten")(x)
 
 

@@ -1,5 +1,6 @@
 """From the paper's stacks, layers x units x receptive field, to a Keras graph."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, layer_seed
-from elu_zoo.layers import Dropout, preprocessing_layers
+from elu_zoo.layers import Dropout, image_input
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models.arguments import (
     check_builder_arguments,
@@ -90,48 +91,72 @@ def conv_stacks(
     check_choice("padding", padding, PADDINGS)
     check_choice("dropout_placement", dropout_placement, PLACEMENTS)
     check_choice("conv_dtype", conv_dtype, CONV_DTYPES)
-    check_number("kernel_decay", kernel_decay, "is finite and >= 0", lambda v: v >= 0)
-    check_number("init_scale", init_scale, "is finite and > 0", lambda v: v > 0)
+    check_kernels(kernel_decay, init_scale)
     check_dropout(dropout, len(stacks) + 1)
 
-    def convolved(x, units, field, name, dtype):
-        even = field % 2 == 0 and padding == "caffe"
+    convolved = Convolution(padding, kernel_decay, init_scale, seed)
+    dtype = CONV_DTYPES[conv_dtype]
+    image, x = image_input(input_shape, preprocessing)
+    for i, stack in enumerate(stacks, 1):
+        layers = [(units, field) for count, units, field in stack for _ in range(count)]
+        for j, (units, field) in enumerate(layers, 1):
+            units, conv_name = scaled_units(units, width), f"stack{i}_conv{j}"
+            x = convolved(x, units, field, conv_name, dtype)
+            x = activated(x, conv_name, activation, batch_norm, seed)
+            if dropout_placement == "all" and j < len(layers):
+                x = dropped(x, dropout[i - 1], f"{conv_name}_drop", seed)
+        x = dropped(pooled(x, i), dropout[i - 1], f"stack{i}_drop", seed)
+    # The loss wants float32 logits whatever the precision of the layers before.
+    x = convolved(x, num_classes, 1, "classifier", "float32")
+    last = len(stacks) + 1
+    x = pooled(x, last, "float32")
+    x = dropped(x, dropout[-1], f"stack{last}_drop", seed, "float32")
+    logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
+    return keras.Model(image, logits, name=name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Convolution:
+    """How the convolutions of a network are made.
+
+    Attributes:
+        padding: `caffe` or `same`, see `conv_stacks`.
+        kernel_decay: see `conv_stacks`.
+        init_scale: see `conv_stacks`.
+        seed: the run's seed.
+    """
+
+    padding: str
+    kernel_decay: float
+    init_scale: float
+    seed: int
+
+    def __call__(self, x, units: int, field: int, name: str, dtype: Any, stride=1):
+        """Returns `units` maps of `x`, from `field` x `field` pixels each."""
+        even = field % 2 == 0 and self.padding == "caffe"
         if even:
             x = keras.layers.ZeroPadding2D(1, name=f"{name}_pad", dtype=dtype)(x)
         return keras.layers.Conv2D(
             units,
             field,
+            strides=stride,
             padding="valid" if even else "same",
-            kernel_initializer=FanInNormal(init_scale, layer_seed(seed, name)),
-            kernel_regularizer=(
-                keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
+            kernel_initializer=FanInNormal(
+                self.init_scale, layer_seed(self.seed, name)
             ),
+            kernel_regularizer=decay(self.kernel_decay),
             dtype=dtype,
             name=name,
         )(x)
 
-    image = x = keras.Input(input_shape, name="image")
-    for layer in preprocessing_layers(preprocessing) if preprocessing else ():
-        x = layer(x)
-    for i, stack in enumerate(stacks, 1):
-        layers = [(units, field) for count, units, field in stack for _ in range(count)]
-        for j, (units, field) in enumerate(layers, 1):
-            units, conv_name = scaled_units(units, width), f"stack{i}_conv{j}"
-            x = convolved(x, units, field, conv_name, CONV_DTYPES[conv_dtype])
-            x = activated(x, conv_name, activation, batch_norm, seed)
-            if dropout_placement == "all" and j < len(layers):
-                x = _dropped(x, dropout[i - 1], f"{conv_name}_drop", seed)
-        x = _dropped(_pooled(x, i), dropout[i - 1], f"stack{i}_drop", seed)
-    # The loss wants float32 logits whatever the precision of the layers before.
-    x = convolved(x, num_classes, 1, "classifier", "float32")
-    last = len(stacks) + 1
-    x = _pooled(x, last, "float32")
-    x = _dropped(x, dropout[-1], f"stack{last}_drop", seed, "float32")
-    logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
-    return keras.Model(image, logits, name=name)
+
+def decay(kernel_decay: float) -> keras.regularizers.Regularizer | None:
+    """Returns the penalty of `conv_stacks` on a kernel."""
+    return keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
 
 
-def _pooled(x, stack, dtype=None):
+def pooled(x, stack: int, dtype: str | None = None):
+    """Returns the maxima of 2 x 2 pixels, of a 1 x 1 map the map itself."""
     if tuple(x.shape[1:3]) == (1, 1):
         return x
     # Keras' "same" gives an odd map its last row and column, as Caffe does.
@@ -139,9 +164,20 @@ def _pooled(x, stack, dtype=None):
     return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
 
 
-def _dropped(x, rate, name, seed, dtype=None):
+def dropped(x, rate: float, name: str, seed: int, dtype: str | None = None):
+    """Returns the output of a dropout layer, of every rate."""
     # Also where the rate is 0: another phase of the training may set it.
     return Dropout(rate, seed=layer_seed(seed, name), name=name, dtype=dtype)(x)
+
+
+def check_kernels(kernel_decay: Any, init_scale: Any) -> None:
+    """Checks these arguments of `conv_stacks`.
+
+    Raises:
+        UsageError: one is out of its range.
+    """
+    check_number("kernel_decay", kernel_decay, "is finite and >= 0", lambda v: v >= 0)
+    check_number("init_scale", init_scale, "is finite and > 0", lambda v: v > 0)
 
 
 def check_dropout(rates: Any, stacks: int) -> None:

@@ -11,18 +11,25 @@ from collections.abc import Callable
 import keras
 import numpy as np
 
-from elu_zoo import activations, registry, zoo
+from elu_zoo import activations, files, registry, zoo
 from elu_zoo.activations.table import KERAS
 from elu_zoo.data import sources
 from elu_zoo.data.sources import Split
 from elu_zoo.initializers import HeUniform, layer_seed
-from elu_zoo.layers import PadCropFlip, preprocessing_layers
+from elu_zoo.layers import (
+    PadCropFlip,
+    SpatialPyramidPooling,
+    image_input,
+    statistics_file,
+)
 from elu_zoo.training.objective import Objective
 
 CLASSES = 3
 JAX_STEPS = slice(0, 10)
 COLOUR = (32, 32, 3)
+LARGER = (36, 36, 3)
 RESCALE = {"kind": "rescale", "scale": 1 / 255}
+MEAN_CROP = {"kind": "mean_crop", "statistics": "conformance", "crop": COLOUR[:2]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,34 +94,42 @@ def layer(*names, arguments=None, **properties) -> Row:
     return Row(f"layer-{name}", names, make, shape, **properties)
 
 
-def preprocessing(description, shape=(4, 3, 3), **properties) -> Row:
-    """A row of preprocessing layers before a classifier."""
+def pyramid(*levels) -> Row:
+    """A row of a pooling before a classifier."""
+    shape = (7, 5, 3)
 
     def make():
-        image = x = keras.Input(shape, name="image")
-        for each in preprocessing_layers(description):
-            x = each(x)
+        image = keras.Input(shape, name="image")
+        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
+        x = SpatialPyramidPooling(levels, name="pyramid")(x)
+        return keras.Model(image, _classifier(x), name="layer")
+
+    return Row("layer-pyramid", (), make, shape, rate=0.001)
+
+
+def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
+    """A row of preprocessing layers before a classifier, from `raw` to `shape`."""
+
+    def make():
+        _write_mean()
+        image, x = image_input(shape, description)
         return keras.Model(image, _classifier(x), name="preprocessing")
 
     kind = description["kind"]
-    return Row(f"preprocessing-{kind}", (kind,), make, shape, **properties)
+    return Row(f"preprocessing-{kind}", (kind,), make, raw or shape, **properties)
 
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     """A row of a registered network at reduced width."""
     own = arguments.keys() & {"random", "rate", "padded"}
     properties = {key: arguments.pop(key) for key in own}
+    arguments = {"input_shape": image_shape, "preprocessing": True, **arguments}
     if registry.entry(name).takes("num_classes"):
         arguments["num_classes"] = CLASSES
 
     def make():
-        return zoo.get_model(
-            name,
-            activation=activation,
-            input_shape=image_shape,
-            preprocessing=True,
-            **arguments,
-        )
+        _write_mean()
+        return zoo.get_model(name, activation=activation, **arguments)
 
     updates = bool(arguments.get("batch_norm"))
     row_name = f"{name}-{activation}" + "-bn" * updates
@@ -122,6 +137,12 @@ def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
         row_name, (name, activation), make, image_shape,
         updates=updates, registered=name, **properties,
     )  # fmt: skip
+
+
+def _write_mean() -> None:
+    """Writes the mean image of MEAN_CROP, the same file each time."""
+    mean = np.random.default_rng(2).uniform(90, 160, LARGER)
+    statistics_file.write_mean(files.home() / "statistics", "conformance", mean)
 
 
 def _classifier(x):
@@ -142,8 +163,10 @@ LAYERS = (
     layer("rrelu", random=True),
     layer("tanh"),
     layer(*KERAS),
+    pyramid(1, 2, 4),
     preprocessing(RESCALE),
     preprocessing({"kind": "gcn_zca", "statistics": "cifar100"}, COLOUR, rate=0.001),
+    preprocessing(MEAN_CROP, COLOUR, LARGER, rate=1e-6),
 )
 NETS = (
     net("mnist_mlp_8x128", "elu", width=0.125),
@@ -160,6 +183,10 @@ NETS = (
         padding="same", dropout_placement="all",
     ),
     net("elu_cifar_18", "relu", COLOUR, width=0.02),
+    net(
+        "elu_imagenet_15", "elu", LARGER, width=0.02, rate=1e-4, kernel_decay=0.0005,
+        input_shape=COLOUR, stem_stride=1, spp_levels=(1, 2), preprocessing=MEAN_CROP,
+    ),
 )  # fmt: skip
 ROWS = LAYERS + NETS
 # Tracing and compiling steps of 19 convolutions takes long, and elu_cifar_11 has the

@@ -1,16 +1,21 @@
 import numpy as np
 import pytest
 
-from elu_zoo.layers import statistics_file, zca_whitening
+from elu_zoo.layers import mean_subtraction, statistics_file, zca_whitening
+
+
+def forget():
+    zca_whitening._tensors.cache_clear()
+    mean_subtraction._tensor.cache_clear()
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """An empty $ELU_ZOO_HOME, and nothing read from it yet."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-    zca_whitening._tensors.cache_clear()
+    forget()
     yield tmp_path / "home"
-    zca_whitening._tensors.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -25,3 +30,15 @@ def small():
 def whitening(home, small):
     """The name of the file of `small`."""
     return statistics_file.write(home / "statistics", "small", small).stem
+
+
+@pytest.fixture
+def mean():
+    """A mean image 2 x 3 x 3, in numbers that float16 does not hold."""
+    return np.random.default_rng(2).uniform(90, 160, (2, 3, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def mean_name(home, mean):
+    """The name of the file of `mean`, of the same set of images as `whitening`."""
+    return statistics_file.write_mean(home / "statistics", "small", mean).stem

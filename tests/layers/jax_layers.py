@@ -1,6 +1,7 @@
 """What the layers compute, for test_layers_on_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS: writes it.
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN: writes
+it.
 """
 
 import sys
@@ -9,7 +10,7 @@ import keras
 import numpy as np
 
 from elu_zoo import layers
-from elu_zoo.layers import zca_whitening
+from elu_zoo.layers import mean_subtraction, zca_whitening
 from elu_zoo.layers.dropout import kept_values
 
 # (layer's seed, iteration, rate)
@@ -17,16 +18,28 @@ MASKS = [(1, 0, 0.5), (2**31 - 1, 165_000, 0.1), (0, 2**31 - 1, 0.75)]
 EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
 
 
-def computed(statistics):
-    """Returns arrays by name, the same numbers on every backend."""
+def computed(statistics, mean):
+    """Returns arrays by name, the same numbers on every backend.
+
+    Args:
+        statistics: the name of whitening statistics of images 2 x 3 x 3.
+        mean: the name of a mean image 2 x 3 x 3.
+    """
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (20, 2, 3, 3)).astype("float32")
     images[0] = 77
     draws = rng.integers(0, 5, (20, 3), "int32")
     draws[:, 2] %= 2
+    corners = np.minimum(draws, np.array([3, 2, 1], "int32"))
+    maps = rng.normal(size=(4, 9, 5, 3)).astype("float32")
     description = {"kind": "gcn_zca", "statistics": statistics}
+    centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
     found = {
         "crops": layers.PadCropFlip(2)(images, draws),
+        "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
+        "maxima": layers.SpatialPyramidPooling()(maps),
+        "subtracted": layers.MeanSubtraction(mean)(images),
+        "centres": layers.preprocess(images, centres),
         "normalized": layers.GlobalContrastNormalization()(images),
         "whitened": layers.ZCAWhitening(statistics)(images / 255),
         "preprocessed": layers.preprocess(images, description),
@@ -40,18 +53,22 @@ def computed(statistics):
     return {name: keras.ops.convert_to_numpy(x) for name, x in found.items()}
 
 
-def check_jitted(statistics):
+def check_jitted(statistics, mean):
     """What is traced is what is computed at once; nothing keeps a tracer."""
     import jax
 
-    zca_whitening._tensors.cache_clear()  # so that it is built in a trace
+    # So that they are built in a trace.
+    zca_whitening._tensors.cache_clear()
+    mean_subtraction._tensor.cache_clear()
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
+    subtract, pool = layers.MeanSubtraction(mean), layers.SpatialPyramidPooling((2, 1))
     images, ones = np.ones((4, 2, 3, 3), "float32"), np.ones((4, 6), "float32")
 
     def program(images, draws, iteration):
         with layers.keyed(iteration, EXAMPLES):
             dropped = dropout(ones, training=True)
-        return whiten(images), layers.PadCropFlip(2)(images, draws), dropped
+        crops = [layers.PadCropFlip(2, n)(images, draws) for n in (None, (2, 3))]
+        return whiten(images), *crops, dropped, subtract(images), pool(images)
 
     draws = np.array([[0, 1, 0], [4, 4, 1], [2, 2, 1], [3, 0, 0]])
     for arguments in ((images, draws, 3), (images * 2, draws[::-1], 4)):
@@ -61,5 +78,5 @@ def check_jitted(statistics):
 
 if __name__ == "__main__":
     assert keras.backend.backend() == "jax"
-    np.savez(sys.argv[1], **computed(sys.argv[2]))
-    check_jitted(sys.argv[2])
+    np.savez(sys.argv[1], **computed(*sys.argv[2:]))
+    check_jitted(*sys.argv[2:])

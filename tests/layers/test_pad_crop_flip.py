@@ -3,14 +3,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elu_zoo import errors
 from elu_zoo.layers import PadCropFlip
 
 RNG = np.random.default_rng(0)
 
 
-def reference(images, draws, padding):
+def reference(images, draws, padding, size=None):
     """Image by image."""
-    height, width = images.shape[1:3]
+    height, width = size or images.shape[1:3]
     result = []
     for image, (row, column, flip) in zip(images, draws, strict=True):
         padded = np.pad(image, ((padding, padding), (padding, padding), (0, 0)))
@@ -30,6 +31,14 @@ def corners(padding):
     return np.array([(r, c, f) for r in ends for c in ends for f in (0, 1)], "int32")
 
 
+def drawn_of(shape, padding, size, count=30):
+    """Corners of crops of this size, the extreme ones first."""
+    last = [n + 2 * padding - m for n, m in zip(shape, size, strict=False)]
+    ends = [(r, c) for r in (0, last[0]) for c in (0, last[1])] * 2
+    others = RNG.integers(0, [n + 1 for n in last], (count, 2))
+    return np.column_stack([[*ends, *others], np.arange(len(ends) + count) // 4 % 2])
+
+
 @pytest.mark.parametrize("padding", [0, 1, 4, 9])
 @pytest.mark.parametrize("shape", [(32, 32, 3), (5, 7, 2), (8, 3, 1), (1, 1, 4)])
 def test_it_is_what_a_loop_computes(shape, padding):
@@ -37,6 +46,62 @@ def test_it_is_what_a_loop_computes(shape, padding):
     images = RNG.normal(size=(len(draws), *shape)).astype("float32")
     found = PadCropFlip(padding)(images, draws)
     np.testing.assert_array_equal(found, reference(images, draws, padding))
+
+
+# (images, padding, crops)
+SMALLER = [
+    ((9, 7, 2), 0, (5, 4)),
+    ((9, 7, 2), 0, (9, 4)),
+    ((9, 7, 2), 0, (9, 7)),
+    ((9, 7, 2), 2, (5, 6)),
+    ((6, 5, 3), 1, (1, 1)),
+    ((6, 5, 3), 1, (8, 7)),
+    ((256, 256, 3), 0, (224, 224)),
+]
+
+
+@pytest.mark.parametrize(("shape", "padding", "size"), SMALLER)
+def test_crops_of_another_size(shape, padding, size):
+    draws = drawn_of(shape, padding, size, count=2 if shape[0] > 100 else 30)
+    images = RNG.normal(size=(len(draws), *shape)).astype("float32")
+    layer = PadCropFlip(padding, size)
+    found = layer(images, draws)
+    expected = reference(images, draws, padding, size)
+    assert found.shape == expected.shape == (len(draws), *size, shape[-1])
+    np.testing.assert_array_equal(found, expected)
+    assert layer.compute_output_shape((None, *shape), (None, 3)) == (
+        None,
+        *size,
+        shape[-1],
+    )
+
+
+def test_a_crop_within_the_image_is_what_its_corner_says():
+    image = np.arange(12, dtype="float32").reshape(1, 3, 4, 1)
+    expected = {
+        (0, 0, 0): [[0, 1], [4, 5]],
+        (1, 2, 0): [[6, 7], [10, 11]],
+        (1, 2, 1): [[7, 6], [11, 10]],
+        (0, 1, 1): [[2, 1], [6, 5]],
+    }
+    for draws, pixels in expected.items():
+        found = np.asarray(PadCropFlip(0, (2, 2))(image, np.array([draws])))
+        assert found[0, :, :, 0].tolist() == pixels, draws
+
+
+@pytest.mark.parametrize(
+    ("padding", "size"), [(0, (10, 7)), (0, (9, 8)), (2, (14, 4)), (2, (5, 12))]
+)
+def test_refuses_crops_larger_than_the_padded_images(padding, size):
+    layer, draws = PadCropFlip(padding, size), np.zeros((1, 3), "int32")
+    message = rf"Crops of \({size[0]}, {size[1]}\) do not fit into images of \(9, 7\) "
+    message += f"with {padding} zeros around"
+    with pytest.raises(errors.UsageError, match=message):
+        layer(np.zeros((1, 9, 7, 2), "float32"), draws)
+    with pytest.raises(errors.UsageError, match=message):
+        layer(keras.Input((9, 7, 2)), keras.Input([3], dtype="int32"))
+    with pytest.raises(errors.UsageError, match=message):
+        layer.compute_output_shape((None, 9, 7, 2), (None, 3))
 
 
 def test_the_middle_changes_nothing():
@@ -81,37 +146,47 @@ def test_draws_of_any_type(dtype):
     np.testing.assert_array_equal(found, reference(images, draws, 2))
 
 
+each_size = pytest.mark.parametrize("size", [None, (4, 3)])
+
+
+@each_size
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(jit_compile):
-    layer = PadCropFlip(2)
+def test_traced(jit_compile, size):
+    layer = PadCropFlip(2, size)
     program = tf.function(lambda x, draws: layer(x, draws), jit_compile=jit_compile)
     draws = corners(2)
     images = RNG.normal(size=(18, 6, 5, 3)).astype("float32")
     found = program(images, draws)
-    np.testing.assert_array_equal(found, reference(images, draws, 2))
+    np.testing.assert_array_equal(found, reference(images, draws, 2, size))
 
 
-def test_a_batch_of_unknown_size():
+@each_size
+def test_a_batch_of_unknown_size(size):
     signature = tf.TensorSpec([None, 6, 5, 3]), tf.TensorSpec([None, 3], tf.int32)
-    layer = PadCropFlip(2)
+    layer = PadCropFlip(2, size)
     program = tf.function(lambda x, d: layer(x, d), input_signature=signature)
     images, draws = RNG.normal(size=(18, 6, 5, 3)).astype("float32"), corners(2)
-    for size in (18, 1):
-        found = program(images[:size], draws[:size])
-        expected = reference(images[:size], draws[:size], 2)
+    for count in (18, 1):
+        found = program(images[:count], draws[:count])
+        expected = reference(images[:count], draws[:count], 2, size)
         np.testing.assert_array_equal(found, expected)
-    assert program(images[:0], draws[:0]).shape == (0, 6, 5, 3)
+    assert program(images[:0], draws[:0]).shape == (0, *(size or (6, 5)), 3)
 
 
-def test_config_and_file(tmp_path):
-    layer = PadCropFlip(3, name="crop")
+@pytest.mark.parametrize("size", [None, (4, 3), [4, 3]])
+def test_config_and_file(tmp_path, size):
+    layer, sizes = PadCropFlip(3, size, name="crop"), size and tuple(size)
     again = PadCropFlip.from_config(layer.get_config())
-    assert (again.name, again.padding, PadCropFlip().padding) == ("crop", 3, 4)
+    assert (again.name, again.padding, again.size) == ("crop", 3, sizes)
+    assert (PadCropFlip().padding, PadCropFlip().size) == (4, None)
     inputs = keras.Input([6, 5, 3]), keras.Input([3], dtype="int32")
     outputs = layer(*inputs)
-    assert outputs.shape == (None, 6, 5, 3)
+    assert outputs.shape == (None, *(sizes or (6, 5)), 3)
     keras.Model(inputs, outputs).save(tmp_path / "m.keras")
     loaded = keras.models.load_model(tmp_path / "m.keras")
-    assert loaded.get_layer("crop").padding == 3 and not loaded.weights
+    assert not loaded.weights
+    crop = loaded.get_layer("crop")
+    assert (crop.padding, crop.size) == (3, sizes)
     images, draws = RNG.normal(size=(18, 6, 5, 3)).astype("float32"), corners(3)
-    np.testing.assert_array_equal(loaded([images, draws]), reference(images, draws, 3))
+    expected = reference(images, draws, 3, sizes)
+    np.testing.assert_array_equal(loaded([images, draws]), expected)

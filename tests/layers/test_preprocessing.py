@@ -1,13 +1,22 @@
 """Descriptions of preprocessing become layers."""
 
 import math
+import re
 
 import keras
 import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.layers import preprocess, preprocessing, preprocessing_layers
+from elu_zoo.layers import (
+    image_input,
+    preprocess,
+    preprocessing,
+    preprocessing_layers,
+    statistics_file,
+)
+
+CROP = {"kind": "mean_crop", "statistics": "small", "crop": (1, 2)}
 
 
 @pytest.mark.parametrize("scale", [1 / 255, 2.0])
@@ -25,20 +34,39 @@ def test_rescale(scale, dtype):
     ("description", "message"),
     [
         ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
-        ({}, "Unknown preprocessing None.*Known: rescale, gcn_zca"),
+        ({}, "Unknown preprocessing None.*Known: rescale, gcn_zca, mean_crop"),
+        ({"kind": "mean"}, "Unknown preprocessing 'mean'.*mean 'mean_crop'"),
         ({"kind": "zca"}, "Unknown preprocessing 'zca'.*mean 'gcn_zca'"),
         ({"kind": "rescale"}, "'scale', the factor of every pixel. Received: {'kind"),
         (
             {"kind": "gcn_zca", "scale": 1},
             "'gcn_zca' has an entry 'statistics', the name of the whitening statistics",
         ),
+        (
+            {"kind": "mean_crop", "crop": (1, 2)},
+            "'mean_crop' has an entry 'statistics', the name of the mean image. Rec",
+        ),
+        (
+            {"kind": "mean_crop", "statistics": "small"},
+            "has an entry 'crop', height and width of the centre crop. Received: {'k",
+        ),
+        ({**CROP, "statistics": "smal"}, "no mean image 'smal'. Did you mean 'small'"),
+        ({**CROP, "crop": (3, 3)}, r"crop of \(3, 3\) is not within images of \(2, 3"),
+        ({**CROP, "crop": (2, 4)}, r"images of \(2, 3\), of which small is the mean"),
+        *(
+            ({**CROP, "crop": crop}, re.escape(f"integers >= 1. Received: {crop!r}."))
+            for crop in [(-1, 2), (1, 0), (2,), (2, 2, 2), (2.0, 2), "22", None, 2]
+        ),
     ],
 )
-def test_unknown(description, message):
+def test_refused(mean_name, description, message):
     with pytest.raises(errors.UsageError, match=message):
         preprocessing_layers(description)
     with pytest.raises(errors.UsageError, match=message):
         preprocess(np.zeros((1, 2, 3, 3)), description)
+    if description:
+        with pytest.raises(errors.UsageError, match=message):
+            image_input((2, 3, 3), description)
 
 
 def whitened(images, statistics):
@@ -68,13 +96,124 @@ def test_gcn_zca_stays_float32(whitening):
         keras.config.set_dtype_policy(previous)
 
 
+def cropped(images, mean, height, width):
+    """In float64, pixel by pixel; of an odd margin the smaller half comes first."""
+    top = (mean.shape[0] - height) // 2
+    left = (mean.shape[1] - width) // 2
+    result = np.empty((len(images), height, width, mean.shape[2]))
+    for r in range(height):
+        for c in range(width):
+            pixels = images[:, top + r, left + c].astype(np.float64)
+            result[:, r, c] = pixels - mean[top + r, left + c]
+    return result
+
+
+@pytest.mark.parametrize("crop", [(4, 3), (7, 6), (6, 5), (5, 6), (1, 1), [2, 2]])
+def test_mean_crop(home, crop):
+    rng = np.random.default_rng(0)
+    mean = rng.uniform(0, 255, (7, 6, 3)).astype(np.float32)
+    name = statistics_file.write_mean(home / "statistics", "some", mean).stem
+    description = {"kind": "mean_crop", "statistics": "some", "crop": crop}
+    layers = preprocessing_layers(description)
+    assert [layer.name for layer in layers] == ["subtract_mean", "centre_crop"]
+    images = rng.integers(0, 256, (5, 7, 6, 3), "uint8")
+    expected = cropped(images, mean, *crop)
+    found = np.asarray(keras.Sequential(layers)(images.astype("float32")))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert layers[0].get_config()["statistics"] == name
+    np.testing.assert_array_equal(preprocess(images, description), found)
+
+
+def test_mean_crop_stays_float32(mean_name):
+    previous = keras.config.dtype_policy()
+    try:
+        keras.config.set_dtype_policy("mixed_bfloat16")
+        layers = preprocessing_layers(CROP)
+        assert [layer.compute_dtype for layer in layers] == ["float32", "float32"]
+    finally:
+        keras.config.set_dtype_policy(previous)
+
+
+@pytest.mark.parametrize(
+    ("description", "shape", "raw", "names"),
+    [
+        (None, (5, 4, 2), (5, 4, 2), []),
+        ({"kind": "rescale", "scale": 0.5}, (5, 4, 2), (5, 4, 2), ["rescale"]),
+        (
+            {"kind": "gcn_zca", "statistics": "small"},
+            (2, 3, 3),
+            (2, 3, 3),
+            ["normalize", "whiten"],
+        ),
+        (CROP, (1, 2, 3), (2, 3, 3), ["subtract_mean", "centre_crop"]),
+        (
+            {**CROP, "crop": [2, 3]},
+            [2, 3, 3],
+            (2, 3, 3),
+            ["subtract_mean", "centre_crop"],
+        ),
+    ],
+)
+def test_image_input(whitening, mean_name, description, shape, raw, names):
+    image, x = image_input(shape, description)
+    assert (image.name, image.shape) == ("image", (None, *raw))
+    assert x.shape == (None, *shape) and (x is image) == (not names)
+    model = keras.Model(image, x)
+    assert [layer.name for layer in model.layers] == ["image", *names]
+    images = np.random.default_rng(0).integers(0, 256, (3, *raw), "uint8")
+    expected = preprocess(images, description) if description else images
+    np.testing.assert_allclose(model(images), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 1), (2, 1, 3), (224, 224, 3)])
+def test_image_input_of_another_shape(mean_name, shape):
+    with pytest.raises(errors.UsageError) as caught:
+        image_input(shape, CROP)
+    text = str(caught.value)
+    assert f"The preprocessing {CROP} gives images (1, 2, 3). Received" in text
+    assert f"input_shape={shape}. Build the model with preprocessing=False" in text
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
 @pytest.mark.parametrize("count", [0, 1, 10, 11])
-def test_preprocess(whitening, small, monkeypatch, count, dtype):
-    monkeypatch.setattr(preprocessing, "_SLICE", 5)
+@pytest.mark.parametrize("values", [1, 5 * 18, 2**22])
+def test_preprocess(
+    whitening, small, mean_name, mean, monkeypatch, values, count, dtype
+):
+    """It does not depend on how many images are in memory at once."""
+    monkeypatch.setattr(preprocessing, "_VALUES", values)
     images = np.random.default_rng(0).integers(0, 256, (count, 2, 3, 3)).astype(dtype)
     y = preprocess(images, {"kind": "gcn_zca", "statistics": whitening})
     assert (type(y), y.dtype) == (np.ndarray, np.float32)
     np.testing.assert_allclose(y, whitened(images, small), rtol=1e-4, atol=1e-3)
     scaled = preprocess(images, {"kind": "rescale", "scale": 0.5})
     np.testing.assert_array_equal(scaled, images * 0.5)
+    crops = preprocess(images, CROP)
+    assert (crops.dtype, crops.shape) == (np.float32, (count, 1, 2, 3))
+    np.testing.assert_allclose(crops, cropped(images, mean, 1, 2), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "shape", "slices"),
+    [
+        (5 * 18, (11, 2, 3, 3), [5, 5, 1]),
+        (6 * 18 - 1, (11, 2, 3, 3), [5, 5, 1]),
+        (17, (3, 2, 3, 3), [1, 1, 1]),
+        (2**22, (2500, 1, 1, 1), [1000, 1000, 500]),
+        (2**22, (30, 256, 256, 3), [21, 9]),
+        (2**22, (0, 256, 256, 3), [0]),
+    ],
+)
+def test_memory_is_bounded(monkeypatch, values, shape, slices):
+    seen = []
+
+    def layer(x):
+        seen.append(len(x))
+        return x[:, :1, :1]
+
+    monkeypatch.setattr(preprocessing, "_VALUES", values)
+    monkeypatch.setattr(preprocessing, "preprocessing_layers", lambda _: [layer])
+    images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
+    found = preprocess(images, {})
+    assert seen == slices
+    np.testing.assert_array_equal(found, images[:, :1, :1])

@@ -20,11 +20,11 @@ def npy(array):
     return buffer.getvalue()
 
 
-def put(folder, content, images="forged"):
+def put(folder, content, kind="zca"):
     """Writes a file whose name is right, whatever it holds."""
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(content).hexdigest()[:16]
-    path = folder / f"{images}_zca-{digest}.npz"
+    path = folder / f"forged_{kind}-{digest}.npz"
     path.write_bytes(content)
     return path
 
@@ -57,6 +57,24 @@ def test_is_rounded_to_float16(home):
     np.testing.assert_allclose(found.mean, fitted.mean, rtol=2**-11, atol=1e-7)
 
 
+def test_a_mean_image_is_kept_exactly(home, mean):
+    folder = home / "statistics"
+    path = statistics_file.write_mean(folder, "some-images", mean.astype(np.float64))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert path == folder / f"some-images_mean-{digest[:16]}.npz"
+    found = statistics_file.read_mean(path.stem)
+    assert (found.dtype, found.shape) == (np.float32, (2, 3, 3))
+    np.testing.assert_array_equal(found, mean)
+    assert (found != found.astype(np.float16)).any()
+    with np.load(path) as arrays:
+        assert {k: v.dtype for k, v in arrays.items()} == {"mean": np.float32}
+    assert statistics_file.write_mean(folder, "some-images", mean) == path
+    other = statistics_file.write_mean(folder, "some-images", mean + 1)
+    assert sorted(folder.iterdir()) == sorted([path, other])
+    # Of several the same one each time.
+    assert statistics_file.find("some-images", "mean") == min(path, other)
+
+
 def test_find(home, small, whitening):
     path = home / "statistics" / f"{whitening}.npz"
     assert statistics_file.find(whitening) == statistics_file.find("small") == path
@@ -73,6 +91,82 @@ def test_what_ships_is_found_first(home, small):
         statistics_file.find("cifar10") == statistics_file.find(shipped.stem) == shipped
     )
     assert statistics_file.find(own.stem) == own
+
+
+def test_find_a_mean_image(home, mean_name):
+    path = home / "statistics" / f"{mean_name}.npz"
+    assert statistics_file.find(mean_name, "mean") == path
+    assert statistics_file.find("small", "mean") == path
+    with pytest.raises(errors.NotFoundError, match=f"Did you mean '{mean_name}'"):
+        statistics_file.find(mean_name[:-1], "mean")
+
+
+def test_find_resized_images(home, mean):
+    """By the set's first part; the whole name comes first."""
+    folder = home / "statistics"
+
+    def written(images):
+        return statistics_file.write_mean(folder, images, mean)
+
+    resized = written("photos-0a1b2c3d-256")
+    for other in ("photos-256", "photos-0a1b2c-256", "photos2-0a1b2c3d-256"):
+        written(other)
+    assert statistics_file.find("photos", "mean") == resized
+    assert statistics_file.find("photos-0a1b2c3d-256", "mean") == resized
+    with pytest.raises(errors.NotFoundError, match="no whitening statistics 'photos'"):
+        statistics_file.find("photos")
+    own = written("photos")
+    assert statistics_file.find("photos", "mean") == own
+
+
+def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
+    """Files of one set, each found as what it is alone."""
+    found = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
+    assert found == {"zca": whitening, "mean": mean_name}
+    np.testing.assert_array_equal(statistics_file.read("small").mean, small.mean)
+    np.testing.assert_array_equal(statistics_file.read_mean("small"), mean)
+    for read, name, known in [
+        (statistics_file.read, mean_name, [*_shipped(), whitening]),
+        (statistics_file.read_mean, whitening, [mean_name]),
+        (statistics_file.read_mean, "cifar10", [mean_name]),
+    ]:
+        with pytest.raises(errors.NotFoundError) as caught:
+            read(name)
+        assert f"Known: {', '.join(sorted(known))}. Training" in str(caught.value)
+    of_another = home / "statistics" / f"{whitening.replace('zca', 'mean')}.npz"
+    of_another.write_bytes(statistics_file.find(whitening).read_bytes())
+    with pytest.raises(errors.CorruptError, match="its array is"):
+        statistics_file.read_mean(of_another.stem)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("smal", "Did you mean 'small'"),
+        ("cifar100", ""),
+        ("", ""),
+        (None, ""),
+        ("*", ""),
+        ("sm?ll", "Did you mean 'small'"),
+        ("../x/small", "Did you mean 'small'"),
+    ],
+)
+def test_unknown_mean_image(mean_name, name, suggestion):
+    for function in (
+        lambda n: statistics_file.find(n, "mean"),
+        statistics_file.read_mean,
+    ):
+        with pytest.raises(errors.NotFoundError) as caught:
+            function(name)
+        text = str(caught.value)
+        assert f"no mean image {name!r}. {suggestion}" in text
+        assert bool(suggestion) == ("Did you mean" in text)
+        assert f"Known: {mean_name}. Training" in text
+
+
+def test_no_mean_image_at_all(home):
+    with pytest.raises(errors.NotFoundError, match="image 'small'. Known: none. Train"):
+        statistics_file.find("small", "mean")
 
 
 @pytest.mark.parametrize(
@@ -117,16 +211,28 @@ def _flip(content):
 @pytest.mark.parametrize(
     "damage", [_flip, lambda content: content[:-1], lambda _: b"", lambda c: c + b"\0"]
 )
-def test_damage(whitening, home, damage):
-    path = home / "statistics" / f"{whitening}.npz"
+@pytest.mark.parametrize(
+    ("read", "fixture"),
+    [(statistics_file.read, "whitening"), (statistics_file.read_mean, "mean_name")],
+)
+def test_damage(home, read, fixture, damage, request):
+    name = request.getfixturevalue(fixture)
+    path = home / "statistics" / f"{name}.npz"
     content = damage(path.read_bytes())
     path.write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()[:16]
     message = rf"{path} is damaged: its SHA-256 is {digest}\.\.\. Delete it and get it"
     with pytest.raises(errors.CorruptError, match=message):
-        statistics_file.read(whitening)
+        read(name)
     with pytest.raises(errors.CorruptError, match="is damaged"):  # it is not cached
-        statistics_file.read(whitening)
+        read(name)
+
+
+def test_a_name_without_a_hash(home, mean_name):
+    path = home / "statistics" / "other_mean-mine.npz"
+    path.write_bytes(statistics_file.find(mean_name, "mean").read_bytes())
+    with pytest.raises(errors.CorruptError, match=f"{path} is damaged"):
+        statistics_file.read_mean("other")
 
 
 MEAN, TRIANGLE = np.zeros(3, "float16"), np.ones(6, "float16")
@@ -144,7 +250,7 @@ MEAN, TRIANGLE = np.zeros(3, "float16"), np.ones(6, "float16")
         (npz(mean=MEAN, upper_triangle=TRIANGLE[:1]), r"are \(3,\) and \(1,\)"),
         (npz(mean=MEAN[None], upper_triangle=TRIANGLE[:1]), r"are \(1, 3\)"),
         (npz(mean=MEAN, upper_triangle=TRIANGLE * np.float16("nan")), "not finite"),
-        (npz(mean=MEAN[0], upper_triangle=TRIANGLE), "unsized"),
+        (npz(mean=MEAN[0], upper_triangle=TRIANGLE), r"are \(\) and \(6,\)"),
         (npz(mean=np.array(["a"]), upper_triangle=TRIANGLE), "could not convert"),
         (npz(mean=np.array([None]), upper_triangle=TRIANGLE), "Object arrays"),
         (npz(mean=MEAN, upper_triangle=TRIANGLE)[:-30], "not a zip file"),
@@ -154,3 +260,30 @@ def test_forged(home, content, message):
     path = put(home / "statistics", content)
     with pytest.raises(errors.CorruptError, match=f"{path} cannot be read.*{message}"):
         statistics_file.read(path.stem)
+
+
+IMAGE = np.zeros((2, 3, 3), "float32")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "No data left"),
+        (b"text", "pickled"),
+        (npy(IMAGE), "context manager"),
+        (npz(images=IMAGE), "mean is not a file"),
+        (npz(mean=IMAGE[0]), r"its array is \(3, 3\)"),
+        (npz(mean=IMAGE[None]), r"its array is \(1, 2, 3, 3\)"),
+        (npz(mean=IMAGE[0, 0, 0]), r"its array is \(\)"),
+        (npz(mean=MEAN, upper_triangle=TRIANGLE), r"its array is \(3,\)"),
+        (npz(mean=IMAGE * np.float32("nan")), "not finite"),
+        (npz(mean=IMAGE + np.float32("inf")), "not finite"),
+        (npz(mean=np.array([[["a"]]])), "could not convert"),
+        (npz(mean=np.array([[[None]]])), "Object arrays"),
+        (npz(mean=IMAGE)[:-30], "not a zip file"),
+    ],
+)
+def test_forged_mean_image(home, content, message):
+    path = put(home / "statistics", content, "mean")
+    with pytest.raises(errors.CorruptError, match=f"{path} cannot be read.*{message}"):
+        statistics_file.read_mean(path.stem)

@@ -1,8 +1,13 @@
 """Every registered model's size; preprocessing layers apart."""
 
+import math
+
+import keras
+import numpy as np
 import pytest
 
 import elu_zoo
+from elu_zoo import initializers
 from elu_zoo.models import cost
 
 # Sums over layers of (inputs + 1) * units, of convolutions (field**2 * inputs + 1).
@@ -12,7 +17,31 @@ PARAMETERS = {
     "mnist_autoencoder": 2_837_314,
     "elu_cifar_11": 1_669_028,
     "elu_cifar_18": 39_330_404,
+    "elu_imagenet_15": 164_867_528,
 }
+# The same sums for each stack of elu_imagenet_15, and for its dense layers.
+OF_IMAGENET = {
+    "stack1": 10_464,
+    "stack2": 5_162_496,
+    "stack3": 24_776_448,
+    "stack4": 25_955_328,
+    "dense1": 88_084_480,
+    "dense2": 16_781_312,
+    "classifier": 4_097_000,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_draws():
+    """Zeros for initial weights: 165 million normal numbers take long."""
+
+    def zeros(self, shape, dtype=None):
+        return keras.ops.zeros(shape, dtype)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for initializer in (initializers.HeUniform, initializers.FanInNormal):
+            patch.setattr(initializer, "__call__", zeros)
+        yield
 
 
 def test_no_model_is_missing():
@@ -24,5 +53,51 @@ def test_count(name):
     model = elu_zoo.get_model(name)
     assert cost.parameters(model) == PARAMETERS[name]
     assert model.count_params() == PARAMETERS[name]
-    raw = elu_zoo.get_model(name, preprocessing=True)
-    assert cost.parameters(raw) == PARAMETERS[name]
+    if name == "elu_imagenet_15":
+        check_imagenet(model)
+
+
+def check_imagenet(model):
+    """Here, so that 660 MB are filled once."""
+    found = dict.fromkeys(OF_IMAGENET, 0)
+    for layer in model.layers:
+        for weight in layer.weights:
+            found[layer.name.partition("_")[0]] += math.prod(weight.shape)
+    assert found == OF_IMAGENET
+    maps = {
+        112: 6 * 6 * 3 * 96,
+        56: 9 * (96 * 512 + 2 * 512 * 512),
+        28: 9 * (512 * 768 + 4 * 768 * 768),
+        14: 9 * (768 * 1024 + 2 * 1024 * 1024),
+    }
+    dense = 21 * 1024 * 4096 + 4096 * 4096 + 4096 * 1000
+    by_hand = sum(side * side * kernel for side, kernel in maps.items()) + dense
+    assert by_hand == 40_932_147_200
+    assert cost.multiply_accumulates(model) == by_hand
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_preprocessing_has_no_parameters(name, write_mean):
+    write_mean("imagenet2012", np.zeros((256, 256, 3)))
+    plain, raw = (
+        elu_zoo.get_model(name, width=0.05, preprocessing=preprocessing)
+        for preprocessing in (False, True)
+    )
+    assert len(raw.layers) > len(plain.layers)
+    assert cost.parameters(raw) == cost.parameters(plain) == raw.count_params()
+
+
+@pytest.mark.parametrize(
+    ("levels", "parameters"), [((1, 2, 3), 135_507_400), ((1,), 80_981_448)]
+)
+def test_levels(levels, parameters):
+    """The first dense layer's kernel alone depends on them: 1024 * 4096 for a bin."""
+    bins = sum(n * n for n in levels)
+    assert parameters == PARAMETERS["elu_imagenet_15"] - (21 - bins) * 1024 * 4096
+    default, other = (
+        elu_zoo.get_model("elu_imagenet_15", width=0.02, **arguments)
+        for arguments in ({}, {"spp_levels": levels})
+    )
+    of_a_bin = round(0.02 * 1024) * round(0.02 * 4096)
+    saved = cost.parameters(default) - cost.parameters(other)
+    assert saved == (21 - bins) * of_a_bin

@@ -1,0 +1,114 @@
+"""Maxima of a map over the bins of a pyramid: equally many for maps of any size."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from elu_zoo import errors
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class SpatialPyramidPooling(keras.layers.Layer):
+    """Spatial pyramid pooling (He et al., 2014; paper, 4.4).
+
+    A level of `n` cuts the map into n x n bins and takes the maximum of each. The
+    bins are those of Caffe's `SPPLayer`, which the paper's framework had: windows of
+    `ceil(size / n)` rows, side by side, from `(n * rows - size + 1) // 2` rows before
+    the map. Of the few sizes for which that would leave a bin empty, and which Caffe
+    refuses, bin i goes from `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as
+    in He et al. Columns likewise.
+
+    Args:
+        levels: the bins along each side, one number a level. Caffe's pyramid of
+            height 3, the paper's "3 levels", is (1, 2, 4).
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: `(batch, height, width, channels)`; height and width are fixed and at
+    least `max(levels)`.
+
+    Output shape: `(batch, sum of n * n over the levels * channels)`: level by level,
+    row by row, bin by bin, channel by channel.
+
+    Raises:
+        UsageError: levels that are no positive integers, a map whose size is unknown
+            or smaller than the pyramid.
+    """
+
+    def __init__(self, levels: Sequence[int] = (1, 2, 4), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_levels(levels)
+        self.levels = tuple(levels)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        check_map(inputs.shape, self.levels)
+        _, height, width, _ = inputs.shape
+        maxima = []
+        for bins in self.levels:
+            for top, bottom in bin_edges(height, bins):
+                rows = keras.ops.max(inputs[:, top:bottom], axis=1)
+                for left, right in bin_edges(width, bins):
+                    maxima.append(keras.ops.max(rows[:, left:right], axis=1))
+        return keras.ops.concatenate(maxima, axis=-1)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple[Any, int]:
+        check_map(input_shape, self.levels)
+        batch, _, _, channels = input_shape
+        return batch, sum(bins * bins for bins in self.levels) * channels
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "levels": list(self.levels)}
+
+
+def check_map(shape: Any, levels: Sequence[int]) -> None:
+    """Checks that a pyramid fits on a map.
+
+    Args:
+        shape: of the map, `(batch, height, width, channels)`.
+        levels: see `SpatialPyramidPooling`.
+
+    Raises:
+        UsageError: another rank, a size that is unknown or smaller than the pyramid.
+    """
+    shape, least = tuple(shape), max(levels)
+    if len(shape) != 4 or None in shape[1:] or min(shape[1:3]) < least:
+        raise errors.UsageError(
+            f"Spatial pyramid pooling with levels {tuple(levels)} takes a map (batch, "
+            f"height, width, channels) of fixed size, at least {least} x {least}. "
+            f"Received: {shape}. Take larger images, or fewer levels."
+        )
+
+
+def check_levels(levels: Any) -> None:
+    """Checks the levels of a pyramid.
+
+    Raises:
+        UsageError: not a sequence of positive integers, or an empty one.
+    """
+    try:
+        found = list(levels)
+    except TypeError:
+        found = []
+    integers = [type(n) is int and n > 0 for n in found]
+    if not integers or not all(integers):
+        raise errors.UsageError(
+            "The levels of a pyramid are integers >= 1, such as (1, 2, 4). Received: "
+            f"{levels!r}."
+        )
+
+
+def bin_edges(size: int, bins: int) -> list[tuple[int, int]]:
+    """Returns first row and row after the last of each bin of a side.
+
+    Args:
+        size: rows of the map, at least `bins`.
+        bins: how many bins.
+    """
+    rows = -(-size // bins)
+    before = (bins * rows - size + 1) // 2
+    starts = [i * rows - before for i in range(bins)]
+    edges = [(max(start, 0), min(start + rows, size)) for start in starts]
+    if all(start < end for start, end in edges):
+        return edges
+    return [(i * size // bins, -(-(i + 1) * size // bins)) for i in range(bins)]

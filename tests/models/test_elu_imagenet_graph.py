@@ -1,0 +1,111 @@
+"""The graph that the ImageNet network's list stands for, layer by layer."""
+
+import keras
+import numpy as np
+import pytest
+
+from elu_zoo.layers import Dropout
+from elu_zoo.models import elu_imagenet_15
+
+# Convolutions of each stack, units at a hundredth of the width, receptive field.
+STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]
+# Image, stride, levels; a side of the map after each stack and after its pooling.
+SIZES = [
+    (224, 2, (1, 2, 4), "112>56 56>28 28>14 14>7"),
+    (224, 1, (1, 2, 4), "224>112 112>56 56>28 28>14"),
+    (224, 4, (1, 2, 4), "56>28 28>14 14>7 7>4"),
+    (256, 2, (1, 2, 4), "128>64 64>32 32>16 16>8"),
+    (97, 2, (1, 2, 4), "49>25 25>13 13>7 7>4"),
+    (96, 2, (1, 2, 3), "48>24 24>12 12>6 6>3"),
+    (224, 2, (1, 3, 6), "112>56 56>28 28>14 14>7"),
+    (32, 1, (1, 2), "32>16 16>8 8>4 4>2"),
+    (32, 4, (1,), "8>4 4>2 2>1 1"),
+    (3, 2, (1,), "2>1 1 1 1"),
+]
+
+
+@pytest.mark.parametrize(("side", "stride", "levels", "sizes"), SIZES)
+def test_sizes(side, stride, levels, sizes):
+    model = elu_imagenet_15(
+        width=0.01, input_shape=(side, side, 3), stem_stride=stride, spp_levels=levels
+    )
+    found = {x.name: tuple(x.output.shape[1:]) for x in model.layers}
+    for i, (stack, (count, units, _)) in enumerate(
+        zip(sizes.split(), STACKS, strict=True), 1
+    ):
+        before, _, after = stack.partition(">")
+        for j in range(1, count + 1):
+            assert found[f"stack{i}_conv{j}"] == (int(before), int(before), units)
+        expected = (int(after), int(after), units) if after else None
+        assert found.get(f"stack{i}_pool") == expected, i
+    assert found["pyramid"] == (10 * sum(n * n for n in levels),)
+    assert found["dense1"] == found["dense2"] == (41,)
+    assert model.output_shape == (None, 1000)
+
+
+def test_sizes_of_no_square():
+    model = elu_imagenet_15(width=0.01, input_shape=(97, 224, 1))
+    maps = [model.get_layer(f"stack{i}_pool").output.shape[1:3] for i in (1, 2, 3, 4)]
+    assert maps == [(25, 56), (13, 28), (7, 14), (4, 7)]
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("raw", [False, True])
+def test_graph(batch_norm, raw, write_mean):
+    write_mean("black", np.zeros((256, 256, 3)))
+    crop = {"kind": "mean_crop", "statistics": "black", "crop": (224, 224)}
+    model = elu_imagenet_15(
+        width=0.01, batch_norm=batch_norm, preprocessing=crop if raw else None
+    )
+    names = ["image", *["subtract_mean", "centre_crop"] * raw]
+
+    def unit(name):
+        return [name, *[f"norm_{name}"] * batch_norm, f"act_{name}"]
+
+    for i, (count, _, _) in enumerate(STACKS, 1):
+        for j in range(1, count + 1):
+            names += unit(f"stack{i}_conv{j}")
+        names.append(f"stack{i}_pool")
+    names += ["pyramid", *unit("dense1"), "dense1_drop", *unit("dense2"), "dense2_drop"]
+    assert [layer.name for layer in model.layers] == [*names, "classifier"]
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert after.input is before.output, after.name
+    assert model.output is model.layers[-1].output
+    assert model.name == "elu_imagenet_15"
+    activations = {x.activation for x in model.layers if hasattr(x, "kernel")}
+    assert activations == {keras.activations.linear}
+
+
+@pytest.mark.parametrize("stride", [1, 2, 4])
+def test_kernels(stride):
+    model = elu_imagenet_15(width=0.01, stem_stride=stride, num_classes=7)
+    expected, channels = {}, 3
+    for i, (count, units, field) in enumerate(STACKS, 1):
+        for j in range(1, count + 1):
+            expected[f"stack{i}_conv{j}"] = (field, field, channels, units)
+            channels = units
+    expected |= {"dense1": (210, 41), "dense2": (41, 41), "classifier": (41, 7)}
+    linear = [x for x in model.layers if hasattr(x, "kernel")]
+    assert {x.name: tuple(x.kernel.shape) for x in linear} == expected
+    assert all(x.use_bias for x in linear)
+    strides = {x.name: x.strides for x in linear if isinstance(x, keras.layers.Conv2D)}
+    assert strides.pop("stack1_conv1") == (stride, stride)
+    assert set(strides.values()) == {(1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rate"), [({}, 0.5), ({"dropout": 0.25}, 0.25), ({"dropout": 0}, 0)]
+)
+def test_dropout(arguments, rate):
+    model = elu_imagenet_15(width=0.05, input_shape=(97, 97, 3), **arguments)
+    layers = {x.name: x for x in model.layers if isinstance(x, Dropout)}
+    assert {name: x.rate for name, x in layers.items()} == {
+        "dense1_drop": rate,
+        "dense2_drop": rate,
+    }
+    outputs = {name: layer.output for name, layer in layers.items()}
+    images = np.random.default_rng(0).normal(size=(4, 97, 97, 3)).astype("float32")
+    dropped = keras.Model(model.input, outputs)(images, training=True)
+    for name in outputs:
+        zeros = np.asarray(dropped[name]) == 0
+        assert zeros.size == 4 * 205 and abs(zeros.mean() - rate) < 0.08, name

@@ -1,0 +1,149 @@
+"""The front door of the ImageNet network: means, crops, any size, files."""
+
+import json
+
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.layers import statistics_file
+from elu_zoo.weights import entries, h5
+
+NET = "elu_imagenet_15"
+SMALL = {"width": 0.01, "num_classes": 3, "spp_levels": (1, 2)}
+
+
+@pytest.fixture
+def mean(tmp_path, monkeypatch):
+    """Of images 256 x 256, in an own $ELU_ZOO_HOME."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+    mean = np.random.default_rng(0).uniform(90, 160, (256, 256, 3)).astype(np.float32)
+    for name in ("imagenet2012", "photos"):
+        shift = name == "photos"
+        statistics_file.write_mean(tmp_path / "statistics", name, mean + shift)
+    return mean
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(1).integers(0, 256, (2, 256, 256, 3), "uint8")
+
+
+@pytest.fixture
+def trained(mean, tmp_path):
+    """A small network as after training, and its weight file with the entry."""
+    model = elu_zoo.get_model(NET, preprocessing=True, seed=3, **SMALL)
+    for weight in model.weights:
+        weight.assign(np.asarray(weight).astype(np.float16))
+    arguments = {
+        **SMALL,
+        "activation": activations.describe("elu"),
+        "batch_norm": False,
+        "input_shape": [224, 224, 3],
+        "stem_stride": 2,
+    }
+    content = h5.write(model)
+    sha256 = files.sha256(content)
+    entry = dict.fromkeys(entries.FIELDS, "") | {
+        "format": entries.FORMAT,
+        "tag": entries.tag(NET, "imagenet2012", arguments, sha256),
+        "model": NET,
+        "dataset": "imagenet2012",
+        "arguments": arguments,
+        "preprocessing": {
+            **registry.entry(NET).preprocessing,
+            "statistics": model.get_layer("subtract_mean").statistics,
+        },
+        "classes": ["a", "b", "c"],
+        "sha256": sha256,
+    }
+    path = tmp_path / "net.weights.h5"
+    path.write_bytes(content)
+    (tmp_path / "net.json").write_text(json.dumps(entry))
+    return model, path
+
+
+def test_raw_images(mean, images):
+    raw, plain = (
+        elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, None)
+    )
+    assert raw.input_shape == (None, 256, 256, 3)
+    centres = (images - mean)[:, 16:240, 16:240]
+    found = np.asarray(raw(images))
+    np.testing.assert_allclose(found, plain(centres), atol=1e-5 * np.abs(found).max())
+    other = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
+    assert "photos_mean-" in other.get_layer("subtract_mean").statistics
+    np.testing.assert_allclose(
+        other(images), plain(centres - 1), atol=1e-5 * np.abs(found).max()
+    )
+
+
+def test_preprocess_input(mean, images):
+    found = elu_zoo.preprocess_input(images, NET)
+    centres = (images - mean)[:, 16:240, 16:240]
+    np.testing.assert_allclose(found, centres, atol=1e-4)
+
+
+def test_weights(trained, images):
+    model, path = trained
+    loaded = elu_zoo.get_model(NET, weights=path)
+    np.testing.assert_array_equal(loaded(images), model(images))
+    assert loaded.get_layer("pyramid").levels == (1, 2)
+    same = elu_zoo.get_model(NET, weights=path, spp_levels=(1, 2), preprocessing=True)
+    np.testing.assert_array_equal(same(images), model(images))
+
+
+def test_weights_fit_any_size(trained):
+    model, path = trained
+    shape = (97, 128, 3)
+    other = elu_zoo.get_model(NET, weights=path, input_shape=shape, preprocessing=False)
+    assert other.input_shape == (None, *shape)
+    for value, expected in zip(other.weights, model.weights, strict=True):
+        np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"input_shape": (128, 128, 3)}, r"gives images \(224, 224, 3\).*128.*=False"),
+        ({"spp_levels": (1, 2, 4)}, r"with spp_levels=\[1, 2\]. Received.*\[1, 2, 4\]"),
+        ({"stem_stride": 1}, "trained with stem_stride=2. Received: stem_stride=1"),
+        ({"preprocessing": "photos"}, "were trained on .*Received: preprocessing='pho"),
+    ],
+    ids=repr,
+)
+def test_refused_with_weights(trained, arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        elu_zoo.get_model(NET, weights=trained[1], **arguments)
+
+
+def test_another_number_of_classes(trained, images):
+    model, path = trained
+    other = elu_zoo.get_model(NET, weights=path, num_classes=5)
+    assert other(images).shape == (2, 5)
+    for layer in ("stack4_conv3", "dense2"):
+        np.testing.assert_array_equal(
+            other.get_layer(layer).kernel, model.get_layer(layer).kernel
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "layer", "shape"),
+    [
+        ({"include_top": False}, "dense2_drop", (41,)),
+        ({"features": "stack3_pool"}, "stack3_pool", (14, 14, 8)),
+        ({"features": "pyramid"}, "pyramid", (50,)),
+    ],
+)
+def test_cut(mean, arguments, layer, shape):
+    model = elu_zoo.get_model(NET, **SMALL, **arguments)
+    assert model.output_shape == (None, *shape)
+    assert model.layers[-1].name == layer
+
+
+def test_model_info():
+    info = elu_zoo.model_info(NET, width=0.02)
+    assert (info.section, info.weights) == ("4.4, figure 6", {})
+    assert info.input_shape == (224, 224, 3)
+    assert info.output_shapes["pyramid"] == (21 * 20,)
