@@ -36,6 +36,9 @@ faster from 1.5. Half of the dropout was taken over from a trial of 24 epochs on
 same split, not from this grid. `paper` starts from g = 1, whose first loss is that of
 chance, and which a trial at its learning rate found level with 1.5: losses after 750
 iterations 4.04 and 3.95 with ELU, 4.53 and 4.54 with ReLU.
+
+Convolutions in bfloat16 cost nothing that a pair of runs shows: 3 epochs of `fast` with
+ELU end at 64.8 % on those 5,000 with them and at 66.1 % in float32.
 """
 
 from ml_collections import ConfigDict

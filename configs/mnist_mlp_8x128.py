@@ -39,7 +39,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.data.name = "mnist"
     config.data.train_examples = 0  # the first of the training split; 0: all of them
     config.data.train_on_validation = False  # if so, nothing is measured on it
-    config.data.augmentation = "none"  # or pad_crop_flip
+    config.data.augmentation = "none"  # or random crops, see elu_cifar_11
 
     config.train = ConfigDict()
     config.train.batch_size = 64  # over all replicas

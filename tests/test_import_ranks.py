@@ -32,9 +32,15 @@ UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
 FREE = ("keras_registration", "__version__", "__file__", "configs")
 TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/activations/xla.py",
+    "elu_zoo/data/encoded.py",
+    "elu_zoo/data/pixels.py",
+    "elu_zoo/data/prepare.py",
+    "elu_zoo/data/records.py",
     "elu_zoo/export/",
     "elu_zoo/training/distribution.py",
     "elu_zoo/training/tf_step.py",
+    "elu_zoo/training/tf_stream.py",
+    "elu_zoo/training/tf_update.py",
 )
 OF_A_CONFIG = ("elu_zoo.configs", "ml_collections")
 

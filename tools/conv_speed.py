@@ -1,7 +1,8 @@
-"""Times training steps of the CIFAR networks beside Keras' own `fit`.
+"""Times training steps of convolutional networks beside Keras' own `fit`.
 
     python tools/conv_speed.py --padding=same
     python tools/conv_speed.py --model=elu_cifar_18 --steps=1 --rounds=1
+    python tools/conv_speed.py --model=elu_imagenet_15 --batch_size=2 --steps=1
 
 The forms are timed in turn, round by round, in one process, on noise, with batches of
 100, momentum, weight decay and the paper's dropout. A line is the median over the
@@ -25,7 +26,7 @@ import numpy as np
 import tensorflow as tf
 from absl import app, flags
 
-from elu_zoo import zoo
+from elu_zoo import registry, zoo
 from elu_zoo.data import order
 from elu_zoo.data.sources import Split
 from elu_zoo.layers import PadCropFlip
@@ -36,7 +37,9 @@ from elu_zoo.training.tf_step import TFStep
 
 _MODEL = flags.DEFINE_string("model", "elu_cifar_11", "A convolutional network.")
 _ACTIVATION = flags.DEFINE_string("activation", "elu", "Its activation.")
-_PADDING = flags.DEFINE_enum("padding", "caffe", ["caffe", "same"], "Its padding.")
+_PADDING = flags.DEFINE_enum(
+    "padding", "caffe", ["caffe", "same"], "Its padding, if it has one."
+)
 _BATCH = flags.DEFINE_integer("batch_size", 100, "Images a step.", lower_bound=1)
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "Rounds.", lower_bound=1)
 _STEPS = flags.DEFINE_integer("steps", 5, "Steps of a form a round.", lower_bound=1)
@@ -47,16 +50,17 @@ _FORMS = flags.DEFINE_multi_enum(
     "What is timed; ratios are to the first.",
 )
 
-EXAMPLES, RATE = 1000, 1e-3
+RATE = 1e-3
 
 
 def build() -> tuple[keras.Model, keras.optimizers.Optimizer]:
     """Returns the network with the paper's dropout and decay, and its optimizer."""
+    padded = registry.entry(_MODEL.value).takes("padding")
     model = zoo.get_model(
         _MODEL.value,
         activation=_ACTIVATION.value,
-        padding=_PADDING.value,
         kernel_decay=0.0005,
+        **({"padding": _PADDING.value} if padded else {}),
     )
     return model, keras.optimizers.SGD(RATE, momentum=0.9)
 
@@ -79,7 +83,7 @@ def trainer(
     optimizer.build(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "rescale", "scale": 1.0})
     layer = PadCropFlip()
-    draws = order.crops_and_flips(0, 0, EXAMPLES, layer.padding)[batches]
+    draws = order.crops_and_flips(0, 0, len(data), 2 * layer.padding + 1)[batches]
     place, policy = tf.distribute.get_strategy(), Policy(compiled, len(batches))
     arguments = model, optimizer, objective, data, _BATCH.value, place, policy, layer
     step = TFStep(*arguments)
@@ -99,10 +103,12 @@ def main(argv: list[str]) -> None:
     if len(argv) > 1:
         raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
     generator = np.random.default_rng(0)
-    images = generator.normal(0, 0.5, (EXAMPLES, 32, 32, 3)).astype("float32")
-    data = Split(images, generator.integers(0, 100, EXAMPLES).astype("int32"))
-    shape = (_STEPS.value, _BATCH.value)
-    batches = generator.integers(0, EXAMPLES, shape).astype("int32")
+    network, shape = registry.entry(_MODEL.value), (_STEPS.value, _BATCH.value)
+    count, classes = _STEPS.value * _BATCH.value, network.default("num_classes")
+    images = generator.normal(0, 0.5, (count, *network.default("input_shape")))
+    labels = generator.integers(0, classes, count).astype("int32")
+    data = Split(images.astype("float32"), labels)
+    batches = generator.permutation(count).reshape(shape).astype("int32")
     timed = {name: form(name, data, batches) for name in _FORMS.value}
     times = {name: [] for name in timed}
     for function in timed.values():
@@ -112,7 +118,7 @@ def main(argv: list[str]) -> None:
             start = time.perf_counter()
             function()
             times[name].append(1e3 * (time.perf_counter() - start) / _STEPS.value)
-    print(f"{_MODEL.value}, {_PADDING.value} padding, batches of {_BATCH.value}")
+    print(f"{_MODEL.value}, batches of {_BATCH.value}")
     for name, values in times.items():
         ratios = np.array(values) / np.array(times[_FORMS.value[0]])
         low, median, high = np.percentile(ratios, [25, 50, 75])

@@ -1,16 +1,20 @@
 """Measures loss and error of weights on a data set's splits.
 
 elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
+elu-zoo-evaluate --model=elu_imagenet_15 --weights=<run> --data=imagenet2012
 """
 
 import json
+import os
 import sys
 
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
 
-_DATA = absl_flags.DEFINE_string("data", None, "Name of a data set.", required=True)
+_DATA = absl_flags.DEFINE_string(
+    "data", None, "Name of a data set, or a folder of images.", required=True
+)
 _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "Which split is measured."
 )
@@ -24,7 +28,6 @@ def main(argv: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import predictions, zoo
-    from elu_zoo.data import sources
     from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.weights import store
@@ -32,7 +35,8 @@ def main(argv: list[str]) -> None:
     arguments = flags.weights_arguments()
     entry = store.find_weights(values.model, **arguments).entry
     model = zoo.get_model(values.model, **arguments)
-    data = sources.load(_DATA.value, values.data_dir)
+    trained = entry["config"].get("data", {}) if entry else {}
+    data = _load(_DATA.value, values.data_dir, model.input_shape[1], trained)
     if len(model.output_shape) == 2:  # of an autoencoder it is an image
         classes = model.output_shape[1]
         predictions.check_classes(classes, entry, data.name, data.class_names)
@@ -47,7 +51,7 @@ def main(argv: list[str]) -> None:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
     else:
         print(
-            f"{values.model} on {_DATA.value}, {len(split)} {_SPLIT.value} images: "
+            f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
             f"{objective.describe(found)}"
         )
     if data.note and not own:
@@ -57,6 +61,16 @@ def main(argv: list[str]) -> None:
             f"note: {entry['tag']} was trained on these {_SPLIT.value} images.",
             file=sys.stderr,
         )
+
+
+def _load(name: str, data_dir: str | None, side: int, trained):
+    from elu_zoo.data import imagenet, sources
+
+    folder = "" if name in sources.ENCODED else name
+    if name in sources.names() or (folder and not os.path.isdir(folder)):
+        return sources.load(name, data_dir)
+    count = trained.get("validation_images", imagenet.VALIDATION_IMAGES)
+    return imagenet.load(folder, side, count, data_dir)
 
 
 def run() -> None:

@@ -28,6 +28,13 @@ _COMPILE = absl_flags.DEFINE_enum(
 _STEPS_PER_CALL = absl_flags.DEFINE_integer(
     "steps_per_call", None, "Iterations in one program.", lower_bound=1
 )
+_ACCUMULATE = absl_flags.DEFINE_integer(
+    "accumulate",
+    1,
+    "Parts of each device's share of a batch, computed one after the other to save "
+    "memory.",
+    lower_bound=1,
+)
 flags.define("config", "data_dir")
 
 
@@ -55,6 +62,7 @@ def main(argv: list[str]) -> None:
         num_devices=_NUM_DEVICES.value,
         compile=_COMPILE.value,
         steps_per_call=_STEPS_PER_CALL.value,
+        accumulate=_ACCUMULATE.value,
     )
     if entry:
         print("test", objective.describe(entry["metrics"], "test_"))

@@ -30,7 +30,7 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     return np.argsort(draws, kind="stable").astype("int32")
 
 
-def crops_and_flips(seed: int, epoch: int, count: int, padding: int) -> np.ndarray:
+def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarray:
     """Returns how an epoch crops and mirrors each of `count` images.
 
     Like the order it depends on the arguments only; it follows that of the same
@@ -40,22 +40,22 @@ def crops_and_flips(seed: int, epoch: int, count: int, padding: int) -> np.ndarr
         seed: the run's seed, in [0, 2**64).
         epoch: number of the epoch, from 0.
         count: number of images.
-        padding: of the images, on each side; see `elu_zoo.layers.PadCropFlip`.
+        corners: places of a crop's corner along each side of the image.
 
     Returns:
         int32 array `(count, 3)`: for each image row and column of the crop's corner,
-        uniform in 0..2 * padding, and whether it is mirrored, 0 or 1.
+        uniform in 0..corners - 1, and whether it is mirrored, 0 or 1.
 
     Raises:
         UsageError: an argument is out of its range.
     """
-    if padding < 0:
-        raise errors.UsageError(f"padding must be at least 0, got {padding}.")
+    if corners < 1:
+        raise errors.UsageError(f"corners must be at least 1, got {corners}.")
     draws = _raw(seed, epoch, count, values=2 * count)[count:]
-    corners = np.uint64(2 * padding + 1)
+    places = np.uint64(corners)
     # Of 64 bits the highest flips, and two times 31 make the corner.
-    rows = (draws & np.uint64(2**31 - 1)) % corners
-    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % corners
+    rows = (draws & np.uint64(2**31 - 1)) % places
+    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % places
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 

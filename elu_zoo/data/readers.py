@@ -49,6 +49,23 @@ def find_tfds(
     Raises:
         DataError: there is none.
     """
+    folder = find_tfds_folder(name, major, data_dir)
+    command = _command(name, folder.parents[1])
+    remedy = f"Delete {folder} and prepare it again with {command}."
+    return Source(
+        version=folder.name,
+        files=tuple(path for path in folder.iterdir() if path.is_file()),
+        read=lambda: _read_tfds(folder, label, remedy),
+        remedy=remedy,
+    )
+
+
+def find_tfds_folder(name: str, major: int, data_dir: str | Path | None) -> Path:
+    """Returns the folder of the newest version `major.*.*`; see `find_tfds`.
+
+    Raises:
+        DataError: there is none.
+    """
     environment = os.environ.get("TFDS_DATA_DIR")
     if data_dir is not None:
         root, origin = data_dir, "the given data_dir"
@@ -57,7 +74,7 @@ def find_tfds(
     else:
         root, origin = "~/tensorflow_datasets", "the default; $TFDS_DATA_DIR is unset"
     root = Path(root).expanduser()
-    command = f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
+    command = _command(name, root)
     prepared = {
         tuple(int(part) for part in info.parent.name.split(".")): info.parent
         for info in root.glob(f"{name}/{major}.*.*/dataset_info.json")
@@ -70,14 +87,11 @@ def find_tfds(
             f"{_describe(root / name)} Nothing is downloaded here; on a machine with a "
             f"network run {command}, and copy the folder if that is another machine."
         )
-    folder = prepared[max(prepared)]
-    remedy = f"Delete {folder} and prepare it again with {command}."
-    return Source(
-        version=folder.name,
-        files=tuple(path for path in folder.iterdir() if path.is_file()),
-        read=lambda: _read_tfds(folder, label, remedy),
-        remedy=remedy,
-    )
+    return prepared[max(prepared)]
+
+
+def _command(name: str, root: Path) -> str:
+    return f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
 
 
 def _describe(folder: Path) -> str:

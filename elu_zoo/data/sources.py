@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,8 @@ class Split:
     """Examples.
 
     Args:
-        images: uint8 `(n, height, width, channels)`; floats once preprocessed.
+        images: uint8 `(n, height, width, channels)`; floats once preprocessed. Of an
+            `EncodedSplit`'s parts a TensorFlow tensor.
         labels: int32 `(n,)`, each in [0, number of classes).
     """
 
@@ -43,6 +44,17 @@ class Split:
             )
         return Split(self.images[:count], self.labels[:count])
 
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """`(height, width, channels)` of every image."""
+        return tuple(self.images.shape[1:])
+
+    def parts(self, size: int) -> Iterator["Split"]:
+        """Yields all examples in order, `size` at once, the last ones fewer."""
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            yield Split(self.images[part], self.labels[part])
+
     def joined(self, other: "Split") -> "Split":
         """Returns the examples of both."""
         return Split(
@@ -53,14 +65,17 @@ class Split:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImageData:
-    """A data set for classification, in memory.
+    """A data set for classification.
+
+    Its splits are `Split`s, in memory, or alike `data.encoded.EncodedSplit`s, on disk.
 
     Args:
         name: the name by which it was loaded.
-        train, validation, test: three disjoint splits.
+        train, validation, test: its splits, disjoint unless the note says otherwise.
         class_names: the name of each label.
         note: what a reader of its numbers must know; may be empty.
         terms: the terms under which the data are given.
+        images: the images' own name, which data sets of other labels share.
     """
 
     name: str
@@ -70,12 +85,12 @@ class ImageData:
     class_names: tuple[str, ...]
     note: str
     terms: str
-    images: str  # the images' own name, which data sets of other labels share
+    images: str
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
         """`(height, width, channels)` of every image."""
-        return self.train.images.shape[1:]
+        return self.train.image_shape
 
     @property
     def num_classes(self) -> int:
@@ -141,6 +156,10 @@ _ROWS = {
         "'mnist' have seen them, and their error here is not a test error.",
     ),
 }
+
+
+# Data sets that `load` cannot hold in memory; see `elu_zoo.data.imagenet`.
+ENCODED = ("imagenet2012",)
 
 
 def names() -> list[str]:

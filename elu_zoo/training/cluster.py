@@ -44,3 +44,26 @@ def tasks() -> int:
                 f"{len(hosts)} of that type."
             )
     return count
+
+
+def place() -> tuple[int, int]:
+    """Returns this machine's number and how many compute, (0, 1) without a cluster.
+
+    The chief is the first. Machines are numbered as TensorFlow numbers replicas.
+
+    Raises:
+        UsageError: TF_CONFIG cannot be read, or this machine computes nothing.
+    """
+    cluster = read()
+    if tasks() <= 1:
+        return 0, 1
+    kinds = [k for k in ("chief", "master", "worker") if k in cluster["cluster"]]
+    machines = [(k, i) for k in kinds for i in range(len(cluster["cluster"][k]))]
+    task = cluster["task"]
+    own = task.get("type"), task["index"]
+    if own not in machines:
+        raise errors.UsageError(
+            f"TF_CONFIG says that this is task {task}; training is done by tasks of "
+            "the types chief and worker."
+        )
+    return machines.index(own), len(machines)

@@ -58,7 +58,11 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
 
 
 def create_policy(
-    model: keras.Model, replicas: int, compile_: str, steps_per_call: int | None
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
 ) -> Policy:
     """Decides how steps are compiled.
 
@@ -80,7 +84,7 @@ def create_policy(
     Raises:
         UsageError: an unknown value, or compile=on where it cannot be.
     """
-    policy.check_compile(compile_, steps_per_call)
+    policy.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
     convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
     plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
@@ -94,7 +98,7 @@ def create_policy(
                 "update variables, such as batch normalisation. Use compile=auto."
             )
         compiled = False
-    return Policy(compiled, steps_per_call or (100 if compiled else 10))
+    return Policy(compiled, steps_per_call or (100 if compiled else 10), accumulate)
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:

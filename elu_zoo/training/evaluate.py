@@ -1,7 +1,8 @@
 """What a model measures on a split, always computed in float32."""
 
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -10,7 +11,11 @@ from elu_zoo import errors
 from elu_zoo.data.sources import Split
 from elu_zoo.training.objective import Objective
 
-BATCH_SIZE = 1000
+if TYPE_CHECKING:
+    from elu_zoo.data.encoded import EncodedSplit
+
+_BATCH_SIZE = 1000
+_PIXELS = 2**21  # of a batch: smaller ones of larger images
 
 
 class Evaluator:
@@ -36,23 +41,27 @@ class Evaluator:
 
     def outputs(self, images: np.ndarray) -> np.ndarray:
         """Returns the model's output for `(n, height, width, channels)` images."""
+        split = Split(images, np.zeros(len(images), np.int32))
+        return np.concatenate([outputs for _, outputs in self._outputs(split)])
+
+    def __call__(self, split: "Split | EncodedSplit") -> dict[str, float]:
+        """Returns the objective's measures on a split."""
+        return self._objective.measure(self._outputs(split))
+
+    def _outputs(self, split: "Split | EncodedSplit") -> Iterator:
+        """Yields the split in parts, each with the model's outputs."""
         shape = tuple(self._model.input_shape[1:])
-        if tuple(images.shape[1:]) != shape:
+        if split.image_shape != shape:
             raise errors.UsageError(
                 f"{self._model.name} takes images of shape {shape}. Received: "
-                f"{tuple(images.shape[1:])}."
+                f"{split.image_shape}."
             )
         if self._source:
             self._model.set_weights(self._source.get_weights())
-        parts = [
-            np.asarray(self._forward(images[i : i + BATCH_SIZE].astype(np.float32)))
-            for i in range(0, len(images), BATCH_SIZE)
-        ]
-        return np.concatenate(parts)
-
-    def __call__(self, split: Split) -> dict[str, float]:
-        """Returns the objective's measures on a split."""
-        return self._objective.measure(split, self.outputs(split.images))
+        size = min(_BATCH_SIZE, _PIXELS // math.prod(split.image_shape[:2]))
+        for part in split.parts(max(1, size)):
+            images = keras.ops.cast(part.images, "float32")
+            yield part, np.asarray(self._forward(images))
 
 
 def _forward(model: keras.Model) -> Callable[[np.ndarray], Any]:

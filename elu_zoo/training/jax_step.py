@@ -58,14 +58,23 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
 
 
 def create_policy(
-    model: keras.Model, replicas: int, compile_: str, steps_per_call: int | None
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
 ) -> Policy:
     """Returns how steps are compiled: always, 100 iterations a call unless told.
 
     Raises:
-        UsageError: an unknown value, or compile=off.
+        UsageError: an unknown value, compile=off, or a batch in several parts.
     """
-    policy.check_compile(compile_, steps_per_call)
+    policy.check_compile(compile_, steps_per_call, accumulate)
+    if accumulate > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax computes a batch in one part. Received: accumulate "
+            f"{accumulate}. Leave it out, or use KERAS_BACKEND=tensorflow."
+        )
     if compile_ == "off":
         raise errors.UsageError(
             "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Leave it "
@@ -129,6 +138,9 @@ class JaxStep:
         """Makes the program; again where a layer of the model was changed."""
         # A function of its own: JAX would find the old program of the same one.
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
+
+    def start(self, order: np.ndarray) -> None:
+        """Does nothing: all images are on the device."""
 
     def run(
         self,

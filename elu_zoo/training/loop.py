@@ -16,8 +16,15 @@ from ml_collections import ConfigDict
 from elu_zoo import activations, errors, files, registry, zoo
 from elu_zoo.data import batches, sources, statistics
 from elu_zoo.data.sources import Split
-from elu_zoo.layers import PadCropFlip, preprocess
-from elu_zoo.training import metrics, outcome, precision, settings, signals
+from elu_zoo.layers import preprocess
+from elu_zoo.training import (
+    augmentation,
+    metrics,
+    outcome,
+    precision,
+    settings,
+    signals,
+)
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
@@ -35,6 +42,7 @@ def train(
     num_devices: int | None = None,
     compile: str = "auto",
     steps_per_call: int | None = None,
+    accumulate: int = 1,
 ) -> Entry | None:
     """Trains what `config` describes and returns the entry of its weights.
 
@@ -50,6 +58,9 @@ def train(
         num_devices: devices of this machine.
         compile: see `distribution.create_policy`, as is `steps_per_call`.
         steps_per_call: iterations in one program.
+        accumulate: parts into which each device cuts its share of a batch, so that it
+            needs less memory; only rounding depends on it, except for batch
+            normalisation, which then is of parts.
 
     Returns:
         The entry; None on machines of a cluster that write no files.
@@ -65,7 +76,8 @@ def train(
 
     # 1. Refuse what cannot work before anything is started.
     settings.check(config)
-    places, create_step = _backend()
+    encoded = config.data.name in sources.ENCODED
+    places, create_step = _backend(encoded)
     # Before the activation: a layer's random state would start TensorFlow's devices.
     placement = places.create_strategy(strategy, num_devices)
     activations.describe(config.model.activation)
@@ -79,12 +91,12 @@ def train(
         return finished
 
     # 2. Data.
-    data = sources.load(config.data.name, data_dir)
+    data = _load(config, data_dir)
     split, validation = _splits(config, data)
     size = config.train.batch_size
     steps_per_epoch = batches.steps_per_epoch(len(split), size)
     total = steps_per_epoch * config.train.epochs
-    settings.check_run(config, total, replicas)
+    settings.check_run(config, total, replicas, accumulate)
 
     # 3. Model and optimizer in the strategy's scope; each machine has all data.
     preprocessing = _preprocessing(config, data)
@@ -94,24 +106,27 @@ def train(
     ahead = preprocessing["kind"] == "gcn_zca" and not autoencoder
     if ahead:
         split = Split(preprocess(split.images, preprocessing), split.labels)
-    augmentation = PadCropFlip() if config.data.augmentation != "none" else None
+    augmented = augmentation.create(config.data, preprocessing)
+    inside = None if ahead or (encoded and augmented) else preprocessing
     phases = Phases(config.train, total)
     with placement.scope():
-        model = _build_model(config, data, None if ahead else preprocessing, phases)
+        model = _build_model(config, data, preprocessing, inside, phases)
         precision.apply(model, config.train.precision)
         optimizer = keras.optimizers.SGD(
             momentum=config.train.momentum, nesterov=config.train.nesterov
         )
         optimizer.build(model.trainable_variables)
-    policy = places.create_policy(model, replicas, compile, steps_per_call)
+    policy = places.create_policy(model, replicas, compile, steps_per_call, accumulate)
     step = create_step(
-        model, optimizer, objective, split, size, placement, policy, augmentation
+        model, optimizer, objective, split, size, placement, policy, augmented
     )
     examples = len(split)
     del split  # the step has its own copy
-    another = ahead or config.train.precision != "float32"
-    measured = _build_model(config, data, preprocessing, phases) if another else model
-    evaluator = Evaluator(measured, objective, model if another else None)
+    if inside == preprocessing and config.train.precision == "float32":
+        evaluator = Evaluator(model, objective)
+    else:
+        measured = _build_model(config, data, preprocessing, preprocessing, phases)
+        evaluator = Evaluator(measured, objective, model)
 
     with contextlib.ExitStack() as stack:
         if chief:
@@ -146,7 +161,7 @@ def train(
         display = stack.enter_context(metrics.Display(total, position.step))
         run = Run(
             config, model, step, policy.steps_per_call, examples, total, position,
-            records, checkpoints, phases, augmentation,
+            records, checkpoints, phases, augmented,
         )  # fmt: skip
         while position.step < total:
             run.call()
@@ -173,13 +188,18 @@ def train(
         return entry
 
 
-def _backend() -> tuple[ModuleType, Callable]:
+def _backend(encoded: bool) -> tuple[ModuleType, Callable]:
     """Returns the functions that place a run, and the class of its step."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
-        from elu_zoo.training import distribution, tf_step
+        from elu_zoo.training import distribution, tf_step, tf_stream
 
-        return distribution, tf_step.TFStep
+        return distribution, tf_stream.TFStream if encoded else tf_step.TFStep
+    if backend == "jax" and encoded:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on data sets in memory. Use "
+            "KERAS_BACKEND=tensorflow for images that stay on the disk."
+        )
     if backend == "jax":
         from elu_zoo.training import jax_step
 
@@ -187,6 +207,15 @@ def _backend() -> tuple[ModuleType, Callable]:
     raise errors.UsageError(
         f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
     )
+
+
+def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:
+    if config.data.name not in sources.ENCODED:
+        return sources.load(config.data.name, data_dir)
+    from elu_zoo.data import imagenet
+
+    data = config.data
+    return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)
 
 
 def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split | None]:
@@ -202,24 +231,29 @@ def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any
     description = registry.entry(config.model.name).preprocessing
     if description["kind"] == "gcn_zca":
         return {**description, "statistics": statistics.find(data)}
+    if description["kind"] == "mean_crop":
+        crop = [config.data.crop_size] * 2
+        return {**description, "statistics": statistics.find_mean(data), "crop": crop}
     return description
 
 
 def _build_model(
     config: ConfigDict,
     data: sources.ImageData,
-    preprocessing: dict[str, Any] | None,
+    preprocessing: dict[str, Any],
+    inside: dict[str, Any] | None,
     phases: Phases,
 ) -> keras.Model:
+    """Returns the network, with the preprocessing inside of it or without."""
     arguments = {key: config.model[key] for key in config.model if key != "name"}
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
     return zoo.get_model(
         config.model.name,
-        preprocessing=preprocessing or False,
+        preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,
-        input_shape=data.image_shape,
+        input_shape=outcome.network_input(data, preprocessing),
         seed=config.seed,
     )
 

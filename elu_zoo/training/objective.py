@@ -1,5 +1,6 @@
 """What a run minimises and what it measures, for labels as for images."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import keras
@@ -10,7 +11,7 @@ from elu_zoo.data.sources import Split
 from elu_zoo.layers import preprocessing_layers
 from elu_zoo.training import losses
 
-_SLICE = 1000  # examples that are measured at once, to bound the memory
+_TOP5_ABOVE = 100  # classes: the paper measures it on ImageNet, not on CIFAR-100
 
 
 class Objective:
@@ -39,23 +40,27 @@ class Objective:
         targets = self._pixels(images) if self._loss.of_images else labels
         return self._loss.function(targets, outputs)
 
-    def measure(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
+    def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
         """Returns means over a split: `loss` and, of labels, `error_percent`.
 
-        Of images it is `squared_error`: the sum over an image's pixels of the squared
-        difference between reconstruction and preprocessed image.
+        Of more than 100 classes there is also `top5_error_percent`, of images whose
+        class is not among the five of the largest outputs. Of an autoencoder's images
+        it is `squared_error`: the sum over an image's pixels of the squared difference
+        between reconstruction and preprocessed image.
+
+        Args:
+            parts: of the split, each with the model's outputs.
         """
-        totals = {}
-        for start in range(0, len(split), _SLICE):
-            part = slice(start, start + _SLICE)
-            part_of = Split(split.images[part], split.labels[part])
-            for name, value in self._totals(part_of, outputs[part]).items():
+        totals, count = {}, 0
+        for part, outputs in parts:
+            count += len(part)
+            for name, value in self._totals(part, outputs).items():
                 totals[name] = totals.get(name, 0.0) + value
-        return {name: value / len(split) for name, value in totals.items()}
+        return {name: value / count for name, value in totals.items()}
 
     def _totals(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
         if self._loss.of_images:
-            targets = self._pixels(split.images.astype(np.float32))
+            targets = self._pixels(np.asarray(split.images, np.float32))
             found = np.asarray(self._readout(outputs), np.float64)
             squares = (found - np.asarray(targets, np.float64)) ** 2
             totals = {"squared_error": float(squares.sum())}
@@ -63,6 +68,10 @@ class Objective:
             targets = split.labels
             wrong = int((outputs.argmax(1) != targets).sum())
             totals = {"error_percent": 100.0 * wrong}
+            if outputs.shape[1] > _TOP5_ABOVE:
+                own = np.take_along_axis(outputs, targets[:, None], 1)
+                missed = int(((outputs > own).sum(1) >= 5).sum())
+                totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
         return {"loss": float(values.sum()), **totals}
 
@@ -76,6 +85,7 @@ def describe(found: dict[str, float], prefix: str = "") -> str:
     """Returns measures as a person reads them: `error 2.38 %, loss 0.1234`."""
     texts = {
         "error_percent": "error {:.2f} %",
+        "top5_error_percent": "top-5 error {:.2f} %",
         "squared_error": "squared error {:.3f}",
         "loss": "loss {:.4f}",
     }

@@ -21,7 +21,7 @@ from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.weights import entries, h5
 
 # Arguments of builders that matter until the weights are trained, and no longer.
-_OF_TRAINING = "kernel_decay", "init_scale"
+_OF_TRAINING = "kernel_decay", "init_scale", "dropout"
 
 
 def find(workdir: Path) -> entries.Entry | None:
@@ -69,20 +69,21 @@ def write(
     sha256 = files.sha256(content)
     arguments = {
         "activation": activations.describe(config.model.activation),
-        "input_shape": list(data.image_shape),
+        "input_shape": list(network_input(data, preprocessing)),
     }
     for key in config.model:
         if key not in ("name", "activation", *_OF_TRAINING):
-            arguments[key] = config.model[key]
+            value = config.model[key]
+            arguments[key] = list(value) if isinstance(value, tuple) else value
     registered = registry.entry(config.model.name)
     if registered.takes("num_classes"):
         arguments["num_classes"] = data.num_classes
-    tag = entries.tag(config.model.name, config.data.name, arguments, sha256)
+    tag = entries.tag(config.model.name, data.name, arguments, sha256)
     entry = {
         "format": entries.FORMAT,
         "tag": tag,
         "model": config.model.name,
-        "dataset": config.data.name,
+        "dataset": data.name,
         "arguments": arguments,
         "preprocessing": preprocessing,
         "classes": [] if registered.is_autoencoder else list(data.class_names),
@@ -114,6 +115,14 @@ def write(
     # Last: from here on the run is finished.
     files.write_json(workdir / "outcome.json", entry)
     return entry
+
+
+def network_input(
+    data: ImageData, preprocessing: dict[str, Any]
+) -> tuple[int, int, int]:
+    """Returns the shape of images after the preprocessing: crops are smaller."""
+    *size, channels = data.image_shape
+    return (*preprocessing.get("crop", size), channels)
 
 
 def commit() -> str:

@@ -12,8 +12,8 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data import batches, order
 from elu_zoo.data.sources import Split
-from elu_zoo.layers import PadCropFlip
 from elu_zoo.training import metrics, schedules
+from elu_zoo.training.augmentation import Augmentation
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.phases import Phases
@@ -68,7 +68,7 @@ class Run:
         records: metrics.Records,
         checkpoints: Checkpoints,
         phases: Phases,
-        augmentation: PadCropFlip | None,
+        augmentation: Augmentation | None,
     ):
         self._config = config
         self._model = model
@@ -93,6 +93,7 @@ class Run:
         epoch, offset = divmod(position.step, self._steps_per_epoch)
         if epoch != self._epoch:
             self._draw(epoch)
+            self._step.start(self._order[offset:])
         if self._phases.enter(self._model, position.step):
             self._step.compile()
         count = min(
@@ -132,8 +133,8 @@ class Run:
         self._epoch = epoch
         self._order = batches.epoch_batches(seed, epoch, examples, size)
         if self._augmentation:
-            padding = self._augmentation.padding
-            self._draws = order.crops_and_flips(seed, epoch, examples, padding)
+            corners = self._augmentation.corners
+            self._draws = order.crops_and_flips(seed, epoch, examples, corners)
 
     def end_epoch(self, evaluator: Evaluator, validation: Split | None) -> dict:
         """Records the epoch that has just ended, and returns its row."""

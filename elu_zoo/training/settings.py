@@ -8,6 +8,7 @@ from ml_collections import ConfigDict
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
+from elu_zoo.data import sources
 from elu_zoo.training import losses, phases, precision, schedules
 
 _KINDS = {
@@ -43,7 +44,13 @@ _KINDS_OF_PHASES = {
     "train.dropout": tuple,
     "train.dropout_placement": tuple,
 }
-AUGMENTATIONS = ("none", "pad_crop_flip")
+# Of data sets whose images stay encoded on the disk.
+_KINDS_OF_ENCODED = {
+    "data.folder": str,
+    "data.image_size": int,
+    "data.crop_size": int,
+    "data.validation_images": int,
+}
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
@@ -94,8 +101,7 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(
             f"schedule_epochs is >= 1. Received: {config.schedule_epochs}."
         )
-    if config.data.augmentation not in AUGMENTATIONS:
-        raise errors.unknown("augmentation", config.data.augmentation, AUGMENTATIONS)
+    _check_data(config)
     if train.nesterov and not train.momentum:
         raise errors.UsageError("train.nesterov needs train.momentum > 0.")
     if config.schedule not in ("paper", "fast"):
@@ -110,20 +116,55 @@ def check(config: ConfigDict) -> None:
         )
 
 
-def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
+def _check_data(config: ConfigDict) -> None:
+    data, model = config.data, config.model.name
+    encoded = data.name in sources.ENCODED
+    augmentations = ("none", "crop_flip" if encoded else "pad_crop_flip")
+    if data.augmentation not in augmentations:
+        raise errors.unknown(
+            f"augmentation of {data.name}", data.augmentation, augmentations
+        )
+    if (registry.entry(model).preprocessing.get("kind") == "mean_crop") != encoded:
+        raise errors.UsageError(
+            f"{model} cannot be trained on {data.name}: networks that subtract a mean "
+            f"image and crop take {', '.join(sources.ENCODED)} or folders of images, "
+            f"and no others do. Received: data.name {data.name}."
+        )
+    if not encoded:
+        return
+    if not 1 <= data.crop_size <= data.image_size:
+        raise errors.UsageError(
+            "data.crop_size is >= 1 and at most data.image_size. Received: "
+            f"{data.crop_size} and {data.image_size}."
+        )
+    if data.validation_images < 1:
+        raise errors.UsageError(
+            f"data.validation_images is >= 1. Received: {data.validation_images}."
+        )
+    if data.train_on_validation:
+        raise errors.UsageError(
+            f"The validation images of {data.name} are test images. "
+            "data.train_on_validation is False."
+        )
+
+
+def check_run(
+    config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1
+) -> None:
     """Checks the values that depend on the data's size and the devices.
 
     Raises:
-        UsageError: a batch that the replicas cannot share equally, a schedule that
-            does not fit the run.
+        UsageError: a batch that the replicas, or the parts into which each cuts its
+            share, cannot share equally, a schedule that does not fit the run.
     """
-    size = config.train.batch_size
-    if size % replicas:
-        below, above = size - size % replicas, size + replicas - size % replicas
+    size, parts = config.train.batch_size, replicas * max(1, accumulate)
+    if size % parts:
+        below, above = size - size % parts, size + parts - size % parts
         near = f"{below} or {above}" if below else str(above)
+        each = f" with {accumulate} parts each" if accumulate > 1 else ""
         raise errors.UsageError(
-            f"train.batch_size is shared equally by {replicas} replicas. Received: "
-            f"{size}; take {near}."
+            f"train.batch_size is shared equally by {replicas} replicas{each}. "
+            f"Received: {size}; take {near}."
         )
     train = config.train
     schedules.check(
@@ -134,7 +175,7 @@ def check_run(config: ConfigDict, iterations: int, replicas: int) -> None:
 
 def _check_entries(config: ConfigDict) -> None:
     """Checks that the config has each entry, of its type, and no other."""
-    kinds = _kinds(_get(config, "model.name"))
+    kinds = _kinds(_get(config, "model.name"), _get(config, "data.name"))
     entries = {key: _get(config, key) for key in kinds}
     arguments = _arguments(_get(config, "model.name"))
     missing = [key for key, value in entries.items() if value is None]
@@ -156,11 +197,15 @@ def _check_entries(config: ConfigDict) -> None:
             )
 
 
-def _kinds(model: Any) -> dict[str, type]:
-    """Returns the type of each entry that the config of a network must have."""
+def _kinds(model: Any, data: Any) -> dict[str, type]:
+    """Returns the type of each entry that a config must have."""
+    kinds = dict(_KINDS)
     # A name that is missing or of another type is refused as that.
-    phased = isinstance(model, str) and registry.entry(model).is_phased
-    return {**_KINDS, **_KINDS_OF_PHASES} if phased else dict(_KINDS)
+    if isinstance(model, str) and registry.entry(model).is_phased:
+        kinds |= _KINDS_OF_PHASES
+    if data in sources.ENCODED:
+        kinds |= _KINDS_OF_ENCODED
+    return kinds
 
 
 def _arguments(model: Any) -> dict[str, type]:

@@ -5,16 +5,15 @@ batches it is given; the program is the same whatever the count, so that a run d
 not depend on where it was cut into calls.
 """
 
-import contextlib
 from collections.abc import Callable
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo import activations, layers
 from elu_zoo.data.sources import Split
 from elu_zoo.training.policy import Policy
+from elu_zoo.training.tf_update import Update
 
 
 class TFStep:
@@ -42,14 +41,14 @@ class TFStep:
         policy: Policy,
         augmentation: keras.layers.Layer | None = None,
     ):
-        self._model = model
         self._optimizer = optimizer
-        self._loss = loss
         self._batch_size = batch_size
         self._strategy = strategy
         self._policy = policy
-        self._augmentation = augmentation
-        self._replicas = strategy.num_replicas_in_sync
+        self._augmented = augmentation is not None
+        self._update = Update(
+            model, optimizer, loss, batch_size, strategy, policy, augmentation
+        )
         self._images = tf.Variable(data.images, trainable=False)
         self._labels = tf.Variable(data.labels, trainable=False)
         self.compile()
@@ -58,20 +57,22 @@ class TFStep:
         """Makes the program; again where a layer of the model was changed."""
         steps, size = self._policy.steps_per_call, self._batch_size
         draws = [tf.TensorSpec([steps, size, 3], tf.int32)]
+        single = self._strategy.num_replicas_in_sync == 1
+        self._update.compile()
         self._call = tf.function(
             self._iterate,
-            jit_compile=self._policy.compiled and self._replicas == 1,
+            jit_compile=self._policy.compiled and single,
             input_signature=[
                 tf.TensorSpec([], tf.int32),
                 tf.TensorSpec([], tf.int32),
                 tf.TensorSpec([steps, size], tf.int32),
                 tf.TensorSpec([steps], tf.float32),
-                *(draws if self._augmentation else ()),
+                *(draws if self._augmented else ()),
             ],
         )
-        self._pure_gradients = tf.function(
-            self._gradients, jit_compile=self._policy.compiled
-        )
+
+    def start(self, order: np.ndarray) -> None:
+        """Does nothing: all images are on the device."""
 
     def run(
         self,
@@ -103,10 +104,9 @@ class TFStep:
         losses = tf.TensorArray(tf.float32, size=batches.shape[0])
         for i in tf.range(count):
             self._optimizer.learning_rate.assign(learning_rates[i])
-            arguments = [first + i, batches[i]]
-            if draws is not None:
-                arguments.append(draws[i])
-            if self._replicas == 1:
+            drawn = None if draws is None else draws[i]
+            arguments = first + i, batches[i], drawn, self._fetch
+            if self._strategy.num_replicas_in_sync == 1:
                 loss = self._update(*arguments)
             else:
                 shares = self._strategy.run(self._update, arguments)
@@ -114,58 +114,8 @@ class TFStep:
             losses = losses.write(i, loss)
         return losses.stack()
 
-    def _update(self, iteration, batch, draws=None):
-        """One replica's part of an iteration; returns its share of the mean loss."""
-        if self._replicas > 1:
-            share = self._batch_size // self._replicas
-            context = tf.distribute.get_replica_context()
-            start = context.replica_id_in_sync_group * share
-            batch = batch[start : start + share]
-            draws = draws if draws is None else draws[start : start + share]
-        images = tf.cast(tf.gather(self._images, batch), tf.float32)
-        if draws is not None:
-            images = self._augmentation(images, draws)
-        labels = tf.gather(self._labels, batch)
-        weights = self._model.trainable_variables
-        given = iteration, batch, images, labels
-        if self._replicas > 1 and self._policy.compiled:
-            others = self._model.non_trainable_variables
-            values = [[tf.convert_to_tensor(v) for v in g] for g in (weights, others)]
-            loss, gradients = self._pure_gradients(*values, *given)
-        else:
-            with self._context(iteration, batch), tf.GradientTape() as tape:
-                outputs = self._model(images, training=True)
-                loss = self._mean_loss(images, labels, outputs)
-                minimised = self._penalised(loss, self._model.losses)
-            gradients = tape.gradient(minimised, [w.value for w in weights])
-        # Under several replicas Keras sums the gradients over them here.
-        self._optimizer.apply(gradients, weights)
-        return loss
-
-    def _gradients(self, weights, others, iteration, batch, images, labels):
-        with self._context(iteration, batch), tf.GradientTape() as tape:
-            tape.watch(weights)
-            outputs, _, penalties = self._model.stateless_call(
-                weights, others, images, training=True, return_losses=True
-            )
-            loss = self._mean_loss(images, labels, outputs)
-            minimised = self._penalised(loss, penalties)
-        return loss, tape.gradient(minimised, weights)
-
-    def _penalised(self, loss, penalties):
-        return loss + sum(penalties) / self._replicas if penalties else loss
-
-    @contextlib.contextmanager
-    def _context(self, iteration, batch):
-        """What layers know of the step; replicas are threads, so it is theirs."""
-        with activations.form(self._form()), layers.keyed(iteration, batch):
-            yield
-
-    def _mean_loss(self, images, labels, outputs):
-        return tf.reduce_sum(self._loss(images, labels, outputs)) / self._batch_size
-
-    def _form(self) -> str:
-        return "polynomial" if self._policy.compiled else "nested"
+    def _fetch(self, start, indices):
+        return tf.gather(self._images, indices), tf.gather(self._labels, indices)
 
 
 def forward(model: keras.Model, shape: tuple[int, ...]) -> Callable:

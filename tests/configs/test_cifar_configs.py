@@ -89,7 +89,8 @@ def observe(tmp_path_factory):
     found = {}
 
     def told(self, batches, rates, first, draws):
-        layers = {layer.name: layer for layer in self._model.layers}
+        model = self._update._model
+        layers = {layer.name: layer for layer in model.layers}
         conv, count = layers["stack2_conv1"], len(batches)
         inside = layers.get("stack2_conv1_drop", layers["stack2_drop"]).rate
         found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
@@ -97,14 +98,15 @@ def observe(tmp_path_factory):
         found["inside"] += [inside] * count
         found["corners"] = None if draws is None else [draws.min(), draws.max()]
         padding = keras.layers.ZeroPadding2D
-        found["pads"] = sum(isinstance(x, padding) for x in self._model.layers)
+        found["pads"] = sum(isinstance(x, padding) for x in model.layers)
         found["decay"] = pytest.approx(2 * float(conv.kernel_regularizer.l2))
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         for name in ("momentum", "nesterov"):
             found[name] = getattr(self._optimizer, name)
         labels = self._labels.numpy()[batches[0]]
-        loss = self._loss(None, labels, np.zeros((len(labels), 10), "float32"))
+        z = np.zeros((len(labels), 10), "float32")
+        loss = self._update._loss(None, labels, z)
         return np.full(count, np.mean(loss))
 
     constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)

@@ -51,10 +51,12 @@ def test_refuses_what_is_out_of_range(arguments, name):
 @pytest.mark.parametrize(
     ("arguments", "first"),
     [
-        ((0, 0, 10, 4), [[1, 5, 1], [7, 5, 0], [7, 8, 1]]),
-        ((0, 1, 10, 4), [[3, 7, 1], [4, 7, 1], [7, 2, 0]]),
-        ((1, 0, 10, 2), [[4, 0, 0], [1, 4, 1], [1, 3, 1]]),
-        ((2**31 - 1, 399, 50_000, 4), [[6, 3, 0], [6, 3, 1], [1, 7, 1]]),
+        ((0, 0, 10, 9), [[1, 5, 1], [7, 5, 0], [7, 8, 1]]),
+        ((0, 0, 10, 32), [[26, 19, 1], [2, 9, 0], [30, 29, 1]]),
+        ((0, 1, 10, 9), [[3, 7, 1], [4, 7, 1], [7, 2, 0]]),
+        ((1, 0, 10, 5), [[4, 0, 0], [1, 4, 1], [1, 3, 1]]),
+        ((1, 0, 10, 1), [[0, 0, 0], [0, 0, 1], [0, 0, 1]]),
+        ((2**31 - 1, 399, 50_000, 9), [[6, 3, 0], [6, 3, 1], [1, 7, 1]]),
     ],
 )
 def test_golden_crops(arguments, first):
@@ -62,44 +64,45 @@ def test_golden_crops(arguments, first):
     assert order.crops_and_flips(*arguments)[:3].tolist() == first
 
 
-@pytest.mark.parametrize("padding", [0, 1, 4, 7])
+@pytest.mark.parametrize("corners", [1, 2, 3, 9, 32])
 @pytest.mark.parametrize("count", [0, 1, 500])
-def test_crops_are_in_range(padding, count):
-    draws = order.crops_and_flips(3, 4, count, padding)
+def test_crops_are_in_range(corners, count):
+    draws = order.crops_and_flips(3, 4, count, corners)
     assert (draws.dtype, draws.shape) == (np.int32, (count, 3))
-    bounds = [2 * padding, 2 * padding, 1]
+    bounds = [corners - 1, corners - 1, 1]
     assert (draws >= 0).all() and (draws <= bounds).all()
     if count == 500:
         assert draws.min(0).tolist() == [0, 0, 0] and draws.max(0).tolist() == bounds
 
 
 def test_crops_depend_on_seed_and_epoch_only():
-    draws = order.crops_and_flips(3, 4, 1000, 4)
-    np.testing.assert_array_equal(draws, order.crops_and_flips(3, 4, 1000, 4))
+    draws = order.crops_and_flips(3, 4, 1000, 9)
+    np.testing.assert_array_equal(draws, order.crops_and_flips(3, 4, 1000, 9))
     for other in ((3, 5), (4, 4), (4, 3)):
-        same = np.mean(draws == order.crops_and_flips(*other, 1000, 4), 0)
+        same = np.mean(draws == order.crops_and_flips(*other, 1000, 9), 0)
         np.testing.assert_allclose(same, [1 / 9, 1 / 9, 1 / 2], atol=0.08)
     order.permutation(3, 4, 1000)
-    np.testing.assert_array_equal(draws, order.crops_and_flips(3, 4, 1000, 4))
+    np.testing.assert_array_equal(draws, order.crops_and_flips(3, 4, 1000, 9))
 
 
-def test_another_padding_leaves_the_flips():
-    four, two = (order.crops_and_flips(3, 4, 1000, padding) for padding in (4, 2))
-    np.testing.assert_array_equal(four[:, 2], two[:, 2])
+def test_other_crops_leave_the_flips():
+    one, other = (order.crops_and_flips(3, 4, 1000, corners) for corners in (9, 4))
+    np.testing.assert_array_equal(one[:, 2], other[:, 2])
 
 
-def test_every_crop_is_equally_likely():
-    count = 81 * 2 * 500
-    draws = order.crops_and_flips(0, 0, count, 4)
-    cells = np.bincount(draws @ [18, 2, 1], minlength=162)
-    assert len(cells) == 162
-    chi_square = np.sum((cells - 500) ** 2 / 500)
-    assert abs(chi_square - 161) < 5 * np.sqrt(2 * 161)
+@pytest.mark.parametrize("corners", [9, 8])
+def test_every_crop_is_equally_likely(corners):
+    cells = corners * corners * 2
+    draws = order.crops_and_flips(0, 0, cells * 500, corners)
+    counts = np.bincount(draws @ [2 * corners, 2, 1], minlength=cells)
+    assert len(counts) == cells
+    chi_square = np.sum((counts - 500) ** 2 / 500)
+    assert abs(chi_square - (cells - 1)) < 5 * np.sqrt(2 * (cells - 1))
 
 
 def test_crops_are_independent_of_the_order_and_of_neighbours():
     count = 50_000
-    draws = order.crops_and_flips(5, 6, count, 4).astype(float)
+    draws = order.crops_and_flips(5, 6, count, 9).astype(float)
     ranks = order.permutation(5, 6, count)[:, None]
     columns = np.concatenate([draws[1:], draws[:-1], ranks[1:], ranks[:-1]], 1)
     correlations = np.corrcoef(columns, rowvar=False)[np.triu_indices(8, 1)]
@@ -108,9 +111,10 @@ def test_crops_are_independent_of_the_order_and_of_neighbours():
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [((-1, 0, 5, 4), "seed"), ((0, -1, 5, 4), "epoch"), ((0, 0, -5, 4), "count")]
-    + [((2**64, 0, 5, 4), "seed"), ((0, 2**64, 5, 4), "epoch")]
-    + [((0, 0, 2**31, 4), "count"), ((0, 0, 5, -1), "padding")],
+    [((-1, 0, 5, 9), "seed"), ((0, -1, 5, 9), "epoch"), ((0, 0, -5, 9), "count")]
+    + [((2**64, 0, 5, 9), "seed"), ((0, 2**64, 5, 9), "epoch")]
+    + [((0, 0, 2**31, 9), "count"), ((0, 0, 5, 0), "corners")]
+    + [((0, 0, 5, -1), "corners")],
 )
 def test_crops_refuse_what_is_out_of_range(arguments, name):
     with pytest.raises(errors.UsageError, match=f"^{name} must be"):

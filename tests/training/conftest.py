@@ -73,17 +73,17 @@ def assert_same_bits():
 def stop_after(monkeypatch):
     """Acts in the middle of a run, after the call that ends this iteration."""
 
-    def plan(iteration, act):
-        run, done = tf_step.TFStep.run, [0]
+    def plan(iteration, act, step=tf_step.TFStep):
+        run, done = step.run, [0]
 
         def counted(self, batches, *arguments):
             values = run(self, batches, *arguments)
             done[0] += len(batches)
             if done[0] >= iteration:
-                monkeypatch.setattr(tf_step.TFStep, "run", run)
+                monkeypatch.setattr(step, "run", run)
                 act()
             return values
 
-        monkeypatch.setattr(tf_step.TFStep, "run", counted)
+        monkeypatch.setattr(step, "run", counted)
 
     return plan

@@ -55,6 +55,9 @@ WRONG = {
     "unknown": {"strategy": "on"},
     "compile": {"compile": "off"},
     "machines": {},
+    "parts": {"accumulate": 2},
+    "no part": {"accumulate": 0},
+    "images": {},
     "data": {"data_dir": os.environ.get("TFDS_DATA_DIR") or None},
 }
 
@@ -93,6 +96,7 @@ def watch(stop_after):
 
 def main(folder):
     from elu_zoo import errors, training
+    from elu_zoo.configs import elu_imagenet_15
 
     small_stacks.register()
     done = watch(stop_after=7)
@@ -109,6 +113,8 @@ def main(folder):
     for name, arguments in WRONG.items():
         config = get_config("whole")
         config.data.name = "mnist" if name == "data" else "mnist_5k"
+        if name == "images":
+            config = elu_imagenet_15.get_config("smoke=True")
         os.environ["TF_CONFIG"] = TWO_WORKERS * (name == "machines")
         os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # holds no decoded images
         try:

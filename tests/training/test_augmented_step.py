@@ -52,9 +52,20 @@ def build(rate=DROPPED, decay=DECAY):
     )
 
 
+def make_step(data, policy, augmentation=None, model=None):
+    """A step on one device."""
+    model, place = model or build(), tf.distribute.get_strategy()
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    return TFStep(
+        *(model, optimizer, objective, data, BATCH, place, policy, augmentation)
+    )
+
+
 def run(
     *, devices=1, compiled=False, nesterov=False, augmented=True, cut=(STEPS,),
-    momentum=0.9, **arguments,
+    momentum=0.9, accumulate=1, **arguments,
 ):  # fmt: skip
     """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
     data, batches, crops = draws()
@@ -66,7 +77,7 @@ def run(
         optimizer.build(model.trainable_variables)
     step = TFStep(
         *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data, BATCH, strategy, Policy(compiled, STEPS)),
+        *(data, BATCH, strategy, Policy(compiled, STEPS, accumulate)),
         PadCropFlip(PADDING) if augmented else None,
     )
     losses, done = [], 0
@@ -132,11 +143,17 @@ def reference(nesterov=False, augmented=True, rate=DROPPED, decay=DECAY, momentu
         {"rate": 0.0},
         {"decay": 0.0},
         {"nesterov": True, "compiled": True},
+        {"accumulate": 2},
+        {"accumulate": 4, "compiled": True},
+        {"accumulate": 8, "augmented": False, "rate": 0.0, "decay": 0.0},
+        {"accumulate": 2, "devices": 2},
+        {"accumulate": 4, "devices": 2, "compiled": True},
     ],
 )
 def test_equals_float64(arguments):
     losses, arrays = run(**arguments)
-    arguments = {k: v for k, v in arguments.items() if k != "compiled"}
+    how = ("compiled", "accumulate", "devices")
+    arguments = {k: v for k, v in arguments.items() if k not in how}
     expected_losses, expected = reference(**arguments)
     np.testing.assert_allclose(losses, expected_losses, 2e-5)
     for found, array in zip(arrays, expected, strict=True):
@@ -173,14 +190,27 @@ def test_result_does_not_depend_on_the_cut(assert_same_bits):
     assert_same_bits(found[1], arrays)
 
 
+def test_no_more_than_a_part_is_computed_at_once():
+    data, batches, crops = draws()
+    seen, augmentation = set(), PadCropFlip(PADDING)
+
+    def augment(images, draws):
+        seen.add((images.shape[0], draws.shape[0]))
+        return augmentation(images, draws)
+
+    step = make_step(data, Policy(False, STEPS, 4), augment)
+    step.run(batches, RATES, 0, crops)
+    assert seen == {(BATCH // 4, BATCH // 4)}
+    program = step._call.get_concrete_function().graph.as_graph_def()
+    inner = [n for f in program.library.function for n in f.node_def]
+    loops = [n.attr["parallel_iterations"].i for n in inner if "While" in n.op]
+    assert loops == [1]
+
+
 def test_first_keys_the_masks():
     """The same batch at another iteration drops other units."""
     data, batches, _ = draws()
-    model, place = build(), tf.distribute.get_strategy()
-    optimizer = keras.optimizers.SGD()
-    optimizer.build(model.trainable_variables)
-    objective = Objective("softmax_cross_entropy", {"kind": "none"})
-    step = TFStep(model, optimizer, objective, data, BATCH, place, Policy(False, 1))
+    step = make_step(data, Policy(False, 1))
     still = np.zeros(1, np.float32)
     found = [float(step.run(batches[:1], still, first)[0]) for first in (5, 6, 5)]
     assert found[0] == found[2] != found[1]
@@ -188,11 +218,8 @@ def test_first_keys_the_masks():
 
 def test_a_changed_rate_acts_once_the_step_is_compiled_again():
     data, batches, _ = draws()
-    model, place = build(), tf.distribute.get_strategy()
-    optimizer = keras.optimizers.SGD()
-    optimizer.build(model.trainable_variables)
-    objective = Objective("softmax_cross_entropy", {"kind": "none"})
-    step = TFStep(model, optimizer, objective, data, BATCH, place, Policy(False, 1))
+    model = build()
+    step = make_step(data, Policy(False, 1), model=model)
     still, found = np.zeros(1, np.float32), []
     for rate, again in ((DROPPED, False), (0.0, False), (0.0, True)):
         model.get_layer("drop").rate = rate

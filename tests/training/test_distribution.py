@@ -202,21 +202,22 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
     model = build()
     policy = distribution.create_policy(model, replicas, compile_, None)
     assert policy == distribution.Policy(compiled, steps)
-    policy = distribution.create_policy(model, replicas, compile_, 7)
-    assert policy == distribution.Policy(compiled, 7)
+    policy = distribution.create_policy(model, replicas, compile_, 7, 3)
+    assert policy == distribution.Policy(compiled, 7, 3)
 
 
 @pytest.mark.parametrize(
-    "compile_, steps, replicas, words",
+    "arguments, words",
     [
-        ("yes", None, 1, "Unknown value of compile 'yes'. Known: auto, on, off"),
-        ("auto", 0, 1, "steps_per_call is >= 1. Received: 0"),
-        ("on", None, 2, "compile=on is not possible with several.*Use compile=auto"),
+        ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
+        ((1, "auto", 0), "steps_per_call is >= 1. Received: 0"),
+        ((1, "auto", None, 0), "accumulate is >= 1. Received: 0"),
+        ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
     ],
 )
-def test_policy_refusals(compile_, steps, replicas, words):
+def test_policy_refusals(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
-        distribution.create_policy(dense(batch_norm=True), replicas, compile_, steps)
+        distribution.create_policy(dense(batch_norm=True), *arguments)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,11 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from elu_zoo import errors, zoo
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.data.image_folder import FilesOfSplit
 from elu_zoo.data.sources import Split
 from elu_zoo.training import evaluate, precision
 from elu_zoo.training.evaluate import Evaluator
@@ -18,10 +21,8 @@ NETS = {
 
 
 def build(name, seed=3, **arguments):
-    return zoo.get_model(
-        name, width=0.05, seed=seed, preprocessing=True, input_shape=(6, 5, 1),
-        **arguments,
-    )  # fmt: skip
+    arguments = {"width": 0.05, "input_shape": (6, 5, 1), **arguments}
+    return zoo.get_model(name, seed=seed, preprocessing=True, **arguments)
 
 
 @pytest.fixture
@@ -31,12 +32,32 @@ def split():
     return Split(images, generator.integers(0, 10, 50).astype("int32"))
 
 
-@pytest.mark.parametrize("size", [1, 20, 50, 1000])
-def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, size):
-    monkeypatch.setattr(evaluate, "BATCH_SIZE", size)
+@pytest.mark.parametrize(
+    ("images", "pixels", "sizes"),
+    [
+        (1, 2**21, [1] * 50),
+        (20, 2**21, [20, 20, 10]),
+        (50, 2**21, [50]),
+        (1000, 2**21, [50]),
+        (1000, 20 * 30, [20, 20, 10]),  # of 6 x 5 pixels each
+        (1000, 29, [1] * 50),
+    ],
+)
+def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, images, pixels, sizes):
+    monkeypatch.setattr(evaluate, "_BATCH_SIZE", images)
+    monkeypatch.setattr(evaluate, "_PIXELS", pixels)
+    found, parts = [], Split.parts
+
+    def recorded(self, size):
+        for part in parts(self, size):
+            found.append(len(part))
+            yield part
+
+    monkeypatch.setattr(Split, "parts", recorded)
     model = build("mnist_autoencoder")
     outputs = Evaluator(model, None).outputs(split.images)
     assert type(outputs) is np.ndarray and outputs.dtype == np.float32
+    assert found == sizes
     expected = np.asarray(model(split.images))
     np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
 
@@ -46,8 +67,40 @@ def test_measures(split, name):
     model = build(name)
     objective = Objective(NETS[name], RESCALE)
     found = Evaluator(model, objective)(split)
-    expected = objective.measure(split, np.asarray(model(split.images)))
+    expected = objective.measure([(split, np.asarray(model(split.images)))])
     assert found == pytest.approx(expected, rel=1e-6) and found["loss"] > 1
+
+
+@pytest.fixture
+def encoded(tmp_path):
+    """Examples on the disk, and the same in memory."""
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (23, 9, 9, 3), "uint8")
+    labels = generator.integers(0, 10, 23, "int32")
+    paths = tuple(f"{index}.png" for index in range(23))
+    for path, image in zip(paths, images, strict=True):
+        (tmp_path / path).write_bytes(tf.io.encode_png(image).numpy())
+    chosen = generator.permutation(23)[:17]
+    on_disk = EncodedSplit(FilesOfSplit(tmp_path, paths, labels), chosen, 9)
+    return on_disk, Split(images[chosen], labels[chosen])
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("size", [5, 1000])
+def test_measures_of_images_on_the_disk(encoded, monkeypatch, name, size):
+    monkeypatch.setattr(evaluate, "_BATCH_SIZE", size)
+    objective = Objective(NETS[name], RESCALE)
+    evaluator = Evaluator(build(name, input_shape=(9, 9, 3)), objective)
+    on_disk, in_memory = (evaluator(split) for split in encoded)
+    assert on_disk == in_memory and on_disk["loss"] > 1
+
+
+def test_images_on_the_disk_of_another_size(encoded):
+    model = build("mnist_mlp_5x256", input_shape=(8, 9, 3))
+    evaluator = Evaluator(model, Objective("softmax_cross_entropy", RESCALE))
+    words = r"mnist_mlp_5x256 takes .* \(8, 9, 3\). Received: \(9, 9, 3\)."
+    with pytest.raises(errors.UsageError, match=words):
+        evaluator(encoded[0])
 
 
 def test_it_follows_the_model(split):

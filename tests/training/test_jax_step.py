@@ -108,6 +108,11 @@ def test_state_beside_the_weights_is_trained(folder):
         ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
         ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
          "compile 'off'"),
+        ("parts", "UsageError: KERAS_BACKEND=jax computes a batch in one part. "
+         "Received: accumulate 2. Leave it out, or use KERAS_BACKEND=tensorflow."),
+        ("no part", "UsageError: accumulate is >= 1. Received: 0."),
+        ("images", "UsageError: KERAS_BACKEND=jax trains on data sets in memory. Use "
+         "KERAS_BACKEND=tensorflow for images that stay on the disk."),
         ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),
         pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
                      "data set once", marks=pytest.mark.data),

@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
+import small_images
 
 from elu_zoo import errors
-
-BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
+from elu_zoo.training import loop
 
 
 def free_ports(count):
@@ -24,14 +24,17 @@ def free_ports(count):
     return ports
 
 
-def run_cluster(workdirs, *overrides):
-    """Runs a worker for each folder; returns their exit codes and stderr."""
-    hosts = [f"127.0.0.1:{port}" for port in free_ports(len(workdirs))]
-    processes = []
-    for index, workdir in enumerate(workdirs):
-        task = {"type": "worker", "index": index}
-        config = json.dumps({"cluster": {"worker": hosts}, "task": task})
-        command = [*BINARY, "--compile=off", f"--workdir={workdir}", *overrides]
+def run_cluster(workdirs, *overrides, name="quickstart", kinds=("worker", "worker")):
+    """Runs a task of these kinds for each folder; returns exit codes and stderr."""
+    hosts, processes = {}, []
+    for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
+        hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
+    tasks = [(kind, index) for kind in hosts for index in range(len(hosts[kind]))]
+    for (kind, index), workdir in zip(tasks, workdirs, strict=True):
+        task = {"type": kind, "index": index}
+        config = json.dumps({"cluster": hosts, "task": task})
+        command = [sys.executable, "-m", "elu_zoo.bin.train", "--compile=off"]
+        command += [f"--config={name}:smoke=True", f"--workdir={workdir}", *overrides]
         environment = {**os.environ, "TF_CONFIG": config}
         processes.append(
             subprocess.Popen(
@@ -56,6 +59,24 @@ def test_two_workers_train_what_one_process_trains(smoke, train, tmp_path):
     (entry,) = (json.loads((shared / "outcome.json").read_text()),)
     error = entry["metrics"]["test_error_percent"]
     assert error == pytest.approx(expected["metrics"]["test_error_percent"], abs=0.2)
+
+
+@pytest.mark.slow
+def test_machines_read_their_parts_of_images_on_the_disk(tmp_path):
+    """A chief and a worker, which look for the mean image at the same time."""
+    folder, shared = tmp_path / "images", tmp_path / "shared"
+    small_images.write_splits(folder)
+    config = small_images.get_config(folder, {"train.precision": "float32"})
+    entries = {**small_images.ENTRIES, "data.folder": folder}
+    overrides = [f"--config.{key}={value}" for key, value in entries.items()]
+    codes, outputs = run_cluster(
+        *([shared, shared], *overrides, "--config.train.precision=float32"),
+        name="elu_imagenet_15",
+        kinds=("chief", "worker"),
+    )
+    assert codes == [0, 0], outputs
+    loop.train(config, tmp_path / "single")
+    assert losses(shared) == pytest.approx(losses(tmp_path / "single"), rel=1e-4)
 
 
 def test_folders_that_are_not_shared_are_refused(tmp_path, smoke, train, stop_after):

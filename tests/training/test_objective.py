@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.data.sources import Split
-from elu_zoo.training import objective as module
 from elu_zoo.training.objective import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
@@ -66,7 +65,7 @@ def test_targets_are_the_labels(split):
 def test_measures_of_images(split, loss, scale):
     """The squared error is that of the readout, the loss that of the outputs."""
     z = outputs(SHAPE)
-    found = objective(loss, scale).measure(split, z)
+    found = objective(loss, scale).measure([(split, z)])
     assert list(found) == ["loss", "squared_error"]
     z, t = z.astype(np.float64), split.images * scale
     expected = losses_of_images(loss, z, t).mean()
@@ -78,7 +77,7 @@ def test_measures_of_images(split, loss, scale):
 
 
 def test_half_the_squared_error_is_its_loss(split):
-    found = objective("half_squared_error").measure(split, outputs(SHAPE))
+    found = objective("half_squared_error").measure([(split, outputs(SHAPE))])
     assert found["squared_error"] == pytest.approx(2 * found["loss"], rel=1e-6)
 
 
@@ -87,7 +86,7 @@ def test_measures_of_labels(split, wrong):
     z = np.zeros((COUNT, CLASSES), np.float32)
     answers = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
     z[np.arange(COUNT), answers % CLASSES] = 3
-    found = objective("softmax_cross_entropy").measure(split, z)
+    found = objective("softmax_cross_entropy").measure([(split, z)])
     assert list(found) == ["loss", "error_percent"]
     assert found["error_percent"] == 100 * wrong / COUNT
     log_sum = np.log(np.exp(3) + CLASSES - 1)
@@ -101,10 +100,10 @@ def test_a_mean_of_many_keeps_its_digits():
     count = 10_000
     split = Split(np.full((count, 2, 2, 1), 77, "uint8"), np.zeros(count, "int32"))
     z = np.full((count, 2, 2, 1), 0.3, np.float32)
-    found = objective("half_squared_error").measure(split, z)
+    found = objective("half_squared_error").measure([(split, z)])
     expected = 4 * (np.float64(np.float32(0.3)) - 77 / 255) ** 2
     assert found["squared_error"] == pytest.approx(expected, rel=1e-4)
-    one = objective("half_squared_error").measure(split.first(1), z[:1])
+    one = objective("half_squared_error").measure([(split.first(1), z[:1])])
     assert found == pytest.approx(one, rel=1e-12)
 
 
@@ -128,6 +127,10 @@ def test_in_a_program(split, loss, jit):
         ),
         ({"test_loss": 1, "validation_loss": 2}, "test_", "loss 1.0000"),
         (
+            {"t_top5_error_percent": 9.996, "t_loss": 2, "t_error_percent": 31.5},
+            *("t_", "error 31.50 %, top-5 error 10.00 %, loss 2.0000"),
+        ),
+        (
             {"test_loss": 1, "test_error_percent": 0, "validation_error_percent": 3},
             *("validation_", "error 3.00 %"),
         ),
@@ -139,7 +142,7 @@ def test_describe(found, prefix, text):
 
 
 def test_describe_a_measure(split):
-    measured = objective("half_squared_error").measure(split, outputs(SHAPE))
+    measured = objective("half_squared_error").measure([(split, outputs(SHAPE))])
     square = measured["squared_error"]
     text = f"squared error {square:.3f}, loss {square / 2:.4f}"
     assert describe(measured) == text
@@ -158,8 +161,50 @@ def test_unknown_names(loss, preprocessing, message):
 
 
 @pytest.mark.parametrize("loss", ["softmax_cross_entropy", *OF_IMAGES])
-def test_a_split_is_measured_slice_by_slice(split, loss, monkeypatch):
-    z = outputs(SHAPE if loss in OF_IMAGES else [CLASSES])
-    whole = objective(loss).measure(split, z)
-    monkeypatch.setattr(module, "_SLICE", 5)
-    assert objective(loss).measure(split, z) == pytest.approx(whole, rel=1e-12)
+@pytest.mark.parametrize("classes", [CLASSES, 200])
+def test_parts_of_different_sizes_give_the_mean_of_the_whole(split, loss, classes):
+    z = outputs(SHAPE if loss in OF_IMAGES else [classes])
+    whole = objective(loss).measure([(split, z)])
+    ends = (0, 5, 6, COUNT)
+    parts = (
+        (Split(split.images[a:b], split.labels[a:b]), z[a:b])
+        for a, b in zip(ends, ends[1:], strict=False)
+    )
+    found = objective(loss).measure(parts)
+    assert found == pytest.approx(whole, rel=1e-12) and found["loss"] > 0
+
+
+@pytest.mark.parametrize("classes", [101, 1000])
+def test_top5_error_is_by_the_fifth_largest_output(classes):
+    """Outputs of few different values: most images have equals of their own class."""
+    generator = np.random.default_rng(3)
+    z = generator.binomial(30, 0.5, (200, classes)).astype(np.float32)
+    labels = generator.integers(0, classes, 200, "int32")
+    labels[::2] = z[::2].argsort(1)[:, -6]
+    found = objective("softmax_cross_entropy").measure([(Split(z, labels), z)])
+    assert list(found) == ["loss", "error_percent", "top5_error_percent"]
+    fifth = np.sort(z, 1)[:, -5]
+    missed = z[np.arange(200), labels] < fifth
+    assert found["top5_error_percent"] == 100 * missed.sum() / 200
+    assert 10 < found["top5_error_percent"] < 99
+    assert {type(value) for value in found.values()} == {float}
+
+
+@pytest.mark.parametrize(
+    ("larger", "equal", "missed"),
+    [(0, 0, 0), (4, 0, 0), (5, 0, 1), (6, 0, 1), (4, 90, 0), (0, 100, 0), (5, 95, 1)],
+)
+def test_top5_error_of_one_image(larger, equal, missed):
+    """Equals of the own class count as smaller."""
+    z = np.full((1, 101), -1, np.float32)
+    z[0, :larger] = 2
+    z[0, 100 - equal : 100] = z[0, 100] = 1
+    split = Split(np.zeros((1, 1, 1, 1), "uint8"), np.array([100], "int32"))
+    found = objective("softmax_cross_entropy").measure([(split, z)])
+    assert found["top5_error_percent"] == 100 * missed
+
+
+@pytest.mark.parametrize(("classes", "measured"), [(100, False), (101, True)])
+def test_top5_error_is_of_more_than_100_classes(split, classes, measured):
+    found = objective("softmax_cross_entropy").measure([(split, outputs([classes]))])
+    assert ("top5_error_percent" in found) == measured

@@ -72,7 +72,7 @@ def rates(monkeypatch):
     found, run = [], tf_step.TFStep.run
 
     def recorded(self, batches, *arguments):
-        drops = [x for x in self._model.layers if isinstance(x, Dropout)]
+        drops = [x for x in self._update._model.layers if isinstance(x, Dropout)]
         found.extend([{x.name: x.rate for x in drops}] * len(batches))
         return run(self, batches, *arguments)
 

@@ -129,11 +129,11 @@ def reference(config, count):
     optimizer = keras.optimizers.SGD(momentum=train.momentum)
     crops, losses, in_force = layers.PadCropFlip(), [], []
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    examples = config.data.train_examples
+    examples, corners = config.data.train_examples, 2 * crops.padding + 1
     for iteration in range(count):
         epoch, offset = divmod(iteration, examples // size)
         batch = batches.epoch_batches(0, epoch, examples, size)[offset]
-        draws = order.crops_and_flips(0, epoch, examples, 4)[batch]
+        draws = order.crops_and_flips(0, epoch, examples, corners)[batch]
         phase = sum(iteration >= b for b in train.phase_boundaries)
         for name, rate in expected_rates(
             train.dropout[phase], train.dropout_placement[phase]
@@ -158,7 +158,7 @@ def test_weights_and_slots_go_on_through_the_phases(
     config, found, run = phased(), [], tf_step.TFStep.run
 
     def recorded(self, given, *arguments):
-        found.extend([rates(self._model)] * len(given))
+        found.extend([rates(self._update._model)] * len(given))
         return run(self, given, *arguments)
 
     monkeypatch.setattr(tf_step.TFStep, "run", recorded)

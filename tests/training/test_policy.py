@@ -14,10 +14,11 @@ def test_devices(strategy, num_devices):
     assert policy.check_devices(strategy, num_devices) is None
 
 
+@pytest.mark.parametrize("accumulate", [1, 8])
 @pytest.mark.parametrize("steps_per_call", SMALLEST)
 @pytest.mark.parametrize("compile_", ["auto", "on", "off"])
-def test_compile(compile_, steps_per_call):
-    assert policy.check_compile(compile_, steps_per_call) is None
+def test_compile(compile_, steps_per_call, accumulate):
+    assert policy.check_compile(compile_, steps_per_call, accumulate) is None
 
 
 @pytest.mark.parametrize(
@@ -32,11 +33,13 @@ def test_compile(compile_, steps_per_call):
         (policy.check_devices, ("one", 0), "num_devices is >= 1. Received: 0"),
         (policy.check_devices, ("auto", -2), "num_devices is >= 1. Received: -2"),
         (
-            *(policy.check_compile, ("yes", None)),
+            *(policy.check_compile, ("yes", None, 1)),
             "Unknown value of compile 'yes'. Known: auto, on, off",
         ),
-        (policy.check_compile, ("on", 0), "steps_per_call is >= 1. Received: 0"),
-        (policy.check_compile, ("auto", -1), "steps_per_call is >= 1. Received: -1"),
+        (policy.check_compile, ("on", 0, 1), "steps_per_call is >= 1. Received: 0"),
+        (policy.check_compile, ("auto", -1, 1), "steps_per_call is >= 1. .*: -1"),
+        (policy.check_compile, ("auto", 1, 0), "accumulate is >= 1. Received: 0"),
+        (policy.check_compile, ("off", None, -2), "accumulate is >= 1. Received: -2"),
     ],
 )
 def test_refusals(check, arguments, words):
@@ -47,6 +50,7 @@ def test_refusals(check, arguments, words):
 
 def test_a_policy_is_a_record():
     """A run's first row of timing.jsonl holds these fields."""
-    made = policy.Policy(compiled=True, steps_per_call=7)
-    assert dataclasses.asdict(made) == {"compiled": True, "steps_per_call": 7}
-    assert made == policy.Policy(True, 7) != policy.Policy(False, 7)
+    made = policy.Policy(compiled=True, steps_per_call=7, accumulate=2)
+    fields = {"compiled": True, "steps_per_call": 7, "accumulate": 2}
+    assert dataclasses.asdict(made) == fields
+    assert made == policy.Policy(True, 7, 2) != policy.Policy(True, 7)

@@ -174,7 +174,7 @@ def check_measures(entry, workdir, loss):
     for split in ("test", "validation"):
         part = getattr(sources.load("mnist_5k"), split)
         outputs = model.predict(part.images, batch_size=500, verbose=0)
-        found = Objective(loss, entry["preprocessing"]).measure(part, outputs)
+        found = Objective(loss, entry["preprocessing"]).measure([(part, outputs)])
         for key, value in found.items():
             assert entry["metrics"][f"{split}_{key}"] == pytest.approx(value, 1e-6)
 

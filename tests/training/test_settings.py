@@ -32,9 +32,9 @@ NAN = float("nan")
         ),
         (
             *("data.augmentation", "pad_crop"),
-            "Unknown augmentation 'pad_crop'. Did you mean 'pad_crop_flip'",
+            "Unknown augmentation of mnist_5k 'pad_crop'. Did you mean 'pad_crop_flip'",
         ),
-        ("data.augmentation", "", "Unknown augmentation ''. Known: none, pad_crop_f"),
+        ("data.augmentation", "", "of mnist_5k ''. Known: none, pad_crop_flip"),
         ("train.nesterov", True, "train.nesterov needs train.momentum > 0"),
         ("train.precision", "float64", "Unknown precision 'float64'.*Known: float32"),
         ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),

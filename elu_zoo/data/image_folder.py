@@ -1,0 +1,159 @@
+"""Plain folders of image files, one folder a class: what is where, nothing is read."""
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.data.examples import Example
+
+SUFFIXES = (".jpeg", ".jpg", ".png")
+CLASS_NAMES = "class_names.txt"
+_LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FilesOfSplit:
+    """The files of one split.
+
+    Args:
+        root: the folder of the class folders.
+        paths: of each file, relative to `root`.
+        labels: int32 `(n,)`, of each file.
+    """
+
+    root: Path
+    paths: tuple[str, ...]
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def read(self, positions: Sequence[int]) -> list[Example]:
+        """Returns these files; see `Examples`."""
+        return [self._read(position) for position in positions]
+
+    def _read(self, position: int) -> Example:
+        path = self.root / self.paths[position]
+        try:
+            return Example(str(path), path.read_bytes(), int(self.labels[position]))
+        except OSError as error:
+            raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageFolder:
+    """A folder of image files.
+
+    Args:
+        name: the folder's, in lower case letters, digits and underscores.
+        fingerprint: of names and sizes of all files.
+        classes: the name of each label's folder, sorted.
+        class_names: of each label for people, where two may have one name.
+        splits: "train", and "validation" where the folder has one.
+    """
+
+    name: str
+    fingerprint: str
+    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
+    splits: dict[str, FilesOfSplit]
+
+
+def find(folder: str | os.PathLike) -> ImageFolder:
+    """Finds the images of `<folder>/<class>/<file>`.
+
+    Labels number the class folders by name. Of a folder that holds `train/` and `val/`
+    (or `validation/`) these are the splits; else all images are one split. A file
+    `class_names.txt`, `<class folder> <name>` a line, names classes for people.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        DataError: it holds no images, or its parts do not fit together.
+    """
+    folder = Path(folder).expanduser()
+    if not folder.is_dir():
+        raise errors.NotFoundError(f"There is no folder {folder}.")
+    train = folder / "train"
+    roots = {"train": train if train.is_dir() else folder}
+    for name in ("val", "validation"):
+        if train.is_dir() and (folder / name).is_dir():
+            roots["validation"] = folder / name
+            break
+    found = {split: _scan(root) for split, root in roots.items()}
+    classes = sorted({path.split("/")[0] for path, _ in found["train"]})
+    splits = {}
+    for split, root in roots.items():
+        indices = {name: index for index, name in enumerate(classes)}
+        paths = tuple(path for path, _ in found[split])
+        if not paths:
+            raise errors.DataError(
+                f"{root} holds no images ({' '.join(SUFFIXES)}) in folders of classes. "
+                f"{_LAYOUT}"
+            )
+        for path in paths:
+            if path.split("/")[0] not in indices:
+                raise errors.DataError(
+                    f"{root / path} is of a class that {roots['train']} does not have."
+                )
+        labels = np.array([indices[p.split("/")[0]] for p in paths], np.int32)
+        splits[split] = FilesOfSplit(root, paths, labels)
+    text = json.dumps({split: found[split] for split in sorted(found)})
+    return ImageFolder(
+        name=re.sub(r"\W+", "_", folder.resolve().name.lower()) or "folder",
+        fingerprint=files.sha256(text.encode())[:8],
+        classes=tuple(classes),
+        class_names=tuple(read_class_names(folder / CLASS_NAMES, classes)),
+        splits=splits,
+    )
+
+
+def _scan(root: Path) -> list[tuple[str, int]]:
+    """Returns path and size of each image of a folder's folders, sorted by path."""
+    found = []
+    for folder in (x for x in os.scandir(root) if x.is_dir() and x.name[0] != "."):
+        for file in os.scandir(folder.path):
+            is_image = file.name.lower().endswith(SUFFIXES) and file.name[0] != "."
+            if is_image and file.is_file():
+                found.append((f"{folder.name}/{file.name}", file.stat().st_size))
+    return sorted(found)
+
+
+def read_class_names(path: Path, classes: Sequence[str]) -> Sequence[str]:
+    """Returns the name that a file gives each class, without a file the class itself.
+
+    Args:
+        path: a text file, `<class> <name>` a line, with a tab between them where a
+            class has blanks; it may name more classes.
+        classes: what is to be named.
+
+    Raises:
+        DataError: a class is missing in the file, a line has no name, or the file is
+            no text.
+    """
+    if not path.is_file():
+        return classes
+    names = {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except ValueError as error:
+        raise errors.DataError(f"{path} is no text in UTF-8: {error}.") from error
+    for number, line in enumerate(lines, 1):
+        line = line.strip()
+        parts = line.split("\t" if "\t" in line else None, maxsplit=1)
+        if len(parts) == 1:
+            raise errors.DataError(f"{path}, line {number}, gives {line!r} no name.")
+        if parts:
+            names[parts[0].strip()] = parts[1].strip()
+    missing = [name for name in classes if name not in names]
+    if missing:
+        raise errors.DataError(
+            f"{path} does not name {len(missing)} of {len(classes)} classes: "
+            f"{', '.join(missing[:3])}."
+        )
+    return [names[name] for name in classes]

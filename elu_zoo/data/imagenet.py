@@ -1,0 +1,140 @@
+"""ImageNet: as tensorflow-datasets prepared it, or any folder of image files."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.data import image_folder, order, readers, records
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.data.sources import ImageData
+
+NAME = "imagenet2012"
+SPLITS = ("train", "validation")
+VALIDATION_IMAGES = 5000  # the paper's
+# Fixed for ever, as in sources: the paper's 5,000 random validation images.
+_SPLIT_SEED = 20160222
+_HELD_OUT = 10  # one in so many, of a folder that is not split
+_TERMS = (
+    "ImageNet (ILSVRC 2012): O. Russakovsky et al., 2015; for non-commercial research "
+    "and education."
+)
+
+
+def load(
+    folder: str | os.PathLike,
+    image_size: int,
+    validation_images: int = VALIDATION_IMAGES,
+    data_dir: str | Path | None = None,
+) -> ImageData:
+    """Finds the images; reads no more than their names.
+
+    The test split is the official validation split; the validation split, on which
+    runs are measured meanwhile, is a random part of it: the paper's measure. Of a
+    folder that has no such split every tenth image is held out, at random.
+
+    Args:
+        folder: a folder of image files, see `image_folder.find`, or one that
+            tools/prepare_data.py wrote; "" for the imagenet2012 of
+            tensorflow-datasets.
+        image_size: height and width to which every image is resized, in pixels.
+        validation_images: of the validation split, at most.
+        data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
+            ~/tensorflow_datasets.
+
+    Returns:
+        A data set whose splits are `EncodedSplit`s.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        DataError: it holds no data set of images.
+        ResourceError: $ELU_ZOO_HOME cannot be written.
+    """
+    folder = find_folder(folder, data_dir)
+    found = find(folder)
+    if isinstance(found, records.Records) and not found.indexed:
+        raise errors.DataError(
+            f"The files of {folder} have no index of their examples, as tensorflow-"
+            "datasets' ArrayRecord files have. Convert them, and make the images "
+            "small and quick to read: `python tools/prepare_data.py "
+            f"--folder={folder} --output=<new folder>`."
+        )
+    positions = {name: np.arange(len(split)) for name, split in found.splits.items()}
+    held_out = "validation" if "validation" in found.splits else "train"
+    shuffled = order.permutation(_SPLIT_SEED, 0, len(positions[held_out]))
+    if held_out == "train":
+        count = max(1, len(shuffled) // _HELD_OUT)
+        positions["train"] = np.sort(shuffled[count:])
+        shuffled = shuffled[:count]
+
+    def split(name: str, chosen: np.ndarray) -> EncodedSplit:
+        return EncodedSplit(found.splits[name], chosen, image_size)
+
+    images = images_name(found, image_size)
+    _keep_mean(folder, images)
+    return ImageData(
+        name=found.name,
+        train=split("train", positions["train"]),
+        validation=split(held_out, shuffled[:validation_images]),
+        test=split(held_out, shuffled),
+        class_names=found.class_names,
+        note="The validation images are part of the test images, as in the paper.",
+        terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
+        images=images,
+    )
+
+
+def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
+    """Returns the folder that `load` reads.
+
+    Raises:
+        DataError: none is named, and tensorflow-datasets has prepared none.
+    """
+    if folder:
+        return Path(folder).expanduser()
+    try:
+        return readers.find_tfds_folder(NAME, 5, data_dir)
+    except errors.DataError as error:
+        raise errors.DataError(
+            f"{error} Or name a folder of image files: --config.data.folder=<folder> "
+            "for a training, --data=<folder> for an evaluation."
+        ) from error
+
+
+def find(folder: Path) -> records.Records | image_folder.ImageFolder:
+    """Returns what is in a folder of either kind.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        DataError: it holds no data set of images with a split for training.
+    """
+    if not (folder / records.INFO).is_file():
+        return image_folder.find(folder)
+    found = records.find(folder)
+    if "train" not in found.splits:
+        raise errors.DataError(f"The data set in {folder} has no split 'train'.")
+    return found
+
+
+def images_name(
+    found: records.Records | image_folder.ImageFolder, image_size: int
+) -> str:
+    """Returns the name under which the statistics of resized images are kept."""
+    return f"{found.name}-{found.fingerprint}-{image_size}"
+
+
+def _keep_mean(folder: Path, images: str) -> None:
+    """Copies the mean image of a prepared folder to where statistics are looked for."""
+    for path in folder.glob(f"{images}_mean-*.npz"):
+        kept = files.home() / "statistics" / path.name
+        if kept.is_file():
+            continue
+        try:
+            files.write_bytes(kept, path.read_bytes())
+        except OSError as error:
+            raise errors.ResourceError(
+                f"The mean image cannot be written to {kept.parent}: {error}. Set "
+                "$ELU_ZOO_HOME to a folder that can."
+            ) from error

@@ -1,0 +1,145 @@
+"""Makes images small and quick to read: once, for all runs on them."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from elu_zoo import errors, files
+from elu_zoo.data import imagenet, records, survey
+from elu_zoo.data.examples import Example
+from elu_zoo.data.image_folder import CLASS_NAMES, ImageFolder
+from elu_zoo.data.records import Records
+from elu_zoo.data.survey import Seen
+from elu_zoo.layers import statistics_file
+
+REPORT = "report.json"
+_PART = 256  # images that are written at once
+_LOGGED = 10_000  # images
+
+
+@dataclasses.dataclass
+class Report:
+    """What was seen; written beside the data.
+
+    Attributes:
+        images: how many of each split were written.
+        odd: names of images that are unusual, by what is; see `pixels.checked`.
+        bad: names and reasons of images that were left out.
+    """
+
+    images: dict[str, int]
+    odd: dict[str, list[str]]
+    bad: list[tuple[str, str]]
+
+
+def prepare(
+    folder: str | os.PathLike,
+    output: str | os.PathLike,
+    *,
+    data_dir: str | None = None,
+    image_size: int = 256,
+    quality: int = 85,
+    max_bad_examples: int = 0,
+) -> Report:
+    """Writes the images of a data set as small JPEGs into an indexed one.
+
+    Images are resized to `image_size` x `image_size` as in the paper (4.4), and their
+    training images' mean is computed, without the images that `imagenet.load` holds
+    out of a data set that has no validation split.
+
+    Args:
+        folder: of the images, see `imagenet.load`; a tensorflow-datasets folder may
+            be in any format.
+        output: a new folder. It appears when everything is in it.
+        data_dir: see `imagenet.load`.
+        image_size: in pixels.
+        quality: of the JPEGs, 0 to 100; 85 gives about 18 kB for 256 x 256 pixels.
+        max_bad_examples: of images that cannot be used, how many may be left out.
+
+    Raises:
+        UsageError: the output exists already, or an argument is out of its range.
+        DataError: there are no images, or too many bad ones; the message names them.
+    """
+    if image_size < 1 or not 0 <= quality <= 100 or max_bad_examples < 0:
+        raise errors.UsageError(
+            "image_size is >= 1, quality in 0..100, max_bad_examples >= 0. Received: "
+            f"{image_size}, {quality}, {max_bad_examples}."
+        )
+    found, splits = _find(folder, image_size, data_dir)
+    mean, report = survey.Mean(), Report({}, {}, [])
+
+    def encode(pixels: np.ndarray) -> tuple[bytes, np.ndarray]:
+        content = tf.io.encode_jpeg(pixels, quality=quality).numpy()
+        return content, tf.io.decode_jpeg(content, channels=3).numpy()
+
+    def written(split: str) -> Iterator[list[Example]]:
+        part: list[Example] = []
+        count = 0
+        for seen in survey.look(splits[split], image_size, encode):
+            if not _usable(seen, report, max_bad_examples):
+                continue
+            image, pixels = seen.made
+            if split == "train":
+                mean.add(pixels)
+            name = "/".join(Path(seen.name).parts[-2:])
+            part.append(Example(name, image, seen.label))
+            count += 1
+            if len(part) == _PART:
+                yield part
+                part = []
+            if count % _LOGGED == 0:
+                logging.info("%d images of %s.", count, split)
+        yield part
+        report.images[split] = count
+
+    with files.new_directory(Path(output).expanduser()) as made:
+        records.write(made, found.name, found.classes, {s: written(s) for s in splits})
+        images = imagenet.images_name(records.find(made), image_size)
+        image = mean.value()
+        if "validation" not in splits:  # a part of these images will be held out
+            image = survey.mean_image(imagenet.load(made, image_size).train)
+        statistics_file.write_mean(made, images, image)
+        named = zip(found.classes, found.class_names, strict=True)
+        lines = "".join(f"{key}\t{name}\n" for key, name in named)
+        files.write_bytes(made / CLASS_NAMES, lines.encode())
+        files.write_json(made / REPORT, dataclasses.asdict(report))
+    return report
+
+
+def _find(
+    folder: str | os.PathLike, image_size: int, data_dir: str | None
+) -> tuple[Records | ImageFolder, dict[str, Iterable[Callable[[], Example]]]]:
+    """Returns a data set, and what reads each of its splits."""
+    path = imagenet.find_folder(folder, data_dir)
+    found = imagenet.find(path)
+    if isinstance(found, Records) and not found.indexed:
+        return found, {n: _read(path, n) for n in imagenet.SPLITS if n in found.splits}
+    data = imagenet.load(path, image_size, 1)
+    splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
+    # Shuffled once, for those who read the files from their beginning.
+    return found, {n: survey.read_each(split.shuffled()) for n, split in splits}
+
+
+def _read(path: Path, split: str) -> Iterator[Callable[[], Example]]:
+    for example in records.read_through(path, split):
+        yield lambda example=example: example
+
+
+def _usable(seen: Seen, report: Report, most: int) -> bool:
+    if seen.pixels is not None:
+        if seen.oddity:
+            report.odd.setdefault(seen.oddity, []).append(seen.name)
+        return True
+    report.bad.append((seen.name, seen.oddity))
+    if len(report.bad) > most:
+        named = "; ".join(f"{name}: {reason}" for name, reason in report.bad[-5:])
+        raise errors.DataError(
+            f"{len(report.bad)} images cannot be used, max_bad_examples is {most}. "
+            f"The last ones are {named}."
+        )
+    return False

@@ -1,0 +1,133 @@
+"""One update of a model on TensorFlow, as each replica computes its part of it."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from elu_zoo import activations, layers
+from elu_zoo.training.policy import Policy
+
+
+class Update:
+    """A replica's part of an update; called inside the strategy's `run`.
+
+    Args:
+        model: takes what the augmentation gives; of the strategy's scope.
+        optimizer: a built Keras optimizer of the same scope.
+        loss: `(images, labels, outputs) -> (batch,)`.
+        batch_size: over all replicas.
+        strategy: the strategy of model and optimizer.
+        policy: what is compiled, and in how many parts gradients are computed.
+        augmentation: of images and draws, before the model.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        optimizer: keras.optimizers.Optimizer,
+        loss: Callable,
+        batch_size: int,
+        strategy: tf.distribute.Strategy,
+        policy: Policy,
+        augmentation: Callable | None = None,
+    ):
+        self._model = model
+        self._optimizer = optimizer
+        self._loss = loss
+        self._batch_size = batch_size
+        self._policy = policy
+        self._augmentation = augmentation
+        self._replicas = strategy.num_replicas_in_sync
+        self.compile()
+
+    def compile(self) -> None:
+        """Forgets what was traced, which keeps a layer as it was."""
+        self._pure_gradients = tf.function(
+            self._gradients, jit_compile=self._policy.compiled
+        )
+
+    def __call__(self, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
+        """Updates the model and returns the replica's share of the mean loss.
+
+        Args:
+            iteration: its number in the run, which keys dropout.
+            batch: indices of the whole batch, `(batch_size,)`.
+            draws: what the augmentation draws for each image, `(batch_size, 3)`; None
+                without one.
+            fetch: `(start, indices) -> images, labels` of a part of the batch that
+                begins at `start`.
+        """
+        share = self._batch_size // self._replicas
+        start = 0
+        if self._replicas > 1:
+            context = tf.distribute.get_replica_context()
+            start = context.replica_id_in_sync_group * share
+        weights = self._model.trainable_variables
+        if self._policy.accumulate == 1:
+            loss, gradients = self._part(iteration, batch, draws, fetch, start, share)
+        else:
+            size = share // self._policy.accumulate
+            loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
+            for i in tf.range(self._policy.accumulate):
+                # One after the other, else they would need the memory of all.
+                tf.autograph.experimental.set_loop_options(parallel_iterations=1)
+                first = start + i * size
+                more, added = self._part(iteration, batch, draws, fetch, first, size)
+                loss += more
+                gradients = [a + b for a, b in zip(gradients, added, strict=True)]
+        # Under several replicas Keras sums the gradients over them here.
+        self._optimizer.apply(gradients, weights)
+        return loss
+
+    def _part(self, iteration, batch, draws, fetch, start, size):
+        """Returns loss and gradients of a part of the batch, as shares of its mean."""
+        batch = _cut(batch, start, size)
+        images, labels = fetch(start, batch)
+        images = tf.cast(images, tf.float32)
+        if draws is not None:
+            images = self._augmentation(images, _cut(draws, start, size))
+        weights = self._model.trainable_variables
+        given = iteration, batch, images, labels
+        if self._replicas > 1 and self._policy.compiled:
+            others = self._model.non_trainable_variables
+            values = [[tf.convert_to_tensor(v) for v in g] for g in (weights, others)]
+            return self._pure_gradients(*values, *given)
+        with self._context(iteration, batch), tf.GradientTape() as tape:
+            outputs = self._model(images, training=True)
+            loss = self._mean_loss(images, labels, outputs)
+            minimised = self._penalised(loss, self._model.losses)
+        return loss, tape.gradient(minimised, [w.value for w in weights])
+
+    def _gradients(self, weights, others, iteration, batch, images, labels):
+        with self._context(iteration, batch), tf.GradientTape() as tape:
+            tape.watch(weights)
+            outputs, _, penalties = self._model.stateless_call(
+                weights, others, images, training=True, return_losses=True
+            )
+            loss = self._mean_loss(images, labels, outputs)
+            minimised = self._penalised(loss, penalties)
+        return loss, tape.gradient(minimised, weights)
+
+    def _penalised(self, loss, penalties):
+        # Every part of every replica adds its share.
+        parts = self._replicas * self._policy.accumulate
+        return loss + sum(penalties) / parts if penalties else loss
+
+    @contextlib.contextmanager
+    def _context(self, iteration, batch):
+        """What layers know of the step; replicas are threads, so it is theirs."""
+        form = "polynomial" if self._policy.compiled else "nested"
+        with activations.form(form), layers.keyed(iteration, batch):
+            yield
+
+    def _mean_loss(self, images, labels, outputs):
+        return tf.reduce_sum(self._loss(images, labels, outputs)) / self._batch_size
+
+
+def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
+    """Returns `size` rows from `start`; their number is known to a compiler."""
+    begin = [start] + [0] * (len(values.shape) - 1)
+    return tf.slice(values, begin, [size, *values.shape[1:]])

@@ -1,0 +1,102 @@
+"""The ImageNet network, as a user types it: on folders of images."""
+
+import json
+
+import pytest
+import small_images
+
+SMOKE = "--config=elu_imagenet_15:smoke=True"
+MODEL = "--model=elu_imagenet_15"
+SMALL = [f"--config.{key}={value}" for key, value in small_images.ENTRIES.items()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of images of three classes."""
+    root = tmp_path_factory.mktemp("images") / "small"
+    small_images.write_splits(root)
+    return root
+
+
+def measures(workdir):
+    """The entry of a run, and its test measures as the binaries print them."""
+    (path,) = workdir.glob("elu_imagenet_15*.json")
+    entry = json.loads(path.read_text())
+    found = {key[5:]: value for key, value in entry["metrics"].items()
+             if key.startswith("test_")}  # fmt: skip
+    top5 = "top5_error_percent"
+    more = f"top-5 error {found[top5]:.2f} %, " if top5 in found else ""
+    text = f"error {found['error_percent']:.2f} %, {more}loss {found['loss']:.4f}"
+    return entry, found, text
+
+
+def test_a_run_its_evaluation_and_its_export(cli, tmp_path, folder):
+    result = cli(
+        *("train", SMOKE, *SMALL, f"--config.data.folder={folder}"),
+        *("--accumulate=2", "--config.train.epochs=2"),
+    )
+    assert result.code == 0, result.err
+    run = tmp_path / "runs/elu_imagenet_15/elu-s0-smoke"
+    entry, found, text = measures(run)
+    weights = f"{run.relative_to(tmp_path)}/{entry['tag']}.weights.h5"
+    assert result.out == f"test {text}\nweights {weights}\n"
+    start = json.loads((run / "timing.jsonl").read_text().splitlines()[0])
+    assert start["accumulate"] == 2
+
+    arguments = (MODEL, "--weights", run, "--data", folder)
+    result = cli("evaluate", *arguments)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == f"elu_imagenet_15 on small, 12 test images: {text}\n"
+    result = cli("evaluate", *arguments, "--json")
+    expected = {"split": "test", "images": 12, **found}
+    assert json.loads(result.out) == pytest.approx(expected)
+    result = cli("evaluate", *arguments, "--split=train")
+    assert result.code == 0 and "on small, 21 train images: error" in result.out
+    assert "was trained on these train images" in result.err
+
+    exported = cli("export", MODEL, "--weights", run, "--export_dir=exports")
+    assert exported.code == 0, exported.err
+    labels = tmp_path / "exports/elu_imagenet_15/1/assets/labels.txt"
+    assert labels.read_text().split() == ["class000", "class001", "class002"]
+
+    small_images.write_splits(tmp_path / "two", classes=2)
+    result = cli("evaluate", *arguments[:3], "--data=two")
+    assert result.code == 2 and "two" in result.error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--config.data.folder=gone"], 2, "There is no folder gone."),
+        (["--config.data.folder=empty"], 1, "empty holds no images"),
+        (["--data_dir=empty"], 1, "Or name a folder of image files: --config.data.fo"),
+        (["--config.data.name=cifar10"], 2, "Unknown config entry 'data.folder'"),
+        (["--config.data.augmentation=pad_crop_flip"], 2, "Did you mean 'crop_flip'"),
+        (["--config.data.crop_size=300"], 2, "at most data.image_size. Received: 300"),
+        (["--config.data.train_on_validation"], 2, "of imagenet2012 are test images"),
+        (["--config.model.spp_level=(1,)"], 2, "Did you mean 'model.spp_levels'?"),
+    ],
+)
+def test_a_mistake(cli, tmp_path, arguments, code, message):
+    (tmp_path / "empty").mkdir()
+    result = cli("train", SMOKE, *arguments)
+    assert result.code == code and message in result.error
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_smoke_run_of_real_images(cli, tmp_path):
+    sample = small_images.sample()
+    result = cli("train", SMOKE, f"--config.data.folder={sample}")
+    assert result.code == 0, result.err
+    run = tmp_path / "runs/elu_imagenet_15/elu-s0-smoke"
+    entry, _, text = measures(run)
+    assert result.out.startswith(f"test {text}\n") and "top-5 error" in text
+    rows = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [5, 10]
+    # A network that knows nothing: log 1000, 6.9.
+    assert 6 < entry["metrics"]["test_loss"] < 9
+    result = cli("evaluate", MODEL, "--weights", run, "--data", sample)
+    assert (
+        result.out
+        == f"elu_imagenet_15 on {entry['dataset']}, 100 test images: {text}\n"
+    )

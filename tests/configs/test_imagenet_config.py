@@ -1,0 +1,247 @@
+"""Each field of the ImageNet config acts, its arguments, and the paper's numbers."""
+
+import importlib
+import math
+import re
+
+import numpy as np
+import pytest
+import small_images
+from observed import flat, get_config, observables
+
+from elu_zoo import errors, registry, training
+from elu_zoo.training import losses, settings, tf_stream
+from elu_zoo.training.evaluate import Evaluator
+
+NAME = "elu_imagenet_15"
+# The run from which one field at a time is changed: 3 iterations in each epoch.
+BASE = {
+    "model.width": 0.02,
+    "model.stem_stride": 1,
+    "model.spp_levels": (1, 2),
+    "data.folder": "small",
+    "data.image_size": 36,
+    "data.crop_size": 32,
+    "data.validation_images": 5,
+    "data.train_examples": 12,
+    "train.batch_size": 4,
+    "train.boundaries": (1,),
+    "train.learning_rates": (0.01, 0.005),
+    "train.checkpoint_every": 2,
+    "train.checkpoints_kept": 2,
+}
+RATES = [0.01] + [0.005] * 5
+LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
+# Hidden units at width 0.02, each with the four variables of its norm.
+HIDDEN = 2 + 3 * 10 + 5 * 15 + 3 * 20 + 2 * 82
+PARAMETERS = 37_050
+
+# field: (another value, observable, what it is in the base run, and then);
+# None: the value is not known before, but differs.
+FIELDS = {
+    "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
+    "seed": (1, "kernel", None, None),
+    "smoke": (False, "workdir", None, f"runs/{NAME}/elu-s0"),
+    "schedule": ("fast", "schedule", "paper", "fast"),
+    "schedule_epochs": (4, "share", 0.025, 0.5),
+    "model.name": ("other_network", "model", NAME, "other_network"),
+    "model.activation.name": ("relu", "activation", "elu", "relu"),
+    "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
+    "model.batch_norm": (True, "parameters", PARAMETERS, PARAMETERS + 4 * HIDDEN),
+    "model.width": (0.03, "parameters", PARAMETERS, 85_711),
+    "model.stem_stride": (2, "stem", 32, 16),
+    "model.spp_levels": ((2,), "pyramid", 5 * 20, 4 * 20),
+    "model.dropout": (0.25, "dropout", [0.5, 0.5], [0.25, 0.25]),
+    "model.kernel_decay": (0.25, "decay", [0.0005] * 2, [0.25] * 2),
+    "model.init_scale": (4.0, "kernel", None, None),
+    "data.name": ("mnist_5k", "refusal", "", "Unknown config entry 'data.folder'"),
+    "data.folder": ("other", "dataset", "small", "other"),
+    "data.image_size": (40, "images", (36, 36, 3), (40, 40, 3)),
+    "data.crop_size": (34, "input", (32, 32, 3), (34, 34, 3)),
+    "data.validation_images": (3, "measured", [5, 5, 9, 5], [3, 3, 9, 3]),
+    "data.train_examples": (0, "epoch_ends", [3, 6], [4, 8]),
+    "data.train_on_validation": (
+        *(True, "refusal", ""),
+        "The validation images of imagenet2012 are test images",
+    ),
+    "data.augmentation": ("none", "draws", (4, 3), None),
+    "train.batch_size": (6, "epoch_ends", [3, 6], [2, 4]),
+    "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
+    "train.loss": ("constant", "first_loss", pytest.approx(math.log(3)), 1.5),
+    "train.precision": ("float32", "computes", "bfloat16", "float32"),
+    "train.momentum": (0.5, "momentum", 0.9, 0.5),
+    "train.nesterov": (True, "nesterov", False, True),
+    "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
+    "train.boundaries": ((4,), "rates", RATES, [0.01] * 4 + [0.005] * 2),
+    "train.learning_rates": ((0.01, 0.02), "rates", RATES, [0.01] + [0.02] * 5),
+    "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
+    "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
+    "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
+}
+# The pyramid fits the map, straight lines have a rate more, and so on.
+TOGETHER = {
+    "model.stem_stride": {"model.spp_levels": (1,)},
+    "train.learning_rate_shape": {"train.boundaries": ()},
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Two folders of images of three classes: 18 to train on, 9 to measure on."""
+    root = tmp_path_factory.mktemp("images")
+    for seed, name in enumerate(("small", "other")):
+        small_images.write_splits(root / name, train=6, val=3, side=12 + seed)
+    return root
+
+
+@pytest.fixture(scope="module")
+def observe(tmp_path_factory, root):
+    """Runs the loop on images, with a step that only tells what it is given."""
+    found = {}
+
+    def told(self, batches, rates, first, draws):
+        model, count = self._update._model, len(batches)
+        conv, classifier = (
+            model.get_layer(name) for name in ("stack2_conv1", "classifier")
+        )
+        found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
+        found["draws"] = None if draws is None else draws[0].shape
+        found["images"], found["input"] = self._data.image_shape, model.input_shape[1:]
+        found["stem"] = model.get_layer("stack1_conv1").output.shape[1]
+        found["pyramid"] = model.get_layer("pyramid").output.shape[-1]
+        found["dropout"] = [model.get_layer(f"dense{i}_drop").rate for i in (1, 2)]
+        penalties = [layer.kernel_regularizer.l2 for layer in (conv, classifier)]
+        found["decay"] = [pytest.approx(2 * float(penalty)) for penalty in penalties]
+        found["computes"] = conv.compute_dtype
+        found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
+        for name in ("momentum", "nesterov"):
+            found[name] = getattr(self._optimizer, name)
+        labels = np.zeros(len(batches[0]), "int32")
+        loss = self._update._loss(None, labels, np.zeros((len(labels), 3), "float32"))
+        return np.full(count, np.mean(loss))
+
+    def measured(self, split):
+        found["measured"].append(len(split))
+        return {"loss": 1.0, "error_percent": 50.0}
+
+    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+
+    def observe(config):
+        found.update(rates=[], measured=[])
+        workdir = tmp_path_factory.mktemp("run")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(root)
+            patch.setattr(tf_stream.TFStream, "run", told)
+            patch.setattr(Evaluator, "__call__", measured)
+            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setitem(registry.READOUTS, "constant", "linear")
+            patch.setitem(registry._MODELS, "other_network", registry.entry(NAME))
+            try:
+                entry = training.train(config, workdir)
+            except errors.UsageError as error:
+                return {"refusal": str(error).partition(". ")[0]}
+        return {**observables(config, workdir, entry), **found, "refusal": ""}
+
+    return observe
+
+
+@pytest.fixture(scope="module")
+def base(observe):
+    """What the base run shows, made once."""
+    return observe(changed())
+
+
+def changed(entries=()):
+    config = get_config(NAME, "smoke=True")
+    config.update_from_flattened_dict({**BASE, **dict(entries)})
+    return config
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_field(observe, base, field):
+    value, observable, before, after = FIELDS[field]
+    found = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
+    if before is not None:
+        assert base[observable] == before
+    if after is not None:
+        assert found == after
+    assert found != base[observable]
+
+
+def test_the_table_is_complete():
+    assert flat(get_config(NAME)).keys() == FIELDS.keys()
+
+
+SMOKE = {
+    "smoke": True,
+    "model.width": 0.05,
+    "data.validation_images": 50,
+    "data.train_examples": 100,
+    "train.batch_size": 20,
+    "train.epochs": 2,
+    "train.boundaries": [4, 8],
+    "train.checkpoint_every": 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("arg", "differing"),
+    [
+        ("", {}),
+        ("activation=relu", {"model.activation.name": "relu"}),
+        ("batch_norm=True", {"model.batch_norm": True}),
+        ("seed=3", {"seed": 3}),
+        ("smoke=True", SMOKE),
+    ],
+)
+def test_arguments(arg, differing):
+    config = get_config(NAME, arg)
+    assert flat(config) == {**flat(get_config(NAME)), **differing}
+    settings.check(config)
+    examples = config.data.train_examples or 1_281_167
+    steps = examples // config.train.batch_size * config.train.epochs
+    settings.check_run(config, steps, 1)
+
+
+@pytest.mark.parametrize(
+    ("arg", "words"),
+    [
+        ("sead=1", "Unknown config argument 'sead'. Did you mean 'seed'"),
+        ("batch_norm=1", "batch_norm is of type bool"),
+        ("dataset=imagenet2012", "Unknown config argument 'dataset'"),
+        ("schedule=fast", "Unknown config argument 'schedule'"),
+    ],
+)
+def test_refused_arguments(arg, words):
+    with pytest.raises(errors.UsageError, match=words):
+        get_config(NAME, arg)
+
+
+def test_the_papers_numbers():
+    """Section 4.4."""
+    config = get_config(NAME)
+    assert (config.schedule, config.model.activation.name) == ("paper", "elu")
+    model = config.model.to_dict()
+    assert (model["width"], model["kernel_decay"], model["dropout"]) == (1, 0.0005, 0.5)
+    assert len(model["spp_levels"]) == 3
+    data = config.data.to_dict()
+    assert (data["image_size"], data["crop_size"]) == (256, 224)
+    assert (data["validation_images"], data["train_examples"]) == (5000, 0)
+    assert (data["name"], data["augmentation"]) == ("imagenet2012", "crop_flip")
+    assert config.train.epochs == config.schedule_epochs
+    # ReLU reaches 20 % top-5 error after 200,000 iterations, with the first rate.
+    iterations = 1_281_167 // config.train.batch_size * config.train.epochs
+    first, *_, last = config.train.boundaries
+    assert 200_000 <= first < last < iterations
+    settings.check(config)
+    settings.check_run(config, iterations, 1)
+
+
+def test_docstring_is_the_experiments_card():
+    card = importlib.import_module(f"elu_zoo.configs.{NAME}").__doc__
+    assert f"elu-zoo-train --config={NAME}" in card and "\nPaper: " in card
+    with pytest.raises(errors.UsageError) as caught:
+        get_config(NAME, "=")
+    known = str(caught.value).partition("Known: ")[2]
+    named = card.partition("\nArguments: ")[2].partition("\nPaper")[0]
+    assert re.findall(r"\w+", named) == re.findall(r"\w+", known)

@@ -1,0 +1,102 @@
+"""Encoded images, and folders of them as people and tensorflow-datasets make them."""
+
+import base64
+import struct
+import zlib
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+# 16 x 12 pixels, a half of each of these inks; made with Pillow 13, quality 60.
+CMYK_INKS = (200, 40, 90, 30), (10, 180, 60, 70)
+CMYK = base64.b64decode(
+    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpK"
+    "PjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgADAAQBEMRAE0RAFkRAEsRAP/EAB8AAAEFAQEB"
+    "AQEBAAAAAAAAAAABAgMEBQYHCAkKC//EALUQAAIBAwMCBAMFBQQEAAABfQECAwAEEQUSITFBBhNRYQci"
+    "cRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVm"
+    "Z2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV"
+    "1tfY2drh4uPk5ebn6Onq8fLz9PX29/j5+v/aAA4EQwBNAFkASwAAPwDkq7ateu8r3WvKK0qxq8Kr1es2"
+    "tmvda8orSrGr/9k="
+)
+
+
+def noise(height, width, seed=0, channels=3):
+    shape = height, width, channels
+    return np.random.default_rng(seed).integers(0, 256, shape, "uint8")
+
+
+def jpeg(pixels):
+    return tf.io.encode_jpeg(pixels, quality=95).numpy()
+
+
+def png(pixels):
+    return tf.io.encode_png(pixels).numpy()
+
+
+def png_of(height, width, color_type, *chunks):
+    """A PNG of 8 bits whose header may claim what its chunks do not hold."""
+    header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n"
+    for name, data in ((b"IHDR", header), *chunks, (b"IEND", b"")):
+        checksum = struct.pack(">I", zlib.crc32(name + data))
+        content += struct.pack(">I", len(data)) + name + data + checksum
+    return content
+
+
+def jpeg_of(height, width):
+    """A JPEG of a few pixels whose header claims others."""
+    content = jpeg(noise(16, 16))
+    size = content.index(b"\xff\xc0") + 5
+    return content[:size] + struct.pack(">HH", height, width) + content[size + 4 :]
+
+
+def fill(root, contents):
+    """Writes files by their path in a folder."""
+    for path, content in contents.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+def classes(counts, side=16, seed=0):
+    """Different images of that side, lossless, `<class>/<number>.png`."""
+    names = [f"{name}/{i:02}.png" for name, n in counts.items() for i in range(n)]
+    return {name: png(noise(side, side, seed + i)) for i, name in enumerate(names)}
+
+
+def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
+    """Writes examples, dicts, with tensorflow-datasets alone."""
+    identity = tfds.core.dataset_info.DatasetIdentity(
+        name=name,
+        version=tfds.core.Version("1.0.0"),
+        data_dir=str(folder),
+        module_name="tests",
+    )
+    info = tfds.core.DatasetInfo(
+        builder=identity,
+        description="",
+        features=tfds.features.FeaturesDict(features),
+    )
+    folder.mkdir(parents=True)
+    writer = tfds.core.SequentialWriter(info, 20, file_format=file_format)
+    writer.initialize_splits(list(splits))
+    for split, examples in splits.items():
+        writer.add_examples({split: examples})
+    writer.close_all()
+    return folder
+
+
+def write_imagenet(folder, splits, names, **options):
+    """Writes `{split: [(file name, image, label)]}` as imagenet2012 has them."""
+    features = {
+        "image": tfds.features.Image(encoding_format="jpeg"),
+        "label": tfds.features.ClassLabel(names=names),
+        "file_name": tfds.features.Text(),
+    }
+    keys = "file_name", "image", "label"
+    examples = {
+        split: [dict(zip(keys, values, strict=True)) for values in rows]
+        for split, rows in splits.items()
+    }
+    return write_tfds(folder, examples, features, **options)

@@ -1,0 +1,237 @@
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from image_files import fill
+
+from elu_zoo import errors
+from elu_zoo.data import image_folder
+
+
+def tree(root, *paths, size=1):
+    return fill(root, {path: b"x" * size for path in paths})
+
+
+def listed(found):
+    return {
+        name: list(zip(split.paths, split.labels.tolist(), strict=True))
+        for name, split in found.splits.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("paths", "classes", "splits"),
+    [
+        (
+            ["b/2.JPEG", "a/9.JPEG", "b/1.JPEG"],
+            ("a", "b"),
+            {"train": [("a/9.JPEG", 0), ("b/1.JPEG", 1), ("b/2.JPEG", 1)]},
+        ),
+        (
+            ["train/b/1.png", "train/a/1.png", "val/b/1.png", "elsewhere/1.png"],
+            ("a", "b"),
+            {"train": [("a/1.png", 0), ("b/1.png", 1)], "validation": [("b/1.png", 1)]},
+        ),
+        (
+            ["train/a/1.png", "validation/a/2.png"],
+            ("a",),
+            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
+        ),
+        (
+            ["train/a/1.png", "val/a/2.png", "validation/a/3.png"],
+            ("a",),
+            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
+        ),
+        (["train/a/1.png"], ("a",), {"train": [("a/1.png", 0)]}),
+        (
+            ["val/1.png", "validation/1.png"],
+            ("val", "validation"),
+            {"train": [("val/1.png", 0), ("validation/1.png", 1)]},
+        ),
+        (
+            ["n2/1.png", "n10/1.png", "Z/1.png", "a b/1.png"],
+            ("Z", "a b", "n10", "n2"),
+            {
+                "train": [("Z/1.png", 0), ("a b/1.png", 1)]
+                + [("n10/1.png", 2), ("n2/1.png", 3)]
+            },
+        ),
+    ],
+)
+def test_layouts(tmp_path, paths, classes, splits):
+    found = image_folder.find(tree(tmp_path, *paths))
+    assert found.classes == found.class_names == classes
+    assert listed(found) == splits
+    assert {name: len(split) for name, split in found.splits.items()} == {
+        name: len(expected) for name, expected in splits.items()
+    }
+    assert all(split.labels.dtype == np.int32 for split in found.splits.values())
+
+
+@pytest.mark.parametrize("name", "1.jpeg 1.jpg 1.png 1.JPEG 1.JPG 1.PNG 1.Jpg".split())
+def test_images(tmp_path, name):
+    found = image_folder.find(tree(tmp_path, f"a/{name}"))
+    assert listed(found) == {"train": [(f"a/{name}", 0)]}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a/1.gif", "a/1.txt", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", "a/._1.JPEG"]
+    + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "a/folder.jpg/1.txt", "b/1.bmp"],
+)
+def test_no_images(tmp_path, path):
+    """Neither they nor their folders count."""
+    (tmp_path / "empty").mkdir()
+    found = image_folder.find(tree(tmp_path, "a/2.jpg", path))
+    assert listed(found) == {"train": [("a/2.jpg", 0)]}
+    assert found.classes == ("a",)
+
+
+def test_a_class_folder_without_images_is_no_class(tmp_path):
+    tree(tmp_path, "train/b/1.jpg", "val/b/1.jpg")
+    for split in ("train", "val"):
+        (tmp_path / split / "a").mkdir()
+    found = image_folder.find(tmp_path)
+    assert found.classes == ("b",)
+    assert listed(found)["validation"] == [("b/1.jpg", 0)]
+
+
+def test_linked_folders_and_files_count(tmp_path):
+    tree(tmp_path / "elsewhere", "a/1.jpg")
+    (tmp_path / "linked" / "b").mkdir(parents=True)
+    (tmp_path / "linked" / "a").symlink_to(tmp_path / "elsewhere" / "a")
+    (tmp_path / "linked" / "b" / "2.jpg").symlink_to(tmp_path / "elsewhere/a/1.jpg")
+    found = image_folder.find(tmp_path / "linked")
+    assert listed(found) == {"train": [("a/1.jpg", 0), ("b/2.jpg", 1)]}
+
+
+def test_reads_by_position(tmp_path):
+    fill(tmp_path, {"val/b/1.jpg": b"one", "val/b/2.jpg": b"two", "train/a/1.jpg": b""})
+    tree(tmp_path, "train/b/1.jpg")
+    split = image_folder.find(tmp_path).splits["validation"]
+    first, second = (str(tmp_path / f"val/b/{i}.jpg") for i in (1, 2))
+    expected = [(second, b"two", 1), (first, b"one", 1), (second, b"two", 1)]
+    assert split.read(np.array([1, 0, 1])) == expected
+    assert split.read([]) == []
+
+
+def test_a_file_that_is_gone(tmp_path):
+    split = image_folder.find(tree(tmp_path, "a/1.jpg", "a/2.jpg")).splits["train"]
+    (tmp_path / "a/2.jpg").unlink()
+    message = rf"^Cannot read {tmp_path}/a/2\.jpg: No such file or directory\.$"
+    with pytest.raises(errors.DataError, match=message):
+        split.read([0, 1])
+    assert len(split.read([0])) == 1
+
+
+@pytest.mark.parametrize(
+    ("paths", "error", "message"),
+    [
+        ([], errors.NotFoundError, r"^There is no folder .*/data\.$"),
+        (["data"], errors.NotFoundError, r"^There is no folder .*/data\.$"),
+        (["data/a.txt"], errors.DataError, r"data holds no images \(\.jpeg \.jpg \.pn"),
+        (["data/a.jpg", "data/b.jpg"], errors.DataError, "<class>/<file>.JPEG, or tra"),
+        (["data/train/1.jpg", "data/a/1.jpg"], errors.DataError, "data/train holds no"),
+        (["data/train/a/1.jpg", "data/val/1.jpg"], errors.DataError, "/val holds no "),
+        (
+            ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],
+            errors.DataError,
+            r"data/val/b/2\.jpg is of a class that .*/data/train does not have\.$",
+        ),
+    ],
+)
+def test_refuses(tmp_path, paths, error, message):
+    with pytest.raises(error, match=message):
+        image_folder.find(tree(tmp_path, *paths) / "data")
+
+
+def test_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    tree(tmp_path, "data/a/1.jpg")
+    assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a cat\nb dog\n", ("cat", "dog")),
+        ("b dog\n\n  a\ttabby  cat \nc bird\n", ("tabby  cat", "dog")),
+        ("a crane\nb crane", ("crane", "crane")),
+        ("a cat\nb dog\na lion\n", ("lion", "dog")),
+        ("a Schäferhund\nb 猫", ("Schäferhund", "猫")),
+    ],
+)
+def test_class_names(tmp_path, text, names):
+    (tmp_path / "class_names.txt").write_text(text, "utf-8")
+    found = image_folder.find(tree(tmp_path, "train/a/1.jpg", "train/b/1.jpg"))
+    assert found.class_names == names
+    assert found.classes == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a 1\nc 3\nd 4\ne 5", r"class_names\.txt does not name 1 of 5 classes: b\.$"),
+        ("", r"does not name 5 of 5 classes: a, b, c\.$"),
+        ("a cat\n\n b \n", r"class_names\.txt, line 3, gives 'b' no name\.$"),
+    ],
+)
+def test_class_names_that_do_not_fit(tmp_path, text, message):
+    (tmp_path / "class_names.txt").write_text(text)
+    with pytest.raises(errors.DataError, match=message):
+        image_folder.find(tree(tmp_path, *(f"{name}/1.jpg" for name in "abcde")))
+
+
+def _renamed(root):
+    (root / "train/a/1.jpg").rename(root / "train/a/2.jpg")
+
+
+def _moved(root):
+    (root / "train/a/1.jpg").rename(root / "train/b/2.jpg")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _renamed,
+        _moved,
+        lambda root: tree(root, "train/a/1.jpg", size=3),
+        lambda root: tree(root, "val/a/1.jpg", size=3),
+        lambda root: tree(root, "train/b/7.jpg"),
+        lambda root: (root / "train/a/0.jpg").unlink(),
+        lambda root: shutil.rmtree(root / "val"),
+    ],
+)
+def test_the_fingerprint_is_of_names_and_sizes(tmp_path, change):
+    paths = [f"{split}/{name}/{i}.jpg" for split in ("train", "val") for name in "ab"
+             for i in range(2)]  # fmt: skip
+    first, second = (tree(tmp_path / name, *paths) for name in ("one", "other"))
+    before = image_folder.find(first).fingerprint
+    assert re.fullmatch("[0-9a-f]{8}", before)
+    tree(second, "class_names.txt", "val/a/1.txt", ".1/1.jpg")
+    (second / "class_names.txt").write_text("a cat\nb dog\n")
+    assert image_folder.find(second).fingerprint == before
+    change(second)
+    assert image_folder.find(second).fingerprint != before
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("ILSVRC 2012", "ilsvrc_2012"),
+        ("a.b--c", "a_b_c"),
+        ("x/..", "data"),
+        ("Fotos-Käfer", "fotos_käfer"),
+    ],
+)
+def test_the_name(tmp_path, folder, name):
+    folder = tmp_path / "data" / folder
+    folder.mkdir(parents=True, exist_ok=True)
+    assert image_folder.find(tree(folder, "a/1.jpg")).name == name
+
+
+def test_the_name_of_the_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(image_folder.Path, "resolve", lambda self: Path("/"))
+    assert image_folder.find(tree(tmp_path, "a/1.jpg")).name == "folder"

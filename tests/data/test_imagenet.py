@@ -1,0 +1,222 @@
+import os
+
+import numpy as np
+import pytest
+from image_files import classes, fill, jpeg, noise, png, write_imagenet
+
+from elu_zoo import errors
+from elu_zoo.data import image_folder, imagenet, records, sources, statistics, survey
+from elu_zoo.layers import statistics_file
+
+SIDE = 16
+SPLIT = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}
+
+
+def write(folder, splits, names=("n01", "n02"), **options):
+    """Prepared images, as many of each split, labels 0 and 1 in turn."""
+    rows = {
+        split: [(f"{i}.JPEG", jpeg(noise(SIDE, SIDE, i)), i % 2) for i in range(n)]
+        for split, n in splits.items()
+    }
+    options = {"file_format": "array_record", **options}
+    return write_imagenet(folder, rows, list(names), **options)
+
+
+@pytest.fixture
+def flat(tmp_path):
+    """Forty images of two classes, in no splits."""
+    return fill(tmp_path / "Flat Set", classes({"a": 15, "b": 25}, SIDE))
+
+
+@pytest.fixture
+def halves(tmp_path):
+    """Ten images to train on, twelve to validate."""
+    contents = {}
+    for seed, (split, counts) in enumerate(SPLIT.items()):
+        images = classes(counts, SIDE, seed * 100)
+        contents.update({f"{split}/{name}": image for name, image in images.items()})
+    return fill(tmp_path / "halves", contents)
+
+
+def positions(data):
+    splits = data.train, data.validation, data.test
+    return [split.positions.tolist() for split in splits]
+
+
+def labels(split):
+    return np.concatenate([part.labels for part in split.parts(9)]).tolist()
+
+
+def test_a_tenth_is_held_out(flat):
+    train, validation, test = positions(imagenet.load(flat, SIDE))
+    assert test == [36, 13, 14, 31]  # fixed for ever
+    assert validation == test
+    assert train == [i for i in range(40) if i not in test]
+    assert positions(imagenet.load(flat, SIDE)) == [train, validation, test]
+    assert positions(imagenet.load(flat, 8, 2)) == [train, test[:2], test]
+
+
+@pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2), (39, 3)])
+def test_how_many_are_held_out(tmp_path, count, held_out):
+    folder = fill(tmp_path, classes({"a": count}, 8))
+    train, _, test = positions(imagenet.load(folder, 8))
+    assert len(test) == held_out
+    assert sorted(train + test) == list(range(count)) and train == sorted(train)
+
+
+def test_the_official_validation_split(halves):
+    data = imagenet.load(halves, SIDE, 5)
+    train, validation, test = positions(data)
+    assert train == list(range(10))
+    assert sorted(test) == list(range(12)) and test != sorted(test)
+    assert validation == test[:5]
+    assert positions(imagenet.load(halves, SIDE, 5)) == [train, validation, test]
+    assert labels(data.train) == [0] * 4 + [1] * 6
+    assert sorted(labels(data.test)) == [0] * 7 + [1] * 5
+    assert labels(data.validation) == labels(data.test)[:5]
+    shown = next(data.test.parts(12)).images
+    paths = image_folder.find(halves).splits["validation"].paths
+    for image, position in zip(shown, test, strict=True):
+        assert png(image) == (halves / "val" / paths[position]).read_bytes()
+
+
+@pytest.mark.parametrize(("most", "count"), [(1, 1), (12, 12), (13, 12), (None, 12)])
+def test_the_cap_of_the_validation_split(halves, most, count):
+    data = imagenet.load(halves, SIDE, *([] if most is None else [most]))
+    assert len(data.validation) == count
+    assert imagenet.VALIDATION_IMAGES == 5000
+
+
+def test_what_is_told_of_a_folder(flat, halves, home):
+    (flat / "class_names.txt").write_text("a crane\nb crane\n")
+    data = imagenet.load(flat, 24)
+    assert isinstance(data, sources.ImageData)
+    assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
+    assert (data.num_classes, data.image_shape) == (2, (24, 24, 3))
+    assert data.images == f"flat_set-{image_folder.find(flat).fingerprint}-24"
+    assert data.images != imagenet.load(flat, 25).images
+    assert data.terms == "Those of its images."
+    assert "validation images are part of the test images" in data.note
+    assert imagenet.load(halves, SIDE).class_names == ("a", "b")
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["imagenet2012", "ImageNet2012-256"])
+def test_the_terms_of_imagenet(tmp_path, name):
+    data = imagenet.load(fill(tmp_path / name, classes({"a": 2}, 8)), 8)
+    assert data.terms.startswith("ImageNet (ILSVRC 2012)")
+    assert "non-commercial" in data.terms
+
+
+def test_no_image_is_read(flat, tmp_path, monkeypatch):
+    prepared = write(tmp_path / "prepared", {"train": 3, "validation": 2})
+    for kind in (image_folder.FilesOfSplit, records.RecordsOfSplit):
+        monkeypatch.setattr(kind, "read", lambda *_: pytest.fail("read"))
+    assert len(imagenet.load(flat, SIDE).train) == 36
+    assert len(imagenet.load(prepared, SIDE).train) == 3
+
+
+def test_a_prepared_folder(tmp_path):
+    folder = write(tmp_path / "x", {"test": 1, "validation": 6, "train": 9})
+    data = imagenet.load(folder, SIDE, 4)
+    assert (data.name, data.class_names) == ("things", ("n01", "n02"))
+    assert data.images == f"things-{records.find(folder).fingerprint}-16"
+    train, validation, test = positions(data)
+    assert (train, validation) == (list(range(9)), test[:4])
+    assert sorted(test) == list(range(6))
+    assert labels(data.train) == [i % 2 for i in range(9)]
+    assert labels(data.test) == [i % 2 for i in test]
+
+
+def test_a_prepared_folder_without_a_validation_split(tmp_path):
+    folder = write(tmp_path / "x", {"train": 20})
+    train, validation, test = positions(imagenet.load(folder, SIDE))
+    assert validation == test and len(test) == 2
+    assert sorted(train + test) == list(range(20))
+
+
+@pytest.mark.parametrize("named", ["argument", "environment"])
+def test_imagenet_of_tensorflow_datasets(tmp_path, monkeypatch, named):
+    for version, count in (("5.0.0", 3), ("5.1.0", 4), ("2.0.1", 5), ("6.0.0", 6)):
+        folder = tmp_path / "imagenet2012" / version
+        write(folder, {"train": count, "validation": 2}, name="imagenet2012")
+    monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
+    if named == "environment":
+        monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    data_dir = str(tmp_path) if named == "argument" else None
+    data = imagenet.load("", SIDE, data_dir=data_dir)
+    assert (data.name, len(data.train)) == ("imagenet2012", 4)
+    assert data.terms.startswith("ImageNet (ILSVRC 2012)")
+
+
+def test_no_imagenet(tmp_path):
+    with pytest.raises(errors.DataError) as caught:
+        imagenet.load("", SIDE, data_dir=tmp_path)
+    text = str(caught.value)
+    assert f"no {tmp_path}/imagenet2012/5.*.*/dataset_info.json" in text
+    assert f"`tfds build imagenet2012 --data_dir={tmp_path}`" in text
+    assert "a folder of image files: --config.data.folder=<folder> for a" in text
+
+
+def test_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    fill(tmp_path / "images", classes({"a": 2}, 8))
+    assert imagenet.load("~/images", 8).name == "images"
+
+
+def test_files_without_index(tmp_path):
+    folder = write(tmp_path / "x", {"train": 3}, file_format="tfrecord")
+    with pytest.raises(errors.DataError) as caught:
+        imagenet.load(folder, SIDE)
+    text = str(caught.value)
+    assert text.startswith(f"The files of {folder} have no index of their examples")
+    command = f"python tools/prepare_data.py --folder={folder} --output=<new folder>"
+    assert f"`{command}`" in text
+
+
+def test_no_split_to_train_on(tmp_path):
+    folder = write(tmp_path / "x", {"test": 3, "validation": 1})
+    message = f"^The data set in {folder} has no split 'train'.$"
+    with pytest.raises(errors.DataError, match=message):
+        imagenet.load(folder, SIDE)
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(errors.NotFoundError, match=f"no folder {tmp_path}/x"):
+        imagenet.load(tmp_path / "x", SIDE)
+
+
+@pytest.fixture
+def with_mean(tmp_path):
+    """A prepared folder with a mean image that no computation gives."""
+    folder = write(tmp_path / "x", {"train": 5})
+    mean = np.full((SIDE, SIDE, 3), 7.0)
+    images = f"things-{records.find(folder).fingerprint}-{SIDE}"
+    return folder, statistics_file.write_mean(folder, images, mean)
+
+
+def test_the_mean_of_a_prepared_folder_is_kept(with_mean, home, monkeypatch):
+    folder, path = with_mean
+    data = imagenet.load(folder, SIDE)
+    kept = home / "statistics" / path.name
+    assert kept.read_bytes() == path.read_bytes()
+    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
+    name = statistics.find_mean(data)
+    assert name == path.stem
+    np.testing.assert_array_equal(statistics_file.read_mean(name), 7.0)
+    monkeypatch.setattr(imagenet.files, "write_bytes", lambda *_: pytest.fail("wrote"))
+    assert imagenet.load(folder, SIDE).images == data.images
+
+
+def test_the_mean_is_of_one_size(with_mean, home):
+    folder, _ = with_mean
+    data = imagenet.load(folder, 8)
+    assert not home.exists()
+    mean = statistics_file.read_mean(statistics.find_mean(data))
+    assert mean.shape == (8, 8, 3) and not np.any(mean == 7.0)
+
+
+def test_a_home_that_cannot_be_written(with_mean, monkeypatch):
+    monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
+    with pytest.raises(errors.ResourceError, match=r"/dev/null.* Set \$ELU_ZOO_HOME"):
+        statistics.find_mean(imagenet.load(with_mean[0], SIDE))

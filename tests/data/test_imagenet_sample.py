@@ -1,0 +1,76 @@
+"""The pipeline on 1,000 real images of ImageNet, one a class."""
+
+import re
+
+import numpy as np
+import pytest
+
+from elu_zoo.data import image_folder, imagenet, prepare, statistics, survey
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.layers import statistics_file
+
+pytestmark = pytest.mark.data
+
+
+def names_of(split):
+    return [
+        "/".join(x.name.split("/")[-2:]) for x in split.examples.read(split.positions)
+    ]
+
+
+def test_what_is_found(imagenet_sample):
+    found = image_folder.find(imagenet_sample)
+    assert (found.name, list(found.splits)) == ("imagenet_sample", ["train"])
+    assert found.splits["train"].labels.tolist() == list(range(1000))
+    assert all(re.fullmatch(r"n\d{8}", name) for name in found.classes)
+    assert (found.classes[0], found.class_names[0]) == ("n01440764", "tench")
+    assert len(found.class_names) == 1000
+
+
+def test_fifty_of_them(imagenet_sample, home):
+    data = imagenet.load(imagenet_sample, 256)
+    assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
+    chosen = data.train.shuffled().first(50)
+    seen = list(survey.look(survey.read_each(chosen), 256))
+    assert [x.oddity for x in seen if x.pixels is None] == []
+    assert [x.label for x in seen] == chosen.positions.tolist()
+    parts = list(chosen.parts(20))
+    assert [len(part) for part in parts] == [20, 20, 10]
+    read = np.concatenate([part.images for part in parts])
+    np.testing.assert_array_equal(read, [x.pixels for x in seen])
+    # Photographs, not noise: bright and dark, the mean of ImageNet nearby.
+    assert np.abs(read.mean((0, 1, 2)) - [123, 117, 104]).max() < 25
+    assert not home.exists()
+
+
+def test_twenty_of_them_prepared(imagenet_sample, tmp_path):
+    """The copies are hardly to be told from the originals."""
+    folder = tmp_path / "twenty"
+    for wnid in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
+        folder.mkdir(exist_ok=True)
+        (folder / wnid.name).symlink_to(wnid)
+    source = imagenet.load(folder, 64)
+    report = prepare.prepare(folder, tmp_path / "out", image_size=64, quality=95)
+    assert (report.images, report.bad) == ({"train": 18, "validation": 2}, [])
+    data = imagenet.load(tmp_path / "out", 64)
+    assert data.class_names == source.class_names
+    for one, other in ((source.train, data.train), (source.test, data.test)):
+        positions = {name: i for i, name in enumerate(names_of(other))}
+        order = np.array([positions[name] for name in names_of(one)])
+        first, second = (
+            next(EncodedSplit(split.examples, split.positions[o], 64).parts(20))
+            for split, o in ((one, np.arange(len(one))), (other, order))
+        )
+        np.testing.assert_array_equal(first.labels, second.labels)
+        differences = np.subtract(first.images, second.images, dtype=np.float64)
+        assert np.sqrt(np.mean(differences**2)) < 8
+
+
+@pytest.mark.slow
+def test_all_of_them_are_usable(imagenet_sample, home, caplog):
+    caplog.set_level("INFO", logger="absl")
+    name = statistics.find_mean(imagenet.load(imagenet_sample, 256))
+    assert "Looking at all 1000 images of imagenet_sample, once." in caplog.text
+    mean = statistics_file.read_mean(name)
+    assert mean.shape == (256, 256, 3)
+    np.testing.assert_allclose(mean.mean((0, 1)), [123, 117, 104], atol=8)

@@ -1,0 +1,192 @@
+import base64
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from image_files import CMYK, CMYK_INKS, jpeg, jpeg_of, noise, png, png_of
+
+from elu_zoo import errors
+from elu_zoo.data import pixels
+
+
+def triangle_filter(size, side):
+    """Weights `(side, size)` of bilinear resizing that widens where it shrinks."""
+    scale = size / side
+    weights = np.zeros((side, size))
+    for i in range(side):
+        for j in range(size):
+            distance = abs((j + 0.5) - (i + 0.5) * scale)
+            weights[i, j] = max(0.0, 1 - distance / max(scale, 1))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def reference(image, side):
+    rows, columns = (triangle_filter(size, side) for size in image.shape[:2])
+    return np.einsum("ij,jkc,lk->ilc", rows, image.astype(np.float64), columns)
+
+
+SIZES = [(8, 8, 16), (40, 30, 16), (17, 16, 16), (16, 33, 16), (200, 9, 12)] + [
+    (300, 500, 32),
+    (31, 64, 8),
+]
+
+
+@pytest.mark.parametrize(("height", "width", "side"), SIZES)
+def test_resizes_like_a_triangle_filter(height, width, side):
+    image = noise(height, width)
+    found = pixels.resized(tf.constant(png(image)), side).numpy()
+    assert (found.dtype, found.shape) == (np.uint8, (side, side, 3))
+    assert np.abs(found - reference(image, side)).max() <= 1
+
+
+def test_stays_within_the_range_of_bytes():
+    image = np.repeat(np.repeat(noise(9, 9) // 128 * 255, 3, 0), 4, 1)
+    found = pixels.resized(tf.constant(png(image)), 30).numpy()
+    assert np.abs(found - reference(image, 30)).max() <= 1
+    assert (found.min(), found.max()) == (0, 255)
+
+
+@pytest.mark.parametrize("encode", [png, jpeg])
+def test_images_of_that_size_are_not_resized(encode, monkeypatch):
+    monkeypatch.setattr(tf.image, "resize", lambda *_, **__: tf.constant(0.0))
+    encoded = encode(noise(24, 24))
+    found = pixels.resized(tf.constant(encoded), 24)
+    np.testing.assert_array_equal(found, tf.io.decode_image(encoded, channels=3))
+    if encode is png:
+        np.testing.assert_array_equal(found, noise(24, 24))
+
+
+def test_resizes_in_a_graph():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def graph(encoded):
+        found = pixels.resized(encoded, 16)
+        assert found.shape == (16, 16, 3)
+        return found
+
+    for image in (noise(16, 16), noise(40, 20), noise(16, 20), noise(9, 40, 1, 1)):
+        encoded = tf.constant(png(image))
+        np.testing.assert_array_equal(graph(encoded), pixels.resized(encoded, 16))
+
+
+def rows_of_png(image):
+    """The compressed rows of a PNG, unfiltered."""
+    return b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in image))
+
+
+PALETTE = noise(1, 7, seed=4)[0]
+INDICES = noise(40, 40, channels=1)[..., 0] % 7
+COLOUR = noise(40, 40)
+GREY = noise(40, 40, channels=1)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "oddity", "expected"),
+    [
+        (png(COLOUR), "png", COLOUR),
+        (png(GREY), "png", np.repeat(GREY, 3, -1)),
+        (png(noise(40, 40, channels=4)), "png", noise(40, 40, channels=4)[..., :3]),
+        (
+            png(GREY.astype("uint16") * 257),
+            "png",
+            np.repeat(GREY, 3, -1),
+        ),
+        (
+            png_of(40, 40, 3, (b"PLTE", PALETTE.tobytes()), rows_of_png(INDICES)),
+            "png",
+            PALETTE[INDICES],
+        ),
+        (jpeg(COLOUR), "", None),
+        (jpeg(GREY), "grey", None),
+    ],
+    ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
+)
+def test_kinds_of_images(encoded, oddity, expected):
+    found, told = pixels.checked(encoded, 40)
+    assert (found.dtype, found.shape, told) == (np.uint8, (40, 40, 3), oddity)
+    if expected is None:
+        expected = tf.io.decode_jpeg(encoded, channels=3)
+    np.testing.assert_array_equal(found, expected)
+    if "grey" in oddity:
+        assert (found == found[..., :1]).all()
+        assert np.abs(found.astype(float) - GREY).mean() < 4
+    np.testing.assert_array_equal(found, pixels.resized(tf.constant(encoded), 40))
+
+
+def test_cmyk():
+    found, oddity = pixels.checked(CMYK, 12)
+    assert oddity == "cmyk"
+    for column, inks in zip((2, 9), CMYK_INKS, strict=True):
+        colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
+        np.testing.assert_allclose(found[:, column], np.tile(colour, (12, 1)), atol=6)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "oddity"),
+    [(8, 8, "tiny"), (31, 40, "tiny"), (40, 31, "tiny"), (32, 32, ""), (33, 40, "")],
+)
+def test_tiny_images_are_told(height, width, oddity):
+    found, told = pixels.checked(jpeg(noise(height, width)), 16)
+    assert (found.shape, told) == ((16, 16, 3), oddity)
+
+
+@pytest.mark.parametrize("encode", [jpeg, png])
+@pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
+def test_images_of_nothing(encode, height, width):
+    message = f"^it has {height} x {width} pixels; usable are sides of at least 8 and "
+    with pytest.raises(errors.DataError, match=message):
+        pixels.checked(encode(noise(height, width)), 16)
+
+
+@pytest.mark.parametrize("encode", [jpeg, png])
+def test_the_most_pixels(encode, monkeypatch):
+    monkeypatch.setattr(pixels, "_MOST_PIXELS", 1200)
+    assert pixels.checked(encode(noise(40, 30)), 8)[0].shape == (8, 8, 3)
+    with pytest.raises(errors.DataError, match="40 x 31 pixels.* and 1200 pixels in a"):
+        pixels.checked(encode(noise(40, 31)), 8)
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [jpeg_of(30_000, 30_000), png_of(30_000, 30_000, 2, (b"IDAT", b""))],
+)
+def test_huge_images_are_refused_before_decoding(encoded, monkeypatch):
+    monkeypatch.setattr(pixels, "resized", lambda *_: pytest.fail("decoded"))
+    with pytest.raises(errors.DataError, match="^it has 30000 x 30000 pixels; "):
+        pixels.checked(encoded, 16)
+
+
+BMP = b"BM" + struct.pack("<IIII", 306, 0, 54, 40)
+BMP += struct.pack("<iiHHIIiiII", 9, 9, 1, 24, 0, 252, 0, 0, 0, 0) + bytes(252)
+GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+
+
+@pytest.mark.parametrize("encoded", [BMP, GIF], ids=["bmp", "gif"])
+def test_formats_that_only_tensorflow_takes(encoded):
+    assert tf.io.decode_image(encoded, expand_animations=False).shape[-1] == 3
+    with pytest.raises(errors.DataError, match="^it is neither JPEG nor PNG$"):
+        pixels.checked(encoded, 16)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "message"),
+    [
+        (b"", "^the file is empty$"),
+        (b"<html>Not found</html>", "^it is neither JPEG nor PNG$"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "^it is neither JPEG nor PNG$"),
+        (png(COLOUR)[:24], "^it is neither JPEG nor PNG$"),
+        (png(COLOUR)[:25], "^it cannot be decoded: Invalid PNG"),
+        (png(COLOUR)[:-100], "^it cannot be decoded: Invalid PNG"),
+        (png_of(40, 40, 2, (b"IDAT", b"no")), "^it cannot be decoded: Invalid PNG"),
+        (jpeg(COLOUR)[:3], "^it cannot be decoded: Invalid JPEG"),
+        (jpeg(COLOUR)[:-1500], "^it cannot be decoded: .*Invalid JPEG"),
+        (b"\xff\xd8\xff then text", "^it cannot be decoded: Invalid JPEG"),
+    ],
+    ids="empty text webp png24 png25 png_cut png_bad jpeg3 jpeg_cut jpeg_bad".split(),
+)
+def test_what_is_no_image(encoded, message):
+    with pytest.raises(errors.DataError, match=message) as caught:
+        pixels.checked(encoded, 16)
+    for part in ("\n", "[Op:", "{{"):
+        assert part not in str(caught.value)

@@ -1,0 +1,319 @@
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, write_imagenet
+
+from elu_zoo import errors
+from elu_zoo.data import imagenet, prepare, records, statistics, survey
+from elu_zoo.layers import statistics_file
+
+SIDE = 16
+COUNTS = {"train": {"b": 6, "a": 9}, "val": {"a": 4, "b": 5}}
+
+
+def smooth(seed, height=20, width=24):
+    """A picture that JPEG hardly changes."""
+    colours = np.random.default_rng(seed).uniform(40, 180, (2, 3))
+    down, across = np.ogrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
+    weights = ((down + across) / 2)[..., None]
+    return (colours[0] * weights + colours[1] * (1 - weights)).astype("uint8")
+
+
+def pictures(counts):
+    paths = [f"{name}/{i:02}.png" for name, n in counts.items() for i in range(n)]
+    return {path: png(smooth(seed)) for seed, path in enumerate(paths)}
+
+
+@pytest.fixture
+def flat(tmp_path):
+    """Twenty images of two classes, in no splits."""
+    folder = fill(tmp_path / "flat", pictures({"b": 6, "a": 14}))
+    (folder / "class_names.txt").write_text("b crane\na crane  bird\nc cow\n")
+    return folder
+
+
+def stored(folder):
+    """What a prepared folder holds: examples of each split."""
+    splits = records.find(folder).splits
+    return {name: split.read(range(len(split))) for name, split in splits.items()}
+
+
+def mean_of(folder):
+    """The stored mean image, and what it should be, of a prepared folder."""
+    (path,) = folder.glob("*.npz")
+    data = imagenet.load(folder, SIDE)
+    assert path.name.startswith(f"{data.images}_mean-")
+    train = data.train.examples.read(data.train.positions)
+    decoded = [tf.io.decode_jpeg(x.image, channels=3).numpy() for x in train]
+    return statistics_file.read_mean(path.stem), np.mean(decoded, 0, np.float64)
+
+
+def test_a_plain_folder(flat, tmp_path):
+    output = tmp_path / "new" / "out"
+    report = prepare.prepare(flat, str(output), image_size=SIDE)
+    source, data = imagenet.load(flat, SIDE), imagenet.load(output, SIDE)
+    assert (data.name, data.class_names) == ("flat", ("crane  bird", "crane"))
+    assert (output / "class_names.txt").read_text() == "a\tcrane  bird\nb\tcrane\n"
+    assert records.find(output).classes == ("a", "b")
+    found = stored(output)
+    for name, split in (("train", source.train), ("validation", source.test)):
+        expected = {
+            "/".join(x.name.split("/")[-2:]): (x.label, x.image)
+            for x in split.examples.read(split.positions)
+        }
+        assert {x.name for x in found[name]} == expected.keys()
+        for x in found[name]:
+            label, image = expected[x.name]
+            assert x.label == label
+            assert tf.io.extract_jpeg_shape(x.image).numpy().tolist() == [SIDE, SIDE, 3]
+            small = tf.image.resize(tf.io.decode_png(image), (SIDE, SIDE))
+            given = tf.io.decode_jpeg(x.image).numpy().astype(float)
+            np.testing.assert_allclose(given, small, atol=12)
+    names = [str(path) for path in sorted(flat.glob("*/*.png"))]
+    assert report.images == {"train": 18, "validation": 2}
+    assert sorted(report.odd.pop("png")) == names
+    assert (report.odd, report.bad) == ({}, [])
+
+
+def test_the_examples_are_shuffled(flat, tmp_path):
+    prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
+    names = [x.name for x in stored(tmp_path / "out")["train"]]
+    assert names != sorted(names) and names != sorted(names, reverse=True)
+    assert len({name[0] for name in names[:9]}) == 2
+
+
+def test_the_same_every_time(flat, tmp_path):
+    for name in ("one", "other"):
+        prepare.prepare(flat, tmp_path / name, image_size=SIDE)
+    one, other = tmp_path / "one", tmp_path / "other"
+    assert stored(one) == stored(other)
+    assert imagenet.load(one, SIDE).images == imagenet.load(other, SIDE).images
+    assert [p.name for p in one.glob("*.npz")] == [p.name for p in other.glob("*.npz")]
+
+
+def _folder(path):
+    contents = {}
+    for split, counts in COUNTS.items():
+        images = pictures(counts)
+        contents.update({f"{split}/{name}": image for name, image in images.items()})
+    return fill(path, contents)
+
+
+def _records(path, file_format):
+    rows = {
+        split: [(k, image, "ab".index(k[0])) for k, image in pictures(counts).items()]
+        for split, counts in zip(("train", "validation"), COUNTS.values(), strict=True)
+    }
+    rows["test"] = [("x.JPEG", jpeg(smooth(0)), -1)]
+    return write_imagenet(path, rows, ["a", "b"], file_format=file_format)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _folder,
+        lambda path: _records(path, "tfrecord"),
+        lambda path: _records(path, "array_record"),
+    ],
+    ids="folder tfrecord array_record".split(),
+)
+def test_data_sets_with_a_validation_split(tmp_path, make):
+    report = prepare.prepare(make(tmp_path / "in"), tmp_path / "out", image_size=SIDE)
+    assert report.images == {"train": 15, "validation": 9}
+    found = stored(tmp_path / "out")
+    assert list(found) == ["train", "validation"]
+    for examples, counts in zip(found.values(), COUNTS.values(), strict=True):
+        labels = {x.name: x.label for x in examples}
+        assert labels == {name: "ab".index(name[0]) for name in pictures(counts)}
+    data = imagenet.load(tmp_path / "out", SIDE)
+    assert data.class_names == ("a", "b")
+    assert [len(data.train), len(data.test)] == [15, 9]
+    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
+def test_a_data_set_without_a_validation_split(tmp_path, file_format):
+    """What is held out of the copy is not in its mean."""
+    rows = [(k, image, 0) for k, image in pictures({"a": 30}).items()]
+    options = {"file_format": file_format}
+    folder = write_imagenet(tmp_path / "in", {"train": rows}, ["a"], **options)
+    prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
+    data = imagenet.load(tmp_path / "out", SIDE)
+    assert [len(data.train), len(data.test)] == [27, 3]
+    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+
+
+def test_imagenet_of_tensorflow_datasets(tmp_path):
+    _records(tmp_path / "imagenet2012" / "5.1.0", "tfrecord")
+    out = tmp_path / "out"
+    report = prepare.prepare("", out, data_dir=str(tmp_path), image_size=SIDE)
+    assert report.images == {"train": 15, "validation": 9}
+
+
+def test_the_mean_is_that_of_the_stored_training_images(flat, tmp_path, monkeypatch):
+    prepare.prepare(flat, tmp_path / "out", image_size=SIDE, quality=30)
+    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+    data = imagenet.load(tmp_path / "out", SIDE)
+    expected = survey.mean_image(data.train)
+    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
+    mean = statistics_file.read_mean(statistics.find_mean(data))
+    np.testing.assert_allclose(mean, expected, rtol=1e-6)
+
+
+def test_quality(flat, tmp_path):
+    sizes = []
+    for quality in (0, 50, 100):
+        folder = tmp_path / str(quality)
+        prepare.prepare(flat, folder, image_size=SIDE, quality=quality)
+        sizes.append(sum(len(x.image) for x in stored(folder)["train"]))
+    assert sizes == sorted(set(sizes))
+
+
+def test_many_images(flat, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO", logger="absl")
+    monkeypatch.setattr(prepare, "_PART", 3)
+    monkeypatch.setattr(prepare, "_LOGGED", 5)
+    report = prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
+    assert report.images == {"train": 18, "validation": 2}
+    assert len({x.name for x in stored(tmp_path / "out")["train"]}) == 18
+    told = [x for x in caplog.messages if x.endswith("images of train.")]
+    assert told == [f"{count} images of train." for count in (5, 10, 15)]
+
+
+ODD = {
+    "b/cmyk.jpg": CMYK,
+    "b/grey.jpg": jpeg(noise(40, 40, channels=1)),
+    "b/tiny.jpg": jpeg(noise(40, 9)),
+    "b/usual.jpg": jpeg(noise(40, 40)),
+}
+BAD = {
+    "a/empty.jpg": b"",
+    "a/text.png": b"text",
+    "b/huge.jpg": jpeg_of(30_000, 30_000),
+    "b/cut.jpg": jpeg(noise(40, 40))[:-900],
+}
+REASONS = {
+    "a/empty.jpg": "the file is empty",
+    "a/text.png": "it is neither JPEG nor PNG",
+    "b/huge.jpg": "it has 30000 x 30000 pixels; usable are ",
+    "b/cut.jpg": "it cannot be decoded: ",
+}
+
+
+def test_bad_images_are_left_out_and_odd_ones_told(flat, tmp_path):
+    fill(flat, ODD | BAD)
+    out = tmp_path / "out"
+    report = prepare.prepare(flat, out, image_size=SIDE, max_bad_examples=4)
+    assert json.loads((out / "report.json").read_text()) == json.loads(
+        json.dumps(dataclasses.asdict(report))
+    )
+    assert sum(report.images.values()) == 24
+    assert len(report.odd.pop("png")) == 20
+    odd = {kind: [str(flat / f"b/{kind}.jpg")] for kind in ("cmyk", "grey", "tiny")}
+    assert report.odd == odd
+    assert {name for name, _ in report.bad} == {str(flat / name) for name in BAD}
+    for name, reason in report.bad:
+        assert reason.startswith(REASONS[name.removeprefix(f"{flat}/")])
+    found = {x.name: x.label for split in stored(out).values() for x in split}
+    assert found == {
+        path: "ab".index(path[0]) for path in (*pictures({"b": 6, "a": 14}), *ODD)
+    }
+    assert {name: len(split) for name, split in stored(out).items()} == report.images
+    np.testing.assert_allclose(*mean_of(out), rtol=1e-6)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_too_many_bad_images(flat, tmp_path, most):
+    fill(flat, BAD)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(errors.DataError) as caught:
+        prepare.prepare(flat, tmp_path / "out", image_size=SIDE, max_bad_examples=most)
+    text = str(caught.value)
+    start = f"{most + 1} images cannot be used, max_bad_examples is {most}. The last "
+    assert text.startswith(start)
+    named = [name for name in BAD if f"{flat / name}: {REASONS[name]}" in text]
+    assert len(named) == most + 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_no_image_can_be_used(tmp_path):
+    folder = fill(tmp_path / "in", {f"a/{i}.jpg": b"" for i in range(3)})
+    with pytest.raises(errors.DataError, match="images"):
+        prepare.prepare(folder, tmp_path / "out", image_size=SIDE, max_bad_examples=9)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+@pytest.mark.parametrize("existing", ["a folder", "a full folder", "a file"])
+def test_an_output_that_exists(flat, tmp_path, existing):
+    output = tmp_path / "out"
+    if existing == "a file":
+        output.write_text("mine")
+    else:
+        output.mkdir()
+    if existing == "a full folder":
+        (output / "mine").touch()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(errors.UsageError, match=f"{output} exists already"):
+        prepare.prepare(flat, output, image_size=SIDE)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "received"),
+    [
+        ({"image_size": 0}, "0, 85, 0"),
+        ({"quality": -1}, "256, -1, 0"),
+        ({"quality": 101}, "256, 101, 0"),
+        ({"max_bad_examples": -1}, "256, 85, -1"),
+    ],
+)
+def test_arguments_out_of_range(tmp_path, arguments, received):
+    with pytest.raises(errors.UsageError, match=rf"Received: {received}\.$"):
+        prepare.prepare(tmp_path, tmp_path / "out", **arguments)
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_images(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="There is no folder"):
+        prepare.prepare(tmp_path / "in", tmp_path / "out")
+    with pytest.raises(errors.DataError, match="holds no images"):
+        prepare.prepare(tmp_path, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_vanishes(flat, tmp_path, monkeypatch):
+    look = survey.look
+
+    def look_too_late(*arguments):
+        (flat / "a/05.png").unlink(missing_ok=True)
+        return look(*arguments)
+
+    monkeypatch.setattr(survey, "look", look_too_late)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(errors.DataError, match=r"Cannot read .*/a/05\.png"):
+        prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_full_disk(flat, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(statistics_file, "write_mean", full)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(OSError, match="No space left"):
+        prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("names", [("a b", "a c"), ("Käfer", "猫"), ("1", "01")])
+def test_any_names_of_classes(tmp_path, names):
+    folder = fill(tmp_path / "in", classes(dict.fromkeys(names, 5), SIDE))
+    prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
+    data = imagenet.load(tmp_path / "out", SIDE)
+    assert data.class_names == tuple(sorted(names))
+    found = {x.name[:-7]: x.label for x in stored(tmp_path / "out")["train"]}
+    assert found == {name: i for i, name in enumerate(sorted(names))}

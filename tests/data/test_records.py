@@ -1,0 +1,230 @@
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from image_files import jpeg, noise, write_imagenet, write_tfds
+
+from elu_zoo import errors
+from elu_zoo.data import records
+from elu_zoo.data.examples import Example
+
+CLASSES = ["n01", "n02", "n03"]
+EXAMPLES = [
+    Example(f"n0{i % 3 + 1}/{i}.JPEG", jpeg(noise(16, 16, i)), i % 3) for i in range(20)
+]
+ROWS = [(x.name, x.image, x.label) for x in EXAMPLES]
+IMAGE = tfds.features.Image(encoding_format="jpeg")
+LABEL = tfds.features.ClassLabel(names=CLASSES)
+
+
+def write(folder, examples=EXAMPLES, part=7):
+    folder.mkdir()
+    parts = [examples[i : i + part] for i in range(0, len(examples), part)]
+    splits = {"train": iter(parts), "validation": iter([examples[:2]])}
+    records.write(folder, "things", CLASSES, splits)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The twenty examples in three files; tests do not change them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "_SHARD", 8)
+        return write(tmp_path_factory.mktemp("records") / "written")
+
+
+def test_what_was_written_is_found(written):
+    found = records.find(written)
+    assert (found.name, found.indexed) == ("things", True)
+    assert found.classes == found.class_names == tuple(CLASSES)
+    lengths = {name: len(split) for name, split in found.splits.items()}
+    assert lengths == {"train": 20, "validation": 2}
+    assert len(list(written.glob("things-train.array_record*"))) == 3
+
+
+def test_reads_by_position(written):
+    split = records.find(written).splits["train"]
+    for positions in (range(20), [19, 0, 8, 7, 8], np.array([3]), []):
+        assert split.read(positions) == [EXAMPLES[p] for p in positions]
+    assert records.find(written).splits["validation"].read([1, 0]) == EXAMPLES[1::-1]
+    with pytest.raises(errors.DataError, match=f"Cannot read train in {written}: "):
+        split.read([20])
+
+
+def test_names_of_classes_for_people(tmp_path):
+    write(tmp_path / "a", EXAMPLES[:3])
+    (tmp_path / "a/class_names.txt").write_text("n03 cat\nn01 dog\nn02 cat\nn04 cow\n")
+    found = records.find(tmp_path / "a")
+    assert found.class_names == ("dog", "cat", "cat")
+    assert found.classes == tuple(CLASSES)
+    (tmp_path / "a/class_names.txt").write_text("n03 cat\n")
+    with pytest.raises(errors.DataError, match="does not name 2 of 3 classes: n01, n"):
+        records.find(tmp_path / "a")
+
+
+def test_the_fingerprint_is_of_the_description(tmp_path, written):
+    fingerprints = [
+        records.find(write(tmp_path / name, examples)).fingerprint
+        for name, examples in (("a", EXAMPLES), ("b", EXAMPLES), ("c", EXAMPLES[:-1]))
+    ]
+    assert re.fullmatch("[0-9a-f]{8}", fingerprints[0])
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+    # Other files, of eight examples each.
+    assert records.find(written).fingerprint not in fingerprints
+
+
+@pytest.mark.parametrize("part", [1, 20, 50])
+def test_the_parts_in_which_it_is_written_change_nothing(tmp_path, part):
+    split = records.find(write(tmp_path / "a", part=part)).splits["train"]
+    assert split.read(range(20)) == EXAMPLES
+
+
+def test_tensorflow_datasets_reads_it(written):
+    builder = tfds.builder_from_directory(written)
+    assert builder.info.features["label"].names == CLASSES
+    source = builder.as_data_source("train")
+    assert len(source) == 20
+    for i in (0, 13, 19):
+        assert source[i]["label"] == EXAMPLES[i].label
+        assert source[i]["file_name"].decode() == EXAMPLES[i].name
+        pixels = tf.io.decode_jpeg(EXAMPLES[i].image).numpy().astype(int)
+        np.testing.assert_allclose(source[i]["image"], pixels, atol=10)
+
+
+def test_an_empty_split_beside_another(tmp_path):
+    (tmp_path / "a").mkdir()
+    splits = {"train": iter([EXAMPLES[:2], []]), "validation": iter([[]])}
+    records.write(tmp_path / "a", "things", CLASSES, splits)
+    found = records.find(tmp_path / "a")
+    assert len(found.splits["train"]) == 2
+
+
+def test_reads_through_files_without_index(tmp_path):
+    splits = {"train": ROWS[:15], "validation": ROWS[15:]}
+    folder = write_imagenet(tmp_path / "a", splits, CLASSES, name="others")
+    found = records.find(folder)
+    assert (found.name, found.classes) == ("others", tuple(CLASSES))
+    assert not found.indexed
+    assert list(records.read_through(folder, "train")) == EXAMPLES[:15]
+    assert list(records.read_through(folder, "validation")) == EXAMPLES[15:]
+
+
+def test_reads_through_several_files(tmp_path):
+    folder = write_imagenet(tmp_path / "a", {"train": ROWS * 3}, CLASSES)
+    assert len(list(folder.glob("*.tfrecord*"))) == 3
+    whole = list(records.read_through(folder, "train"))
+    assert sorted(whole) == sorted(EXAMPLES * 3)
+    assert list(records.read_through(folder, "train")) == whole
+
+
+def test_images_without_the_name_of_a_file(tmp_path):
+    rows = [{"image": x.image, "label": x.label} for x in EXAMPLES[:3]]
+    features = {"image": IMAGE, "label": LABEL}
+    expected = [x._replace(name="an image") for x in EXAMPLES[:3]]
+    folder = write_tfds(tmp_path / "a", {"train": rows}, features)
+    assert list(records.read_through(folder, "train")) == expected
+    folder = write_tfds(tmp_path / "b", {"train": rows}, features, "array_record")
+    assert records.find(folder).splits["train"].read(range(3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("features", "row", "message"),
+    [
+        ({"image": IMAGE}, {}, "Cannot read the data set in {}: KeyError: 'label'"),
+        ({"label": LABEL}, {}, "Cannot read the data set in {}: KeyError: 'image'"),
+        (
+            {"image": IMAGE, "label": tfds.features.Scalar(np.int64)},
+            {},
+            "Cannot read the data set in {}: AttributeError: .*names",
+        ),
+        (
+            {"image": tfds.features.Text(), "label": LABEL},
+            {"image": "a tench"},
+            r"The data set in {} is none of images\.$",
+        ),
+    ],
+)
+def test_data_sets_of_other_things(tmp_path, features, row, message):
+    row = {"image": EXAMPLES[0].image, "label": 0, **row}
+    rows = [{name: row[name] for name in features}]
+    folder = write_tfds(tmp_path / "a", {"train": rows}, features, "array_record")
+    with pytest.raises(errors.DataError, match=f"^{message.format(folder)}"):
+        records.find(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("dataset_info.json", "no JSON", "ParseError"),
+        ("dataset_info.json", "{}", "ValueError: Invalid version"),
+        ("features.json", "{", "JSONDecodeError"),
+        ("features.json", None, "Cannot restore"),
+    ],
+)
+def test_damaged_descriptions(tmp_path, name, text, message):
+    folder = write(tmp_path / "a", EXAMPLES[:1])
+    (folder / name).unlink()
+    if text is not None:
+        (folder / name).write_text(text)
+    with pytest.raises(errors.DataError, match=f"^Cannot .* in {folder}: .*{message}"):
+        records.find(folder)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        lambda path: path.write_bytes(path.read_bytes()[: 2**16]),
+        lambda path: path.write_bytes(bytes(2**17)),
+    ],
+    ids="gone empty byte_short half zeros".split(),
+)
+def test_damaged_files(tmp_path, damage):
+    folder = write(tmp_path / "a")
+    damage(next(folder.glob("*-train.array_record*")))
+    found = records.find(folder)
+    message = rf"^Cannot read train in {folder}: \w+: .*[^.]\. Prepare the data set aga"
+    with pytest.raises(errors.DataError, match=message):
+        found.splits["train"].read([0])
+    assert found.splits["validation"].read([0]) == EXAMPLES[:1]
+
+
+def test_no_byte_changes_unnoticed(tmp_path):
+    folder = write(tmp_path / "a")
+    path = next(folder.glob("*-train.array_record*"))
+    content = path.read_bytes()
+    used = np.flatnonzero(np.frombuffer(content, np.uint8))
+    refused = 0
+    for position in np.random.default_rng(0).choice(used, 40, replace=False):
+        changed = bytearray(content)
+        changed[position] ^= 1
+        path.write_bytes(changed)
+        try:
+            found = records.find(folder).splits["train"].read(range(20))
+        except errors.DataError:
+            refused += 1
+        else:
+            assert found == EXAMPLES
+    assert refused > 30
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(path.read_bytes()[:-9]),
+        lambda path: path.write_bytes(path.read_bytes()[:99] + b"!!" * 9),
+    ],
+)
+def test_damaged_files_without_index(tmp_path, damage):
+    splits = {"train": ROWS, "validation": ROWS[:3]}
+    folder = write_imagenet(tmp_path / "a", splits, CLASSES)
+    damage(next(folder.glob("*-train.tfrecord*")))
+    message = f"^Cannot read train in {folder}: .* Prepare the data set again"
+    with pytest.raises(errors.DataError, match=message):
+        list(records.read_through(folder, "train"))
+    assert list(records.read_through(folder, "validation")) == EXAMPLES[:3]

@@ -1,0 +1,71 @@
+"""Folders of small image files, and runs of the ImageNet network on them."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo.configs import elu_imagenet_15
+
+# Five iterations an epoch on 3 x 7 images.
+ENTRIES = {
+    "model.width": 0.02,
+    "model.stem_stride": 1,
+    "model.spp_levels": (1,),
+    "data.image_size": 24,
+    "data.crop_size": 16,
+    "data.train_examples": 0,
+    "data.validation_images": 5,
+    "train.batch_size": 4,
+    "train.boundaries": (6,),
+    "train.learning_rates": (0.002, 0.001),
+    "train.checkpoint_every": 4,
+}
+
+
+def write(root, classes, count, side=20, seed=0):
+    """Writes noise as <root>/<class>/<file>, JPEG and PNG in turn.
+
+    Args:
+        root: a folder that does not exist.
+        classes: how many.
+        count: files a class.
+        side: of the images, in pixels.
+        seed: of the noise.
+    """
+    shape = classes, count, side, side, 3
+    images = np.random.default_rng(seed).integers(0, 256, shape, "uint8")
+    for label, of_class in enumerate(images):
+        folder = root / f"class{label:03d}"
+        folder.mkdir(parents=True)
+        for index, image in enumerate(of_class):
+            jpeg = index % 2 == 0
+            encode = tf.io.encode_jpeg if jpeg else tf.io.encode_png
+            path = folder / f"image{index}.{'JPEG' if jpeg else 'png'}"
+            path.write_bytes(encode(image).numpy())
+
+
+def write_splits(root, classes=3, train=7, val=4, **arguments):
+    """Writes <root>/train and <root>/val, with so many files a class."""
+    write(root / "train", classes, train, **arguments)
+    write(root / "val", classes, val, seed=1, **arguments)
+
+
+def get_config(folder, entries=()):
+    """Returns the config of a run on a folder, with these entries changed."""
+    config = elu_imagenet_15.get_config("smoke=True")
+    config.update_from_flattened_dict(
+        {**ENTRIES, "data.folder": str(folder), **dict(entries)}
+    )
+    return config
+
+
+def sample():
+    """Returns the folder of 1,000 images of ImageNet, one a class."""
+    root = os.environ.get("TFDS_DATA_DIR")
+    folder = Path(root).parent / "imagenet_sample" if root else None
+    if folder is None or not folder.is_dir():
+        pytest.skip("there is no folder imagenet_sample beside TFDS_DATA_DIR")
+    return folder

@@ -1,0 +1,123 @@
+"""The script that makes images small, as it is run in a shell."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from absl import app, flags, logging
+
+from elu_zoo.data import imagenet, prepare
+
+TOOL = Path(__file__).parents[2] / "tools" / "prepare_data.py"
+OWN = "folder output data_dir image_size quality max_bad_examples".split()
+
+
+def _remove_flags():
+    flags.FLAGS.unparse_flags()
+    for name in OWN:
+        if name in flags.FLAGS:
+            delattr(flags.FLAGS, name)
+
+
+@pytest.fixture
+def run():
+    """Runs the script with the flags of a new process."""
+    others = {name: flags.FLAGS[name] for name in OWN if name in flags.FLAGS}
+    verbosity = logging.get_verbosity()
+
+    def run(*arguments):
+        _remove_flags()
+        specification = importlib.util.spec_from_file_location("prepare_data", TOOL)
+        tool = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(tool)
+        tool.main(flags.FLAGS(["prepare_data.py", *map(str, arguments)]))
+
+    yield run
+    _remove_flags()
+    for name, flag in others.items():
+        flags.FLAGS[name] = flag
+    logging.set_verbosity(verbosity)
+
+
+@pytest.fixture
+def images(tmp_path):
+    """Ten JPEGs of two classes, a grey one and an empty file among them."""
+    folder = tmp_path / "images"
+    for i in range(10):
+        path = folder / "ab"[i % 2] / f"{i}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.full((40, 40, 1 if i == 4 else 3), 20 * i, "uint8")
+        path.write_bytes(b"" if i == 7 else tf.io.encode_jpeg(pixels).numpy())
+    return folder
+
+
+def test_prepares_a_folder(run, images, tmp_path, capsys):
+    output = tmp_path / "out"
+    options = ("--image_size=16", "--max_bad_examples=1")
+    run(f"--folder={images}", f"--output={output}", *options)
+    report = json.loads((output / "report.json").read_text())
+    counts = report["images"]
+    assert capsys.readouterr().out == (
+        f"{output}: {counts['train']} of train, {counts['validation']} of validation.\n"
+        "Unusual: 1 grey. Left out: 1.\n"
+    )
+    assert sum(counts.values()) == 9
+    assert report["odd"] == {"grey": [f"{images}/a/4.JPEG"]}
+    assert report["bad"] == [[f"{images}/b/7.JPEG", "the file is empty"]]
+    data = imagenet.load(output, 16)
+    assert data.image_shape == (16, 16, 3)
+    assert len(data.train) + len(data.test) == 9
+
+
+def test_tells_when_nothing_is_unusual(run, images, tmp_path, capsys):
+    for name in ("a/4", "b/7"):
+        (images / f"{name}.JPEG").unlink()
+    run(f"--folder={images}", f"--output={tmp_path / 'out'}", "--image_size=8")
+    assert capsys.readouterr().out.endswith("\nUnusual: none. Left out: 0.\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ((), ("", {"data_dir": None, "image_size": 256, "quality": 85})),
+        (
+            ("--data_dir=d", "--quality=7", "--folder=f", "--image_size=9"),
+            ("f", {"data_dir": "d", "image_size": 9, "quality": 7}),
+        ),
+        (("--max_bad_examples=3",), ("", {"max_bad_examples": 3})),
+    ],
+)
+def test_every_flag_arrives(run, monkeypatch, given, arguments):
+    calls = []
+
+    def prepared(*positional, **named):
+        calls.append((positional, named))
+        return prepare.Report({}, {}, [])
+
+    monkeypatch.setattr(prepare, "prepare", prepared)
+    run("--output=out", *given)
+    (((folder, output), named),) = calls
+    assert (folder, output) == (arguments[0], "out")
+    assert named.keys() == {"data_dir", "image_size", "quality", "max_bad_examples"}
+    assert named | arguments[1] == named
+    assert given or named["max_bad_examples"] == 0
+
+
+def test_an_error_is_one_line(run, images, tmp_path, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(f"--folder={images}", f"--output={tmp_path / 'out'}", "--image_size=16")
+    text = str(caught.value)
+    assert text.startswith("error: 1 images cannot be used, max_bad_examples is 0.")
+    assert f"{images}/b/7.JPEG: the file is empty" in text and "\n" not in text
+    assert capsys.readouterr().out == ""
+    assert not (tmp_path / "out").exists()
+
+
+def test_refuses_other_arguments(run):
+    with pytest.raises(app.UsageError, match=r"^Unexpected arguments: a b\.$"):
+        run("--output=x", "a", "b")
+    with pytest.raises(flags.IllegalFlagValueError, match="output"):
+        run("--folder=x")

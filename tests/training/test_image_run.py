@@ -1,0 +1,220 @@
+"""Runs of the ImageNet network on folders of small images."""
+
+import signal
+
+import numpy as np
+import pytest
+import small_images
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo import errors, zoo
+from elu_zoo.data import imagenet, order
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.layers import statistics_file
+from elu_zoo.training import loop
+from elu_zoo.training.tf_stream import TFStream
+from elu_zoo.weights import entries
+
+NAME = "elu_imagenet_15"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three classes: 21 images to train on, 12 to measure on."""
+    root = tmp_path_factory.mktemp("small") / "three"
+    small_images.write_splits(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    """The folder of a finished run, and its entry; tests do not change it."""
+    workdir = tmp_path_factory.mktemp("runs") / "whole"
+    return workdir, loop.train(small_images.get_config(folder), workdir)
+
+
+@pytest.fixture(scope="module")
+def model(whole):
+    return elu_zoo.get_model(NAME, weights=whole[0])
+
+
+def pixels(split):
+    """Images and labels of an encoded split."""
+    parts = list(split.parts(7))
+    return (
+        np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels")
+    )
+
+
+def test_what_a_run_leaves(whole, folder, rows):
+    workdir, entry = whole
+    assert entries.check(entry, "entry") == entry
+    assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
+    assert entry["arguments"] == {
+        "activation": {"name": "elu", "alpha": 1.0},
+        "batch_norm": False,
+        "input_shape": [16, 16, 3],
+        "width": 0.02,
+        "stem_stride": 1,
+        "spp_levels": [1],
+        "num_classes": 3,
+    }
+    statistics = statistics_file.find(imagenet.load(folder, 24).images, "mean").stem
+    described = {"kind": "mean_crop", "statistics": statistics, "crop": [16, 16]}
+    assert entry["preprocessing"] == described
+    assert entry["classes"] == ["class000", "class001", "class002"]
+    assert entry["data_terms"] == "Those of its images."
+    keys = "step epoch train_loss validation_loss validation_error_percent"
+    metrics = rows(workdir / "metrics.jsonl")
+    assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
+    assert all(list(row) == keys.split() for row in metrics)
+    start = rows(workdir / "timing.jsonl")[0]
+    assert (start["accumulate"], start["compiled"]) == (1, False)
+    assert loop.train(small_images.get_config(folder), workdir)["tag"] == entry["tag"]
+
+
+def test_the_weights_take_raw_images_and_repeat_what_was_measured(whole, folder, model):
+    data = imagenet.load(folder, 24, 5)
+    assert (len(data.test), len(data.validation)) == (12, 5)
+    assert model.input_shape == (None, 24, 24, 3)
+    for name in ("test", "validation"):
+        images, labels = pixels(getattr(data, name))
+        logits = model.predict(images, verbose=0).astype(np.float64)
+        metrics, rows = whole[1]["metrics"], np.arange(len(labels))
+        wrong = int((logits.argmax(1) != labels).sum())
+        assert metrics[f"{name}_error_percent"] == 100 * wrong / len(labels)
+        losses = np.log(np.exp(logits).sum(1)) - logits[rows, labels]
+        assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
+
+
+def test_an_export_takes_files_of_any_size(whole, folder, model, tmp_path):
+    classes = whole[1]["classes"]
+    export_saved_model(model, tmp_path, name=NAME, class_names=classes)
+    exported = load_saved_model(tmp_path)
+    assert (exported.image_shape, exported.class_names) == ((24, 24, 3), (*classes,))
+    test = imagenet.load(folder, 24, 5).test
+    images, _ = pixels(test)
+    encoded = [example.image for example in test.examples.read(test.positions)]
+    assert {content[:4] for content in encoded} == {b"\xff\xd8\xff\xe0", b"\x89PNG"}
+    own = [tf.io.encode_jpeg(image).numpy() for image in images]
+    decoded = np.stack([tf.io.decode_jpeg(content).numpy() for content in own])
+    # A resized image of the data set is rounded to whole pixels, that of a request not.
+    for given, seen, error in ((encoded, images, 0.1), (own, decoded, 1e-4)):
+        logits = model.predict(seen, verbose=0)
+        found = exported.predict_bytes(given)
+        assert np.ptp(logits, 0).max() > 2 * error
+        np.testing.assert_allclose(found["logits"], logits, 0, error)
+        np.testing.assert_array_equal(found["classes"], logits.argmax(1))
+
+
+def test_resume_is_bit_identical(
+    whole, folder, tmp_path, stop_after, last_arrays, assert_same_bits
+):
+    """From inside the second epoch, although it was also cut into other calls."""
+    config, arguments = small_images.get_config(folder), {"steps_per_call": 1}
+    stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), TFStream)
+    with pytest.raises(errors.Interrupted, match="after iteration 7 of 10"):
+        loop.train(config, tmp_path, **arguments)
+    entry = loop.train(config, tmp_path, **arguments)
+    assert entry["sha256"] == whole[1]["sha256"]
+    assert entry["metrics"] == whole[1]["metrics"]
+    assert_same_bits(last_arrays(tmp_path), last_arrays(whole[0]))
+    contents = [(w / "metrics.jsonl").read_bytes() for w in (tmp_path, whole[0])]
+    assert contents[0] == contents[1]
+
+
+# Nothing is learnt from 100 of these images: the run measures the initial network.
+STILL = {
+    "model.dropout": 0.0,
+    "data.train_examples": 100,
+    "data.validation_images": 60,
+    "train.batch_size": 20,
+    "train.epochs": 1,
+    "train.boundaries": (),
+    "train.learning_rates": (0.0,),
+    "train.precision": "float32",
+}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """101 classes, of each an image to train on and one to measure on."""
+    root = tmp_path_factory.mktemp("small") / "many"
+    small_images.write_splits(root, 101, 1, 1)
+    return root
+
+
+def cropped(images, draws):
+    """The crops that rows of `draws` (row, column, mirrored) ask for."""
+    return np.stack(
+        [
+            image[y : y + 16, x : x + 16][:, :: -1 if flip else 1]
+            for image, (y, x, flip) in zip(images, draws, strict=True)
+        ]
+    )
+
+
+def measures(net, images, labels):
+    """Loss, and error and top-5 error in percent."""
+    z = net.predict(images.astype(np.float32), verbose=0).astype(np.float64)
+    own = z[np.arange(len(labels)), labels]
+    wrong, missed = own < z.max(1), own < np.sort(z, 1)[:, -5]
+    loss = (np.log(np.exp(z).sum(1)) - own).mean()
+    return [loss, *(100 * x.sum() / len(labels) for x in (wrong, missed))]
+
+
+CENTRE = np.array([[4, 4, 0]])
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "arguments"),
+    [("none", {}), ("crop_flip", {"strategy": "mirrored", "num_devices": 2})],
+)
+def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
+    """Of more than 100 classes the top-5 error is measured, on centre crops."""
+    config = small_images.get_config(many, {**STILL, "data.augmentation": augmentation})
+    entry = loop.train(config, tmp_path, **arguments)
+    data = imagenet.load(many, 24, 60)
+    (trained, labels), (tested, answers) = pixels(data.train), pixels(data.test)
+    mean = statistics_file.read_mean(entry["preprocessing"]["statistics"])
+    np.testing.assert_allclose(mean, trained.mean(0), 1e-6)
+    draws = order.crops_and_flips(0, 0, 100, 24 - 16 + 1)
+    assert (draws.min(), draws.max()) == (0, 8)
+    draws = np.repeat(CENTRE, 100, 0) if augmentation == "none" else draws
+    net = zoo.get_model(
+        NAME, num_classes=101, input_shape=(16, 16, 3), width=0.02, stem_stride=1,
+        spp_levels=(1,),
+    )  # fmt: skip
+    loss, *_ = measures(net, cropped((trained - mean)[:100], draws), labels[:100])
+    (row,) = rows(tmp_path / "metrics.jsonl")
+    keys = ["loss", "error_percent", "top5_error_percent"]
+    assert list(row)[2:] == ["train_loss", *(f"validation_{key}" for key in keys)]
+    assert row["train_loss"] == pytest.approx(loss, rel=1e-5)
+    # The same weights rounded to float16.
+    net = zoo.get_model(NAME, weights=tmp_path, preprocessing=False)
+    crops = cropped(tested - mean, np.repeat(CENTRE, 101, 0))
+    for name, count in (("test", 101), ("validation", 60)):
+        found = [entry["metrics"][f"{name}_{key}"] for key in keys]
+        expected = measures(net, crops[:count], answers[:count])
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    config = small_images.get_config(tmp_path / "gone")
+    with pytest.raises(errors.NotFoundError, match="There is no folder .*gone"):
+        loop.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["train/class001/image0.JPEG", "val/class002/image3.png"]
+)
+def test_a_damaged_image_is_found_before_the_run(tmp_path, name):
+    small_images.write_splits(tmp_path / "spoilt")
+    (tmp_path / "spoilt" / name).write_bytes(b"x")
+    config = small_images.get_config(tmp_path / "spoilt")
+    words = f"1 of 33 images cannot be used: .*/{name}: it is neither JPEG nor PNG"
+    with pytest.raises(errors.DataError, match=words):
+        loop.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,42 @@
+"""The ImageNet network learns real images by heart."""
+
+import pytest
+import small_images
+
+from elu_zoo.configs import elu_imagenet_15
+from elu_zoo.data import prepare
+from elu_zoo.training import loop
+
+COUNT, SIDE, CROP = 50, 128, 112
+ENTRIES = {
+    "model.width": 0.1,
+    "model.dropout": 0.0,
+    "data.image_size": SIDE,
+    "data.crop_size": CROP,
+    "data.train_examples": 0,
+    "train.batch_size": 25,
+    "train.epochs": 40,
+    "train.boundaries": (56,),
+    "train.learning_rates": (0.001, 0.0001),
+    "train.evaluate_every": 20,
+}
+
+
+@pytest.mark.slow
+def test_fifty_real_images_of_as_many_classes(tmp_path, rows):
+    """Prepared from symbolic links; trained on crops, measured on the same images."""
+    folders = sorted(x for x in small_images.sample().iterdir() if x.is_dir())
+    for split in ("train", "val"):
+        (tmp_path / "raw" / split).mkdir(parents=True)
+        for folder in folders[:: len(folders) // COUNT]:
+            (tmp_path / "raw" / split / folder.name).symlink_to(folder)
+    prepare.prepare(tmp_path / "raw", tmp_path / "fifty", image_size=SIDE)
+    config = elu_imagenet_15.get_config("smoke=True")
+    config.update_from_flattened_dict(
+        {**ENTRIES, "data.folder": str(tmp_path / "fifty")}
+    )
+    entry = loop.train(config, tmp_path / "run")
+    assert len(entry["classes"]) == COUNT
+    first, *_, last = rows(tmp_path / "run" / "metrics.jsonl")
+    assert first["train_loss"] > 3 and last["train_loss"] < first["train_loss"] / 4
+    assert entry["metrics"]["test_error_percent"] < 10

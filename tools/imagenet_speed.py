@@ -1,0 +1,101 @@
+"""Times the reading of images for training, on one core.
+
+    python tools/imagenet_speed.py --folder=/data/imagenet_sample
+
+The forms are timed in turn, round by round, in one process that keeps to one core.
+A line is the median over the rounds in images a second and its ratio to the decoding
+of the prepared JPEGs alone, with the quartiles.
+
+- decode prepared, decode originals: TensorFlow's JPEG decoder, image by image;
+- read prepared: the trainer's batches from what tools/prepare_data.py writes;
+- read originals: the same from the folder, each image resized.
+
+The last line says how many cores of this kind a device needs that trains the network
+at so many TFLOP/s (three forward passes an image, a multiply-accumulate is two).
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from absl import app, flags
+
+from elu_zoo import zoo
+from elu_zoo.data import imagenet, prepare
+
+_FOLDER = flags.DEFINE_string("folder", None, "Folder of images.", required=True)
+_ROUNDS = flags.DEFINE_integer("rounds", 9, "Rounds.", lower_bound=1)
+_IMAGES = flags.DEFINE_integer("images", 512, "Images a form a round.", lower_bound=1)
+_BATCH = flags.DEFINE_integer("batch_size", 64, "Images a batch.", lower_bound=1)
+_TFLOPS = flags.DEFINE_float("tflops", 400.0, "Of the device.", lower_bound=0.0)
+
+
+def decode(data) -> Callable[[], None]:
+    """Returns what decodes the images one by one, from memory."""
+    split = data.train
+    found = split.examples.read(split.positions[: _IMAGES.value])
+    encoded = [tf.constant(example.image) for example in found]
+
+    def call():
+        for image in encoded:
+            tf.io.decode_jpeg(image, channels=3)
+
+    return call
+
+
+def read(data) -> Callable[[], None]:
+    """Returns what reads the images as the trainer does, in a random order."""
+    indices = np.random.default_rng(0).permutation(len(data.train))[: _IMAGES.value]
+
+    def call():
+        for _ in data.train.batches(indices, _BATCH.value):
+            pass
+
+    return call
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    with tempfile.TemporaryDirectory() as scratch:
+        output = Path(scratch) / "prepared"
+        prepare.prepare(_FOLDER.value, output)
+        originals = imagenet.load(_FOLDER.value, 256)
+        prepared = imagenet.load(output, 256)
+        forms = {
+            "decode prepared": decode(prepared),
+            "decode originals": decode(originals),
+            "read prepared": read(prepared),
+            "read originals": read(originals),
+        }
+        rates = {name: [] for name in forms}
+        for call in forms.values():
+            call()
+        for _ in range(_ROUNDS.value):
+            for name, call in forms.items():
+                start = time.perf_counter()
+                call()
+                count = min(_IMAGES.value, len(prepared.train))
+                rates[name].append(count / (time.perf_counter() - start))
+    for name, values in rates.items():
+        ratios = np.array(values) / np.array(rates["decode prepared"])
+        low, median, high = np.percentile(ratios, [25, 50, 75])
+        print(
+            f"{name:<17} {np.median(values):7.0f} images/s   "
+            f"{median:5.2f} ({low:.2f}-{high:.2f}) of decode prepared"
+        )
+    flop = 6 * zoo.model_info("elu_imagenet_15").multiply_accumulates
+    appetite = 1e12 * _TFLOPS.value / flop
+    cores = appetite / np.median(rates["read prepared"])
+    print(
+        f"{_TFLOPS.value:.0f} TFLOP/s take {appetite:.0f} images/s: {cores:.1f} cores."
+    )
+
+
+if __name__ == "__main__":
+    app.run(main)

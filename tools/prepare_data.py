@@ -1,0 +1,55 @@
+"""Makes a data set of images small and quick to read, once for all runs on it.
+
+python tools/prepare_data.py --output=/data/imagenet256
+python tools/prepare_data.py --folder=/data/ILSVRC2012 --output=/data/imagenet256
+elu-zoo-train --config=elu_imagenet_15 --config.data.folder=/data/imagenet256
+
+Images of tensorflow-datasets' imagenet2012, or of a folder <class>/<file>.JPEG (or
+train/<class>/ and val/<class>/), become JPEGs of 256 x 256 pixels in a data set that
+tensorflow-datasets reads too, with the mean of the training images and report.json,
+which names what is unusual. All of ImageNet takes about 24 GB.
+"""
+
+from absl import app, flags, logging
+
+from elu_zoo import errors
+
+_FOLDER = flags.DEFINE_string(
+    "folder", "", "Folder of images; tensorflow-datasets' imagenet2012 by default."
+)
+_OUTPUT = flags.DEFINE_string("output", None, "A new folder.", required=True)
+_DATA_DIR = flags.DEFINE_string(
+    "data_dir", None, "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR."
+)
+_IMAGE_SIZE = flags.DEFINE_integer("image_size", 256, "Height and width in pixels.")
+_QUALITY = flags.DEFINE_integer("quality", 85, "Of the JPEGs, 0 to 100.")
+_MAX_BAD_EXAMPLES = flags.DEFINE_integer(
+    "max_bad_examples", 0, "How many images that cannot be used may be left out."
+)
+
+
+def main(argv: list[str]) -> None:
+    if argv[1:]:
+        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
+    from elu_zoo.data import prepare
+
+    logging.set_verbosity(logging.INFO)
+    try:
+        report = prepare.prepare(
+            _FOLDER.value,
+            _OUTPUT.value,
+            data_dir=_DATA_DIR.value,
+            image_size=_IMAGE_SIZE.value,
+            quality=_QUALITY.value,
+            max_bad_examples=_MAX_BAD_EXAMPLES.value,
+        )
+    except errors.EluZooError as error:
+        raise SystemExit(f"error: {error}") from None
+    written = ", ".join(f"{n} of {split}" for split, n in report.images.items())
+    odd = ", ".join(f"{len(names)} {kind}" for kind, names in report.odd.items())
+    print(f"{_OUTPUT.value}: {written}.")
+    print(f"Unusual: {odd or 'none'}. Left out: {len(report.bad)}.")
+
+
+if __name__ == "__main__":
+    app.run(main)
