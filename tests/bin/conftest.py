@@ -10,6 +10,7 @@ import sys
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
+import array_record.python.array_record_data_source  # noqa: F401  (defines flags)
 import pytest
 from absl import app, flags
 from absl import logging as absl_logging

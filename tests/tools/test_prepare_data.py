@@ -16,16 +16,17 @@ OWN = "folder output data_dir image_size quality max_bad_examples".split()
 
 
 def _remove_flags():
+    """Removes what binaries defined in this process; each defines its own again."""
     flags.FLAGS.unparse_flags()
-    for name in OWN:
-        if name in flags.FLAGS:
+    for name in list(flags.FLAGS):
+        module = flags.FLAGS.find_module_defining_flag(name, "")
+        if name in OWN or module.startswith(("elu_zoo", "ml_collections")):
             delattr(flags.FLAGS, name)
 
 
 @pytest.fixture
 def run():
     """Runs the script with the flags of a new process."""
-    others = {name: flags.FLAGS[name] for name in OWN if name in flags.FLAGS}
     verbosity = logging.get_verbosity()
 
     def run(*arguments):
@@ -37,8 +38,6 @@ def run():
 
     yield run
     _remove_flags()
-    for name, flag in others.items():
-        flags.FLAGS[name] = flag
     logging.set_verbosity(verbosity)
 
 
