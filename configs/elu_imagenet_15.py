@@ -17,7 +17,7 @@ Not in the paper: batches of 256, momentum 0.9, the learning rate, 0.01 to itera
 in the first layer, the pyramid's levels (1, 2, 4); zero biases, free of decay;
 activations and products in bfloat16. Initial kernels are normal with variance
 1 / fan-in: pixels with a standard deviation of 57 then give first losses close to
-chance, 6.9, and He's 2 / fan-in does not (one seed, a quarter of the width):
+chance, 6.9, and He's 2 / fan-in does not (16 images, one seed, a quarter of the width):
 
     g          1      1.5    2
     ELU        7.2    57     488

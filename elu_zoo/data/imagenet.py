@@ -61,6 +61,17 @@ def load(
             "small and quick to read: `python tools/prepare_data.py "
             f"--folder={folder} --output=<new folder>`."
         )
+    data = data_of(found, image_size, validation_images)
+    _keep_mean(folder, data.images)
+    return data
+
+
+def data_of(
+    found: records.Records | image_folder.ImageFolder,
+    image_size: int,
+    validation_images: int = VALIDATION_IMAGES,
+) -> ImageData:
+    """Returns the splits of what `find` found, indexed; see `load`."""
     positions = {name: np.arange(len(split)) for name, split in found.splits.items()}
     held_out = "validation" if "validation" in found.splits else "train"
     shuffled = order.permutation(_SPLIT_SEED, 0, len(positions[held_out]))
@@ -72,8 +83,6 @@ def load(
     def split(name: str, chosen: np.ndarray) -> EncodedSplit:
         return EncodedSplit(found.splits[name], chosen, image_size)
 
-    images = images_name(found, image_size)
-    _keep_mean(folder, images)
     return ImageData(
         name=found.name,
         train=split("train", positions["train"]),
@@ -82,7 +91,7 @@ def load(
         class_names=found.class_names,
         note="The validation images are part of the test images, as in the paper.",
         terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
-        images=images,
+        images=images_name(found, image_size),
     )
 
 

@@ -7,8 +7,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 
-# Below, a picture of nothing; above, more memory than a decoder should be trusted
-# with. The sides of ImageNet's images are between 8 and 10,000.
+# Below, a picture of nothing; above, more memory than a decoder should be trusted with.
 _LEAST_SIDE = 8
 _MOST_PIXELS = 2**27
 _TINY_SIDE = 32

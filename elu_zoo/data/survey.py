@@ -127,18 +127,16 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
                 mean.add(seen.pixels)
             if seen.pixels is not None and seen.oddity:
                 odd.setdefault(seen.oddity, []).append(seen.name)
-    refuse(bad, sum(map(len, (split, *others))))
+    if bad:
+        raise _refusal(bad, sum(map(len, (split, *others))))
     for oddity, names in odd.items():
         logging.info("%d images are %s: %s", len(names), oddity, _listed(names))
     return mean.value()
 
 
-def refuse(bad: list[Seen], count: int) -> None:
-    """Raises DataError where there are bad images among `count`."""
-    if not bad:
-        return
+def _refusal(bad: list[Seen], count: int) -> errors.DataError:
     named = _listed([f"{seen.name}: {seen.oddity}" for seen in bad])
-    raise errors.DataError(
+    return errors.DataError(
         f"{len(bad)} of {count} images cannot be used: {named}. Mend or delete them; "
         "tools/prepare_data.py --max_bad_examples leaves them out."
     )

@@ -41,7 +41,6 @@ class TFStep:
         policy: Policy,
         augmentation: keras.layers.Layer | None = None,
     ):
-        self._optimizer = optimizer
         self._batch_size = batch_size
         self._strategy = strategy
         self._policy = policy
@@ -103,15 +102,9 @@ class TFStep:
     def _iterate(self, first, count, batches, learning_rates, draws=None):
         losses = tf.TensorArray(tf.float32, size=batches.shape[0])
         for i in tf.range(count):
-            self._optimizer.learning_rate.assign(learning_rates[i])
             drawn = None if draws is None else draws[i]
-            arguments = first + i, batches[i], drawn, self._fetch
-            if self._strategy.num_replicas_in_sync == 1:
-                loss = self._update(*arguments)
-            else:
-                shares = self._strategy.run(self._update, arguments)
-                loss = self._strategy.reduce("SUM", shares, axis=None)
-            losses = losses.write(i, loss)
+            arguments = learning_rates[i], first + i, batches[i], drawn
+            losses = losses.write(i, self._update(*arguments, self._fetch))
         return losses.stack()
 
     def _fetch(self, start, indices):

@@ -40,7 +40,6 @@ class TFStream:
         policy: Policy,
         augmentation: Callable | None = None,
     ):
-        self._optimizer = optimizer
         self._data = data
         self._batch_size = batch_size
         self._strategy = strategy
@@ -100,8 +99,6 @@ class TFStream:
         return np.array(losses)
 
     def _iterate(self, iteration, rate, images, labels, batch, draws=None):
-        self._optimizer.learning_rate.assign(rate)
-
         def fetch(start, indices):
             begin, size = start - self._first, indices.shape[0]
             shape = [size, *images.shape[1:]]
@@ -110,8 +107,4 @@ class TFStream:
                 tf.slice(labels, [begin], [size]),
             )
 
-        arguments = iteration, batch, draws, fetch
-        if self._strategy.num_replicas_in_sync == 1:
-            return self._update(*arguments)
-        shares = self._strategy.run(self._update, arguments)
-        return self._strategy.reduce("SUM", shares, axis=None)
+        return self._update(rate, iteration, batch, draws, fetch)

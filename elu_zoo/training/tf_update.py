@@ -1,4 +1,4 @@
-"""One update of a model on TensorFlow, as each replica computes its part of it."""
+"""One update of a model on TensorFlow, of which each replica computes its part."""
 
 import contextlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from elu_zoo.training.policy import Policy
 
 
 class Update:
-    """A replica's part of an update; called inside the strategy's `run`.
+    """An update of a model, on all replicas of a strategy.
 
     Args:
         model: takes what the augmentation gives; of the strategy's scope.
@@ -40,6 +40,7 @@ class Update:
         self._batch_size = batch_size
         self._policy = policy
         self._augmentation = augmentation
+        self._strategy = strategy
         self._replicas = strategy.num_replicas_in_sync
         self.compile()
 
@@ -49,10 +50,11 @@ class Update:
             self._gradients, jit_compile=self._policy.compiled
         )
 
-    def __call__(self, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
-        """Updates the model and returns the replica's share of the mean loss.
+    def __call__(self, rate, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
+        """Updates the model and returns the mean loss before.
 
         Args:
+            rate: the learning rate.
             iteration: its number in the run, which keys dropout.
             batch: indices of the whole batch, `(batch_size,)`.
             draws: what the augmentation draws for each image, `(batch_size, 3)`; None
@@ -60,6 +62,15 @@ class Update:
             fetch: `(start, indices) -> images, labels` of a part of the batch that
                 begins at `start`.
         """
+        self._optimizer.learning_rate.assign(rate)
+        arguments = iteration, batch, draws, fetch
+        if self._replicas == 1:
+            return self._on_replica(*arguments)
+        shares = self._strategy.run(self._on_replica, arguments)
+        return self._strategy.reduce("SUM", shares, axis=None)
+
+    def _on_replica(self, iteration, batch, draws, fetch):
+        """Returns the replica's share of the mean loss."""
         share = self._batch_size // self._replicas
         start = 0
         if self._replicas > 1:

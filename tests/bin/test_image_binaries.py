@@ -84,6 +84,7 @@ def test_a_mistake(cli, tmp_path, arguments, code, message):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.data("imagenet_sample")
 def test_the_smoke_run_of_real_images(cli, tmp_path):
     sample = small_images.sample()
     result = cli("train", SMOKE, f"--config.data.folder={sample}")

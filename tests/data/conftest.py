@@ -1,6 +1,5 @@
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,14 +103,4 @@ def _prepare(root, examples, *, version="3.0.1", num_classes=3):
             }
         )
     )
-    return folder
-
-
-@pytest.fixture(scope="session")
-def imagenet_sample():
-    """The folder of 1,000 real ImageNet images; its tests are marked `data`."""
-    root = os.environ.get("TFDS_DATA_DIR", "")
-    folder = Path(root).parent / "imagenet_sample"
-    if not (root and folder.is_dir()):
-        pytest.skip("there is no folder imagenet_sample beside TFDS_DATA_DIR")
     return folder

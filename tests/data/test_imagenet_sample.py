@@ -4,12 +4,18 @@ import re
 
 import numpy as np
 import pytest
+import small_images
 
 from elu_zoo.data import image_folder, imagenet, prepare, statistics, survey
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.layers import statistics_file
 
-pytestmark = pytest.mark.data
+pytestmark = pytest.mark.data("imagenet_sample")
+
+
+@pytest.fixture
+def imagenet_sample():
+    return small_images.sample()
 
 
 def names_of(split):

@@ -171,7 +171,3 @@ def test_bad_images_are_counted_and_named(tmp_path, bad, message):
     with pytest.raises(errors.DataError, match=message.format(tmp_path)) as caught:
         survey.mean_image(split)
     assert str(caught.value).count("is empty") == min(5, len(bad))
-
-
-def test_no_bad_images_are_no_error():
-    survey.refuse([], 0)

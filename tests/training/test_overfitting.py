@@ -23,6 +23,7 @@ ENTRIES = {
 
 
 @pytest.mark.slow
+@pytest.mark.data("imagenet_sample")
 def test_fifty_real_images_of_as_many_classes(tmp_path, rows):
     """Prepared from symbolic links; trained on crops, measured on the same images."""
     folders = sorted(x for x in small_images.sample().iterdir() if x.is_dir())
