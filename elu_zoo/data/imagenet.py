@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors, files
-from elu_zoo.data import image_folder, order, readers, records
+from elu_zoo import errors
+from elu_zoo.data import image_folder, order, readers, records, statistics
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.sources import ImageData
 
@@ -62,7 +62,8 @@ def load(
             f"--folder={folder} --output=<new folder>`."
         )
     data = data_of(found, image_size, validation_images)
-    _keep_mean(folder, data.images)
+    for path in folder.glob(f"{data.images}_mean-*.npz"):  # of a prepared folder
+        statistics.keep(path)
     return data
 
 
@@ -132,18 +133,3 @@ def images_name(
 ) -> str:
     """Returns the name under which the statistics of resized images are kept."""
     return f"{found.name}-{found.fingerprint}-{image_size}"
-
-
-def _keep_mean(folder: Path, images: str) -> None:
-    """Copies the mean image of a prepared folder to where statistics are looked for."""
-    for path in folder.glob(f"{images}_mean-*.npz"):
-        kept = files.home() / "statistics" / path.name
-        if kept.is_file():
-            continue
-        try:
-            files.write_bytes(kept, path.read_bytes())
-        except OSError as error:
-            raise errors.ResourceError(
-                f"The mean image cannot be written to {kept.parent}: {error}. Set "
-                "$ELU_ZOO_HOME to a folder that can."
-            ) from error

@@ -1,6 +1,8 @@
 """Fits the statistics of a set of images: what whitens them, and their mean."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,10 +61,27 @@ def find_mean(data: ImageData) -> str:
     return _write(statistics_file.write_mean, data.images, mean)
 
 
+def keep(path: Path) -> None:
+    """Copies a file of statistics to where they are looked for.
+
+    Raises:
+        ResourceError: that folder cannot be written.
+    """
+    with _cache_folder() as folder:
+        if not (folder / path.name).is_file():
+            files.write_bytes(folder / path.name, path.read_bytes())
+
+
 def _write(write: Callable, images: str, fitted: Any) -> str:
-    folder = files.home() / "statistics"
-    try:
+    with _cache_folder() as folder:
         return write(folder, images, fitted).stem
+
+
+@contextlib.contextmanager
+def _cache_folder() -> Iterator[Path]:
+    folder = statistics_file.cache_folder()
+    try:
+        yield folder
     except OSError as error:
         raise errors.ResourceError(
             f"The statistics cannot be written to {folder}: {error}. Set "

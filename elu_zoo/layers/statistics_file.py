@@ -52,9 +52,9 @@ def find(name: str, kind: str = "zca") -> Path:
     # A name is no path and has no wildcards, nor is it another kind's.
     is_name = re.fullmatch(r"[\w-]+", str(name))
     fits = is_name and (not matched or matched["kind"] == kind)
-    for folder in _folders() if fits else ():
+    for place in _folders() if fits else ():
         for pattern in patterns:
-            if found := sorted(folder.glob(pattern)):
+            if found := sorted(place.glob(pattern)):
                 return found[0]
     known = sorted({p.stem for f in _folders() for p in f.glob(f"*_{kind}-*.npz")})
     sets = {stem.rpartition(f"_{kind}-")[0] for stem in known}
@@ -66,9 +66,13 @@ def find(name: str, kind: str = "zca") -> Path:
     )
 
 
+def cache_folder() -> Path:
+    """Returns where files are kept that do not ship with the package."""
+    return files.home() / "statistics"
+
+
 def _folders() -> tuple[Path, Path]:
-    shipped = Path(str(resources.files("elu_zoo"))) / "weights"
-    return shipped, files.home() / "statistics"
+    return Path(str(resources.files("elu_zoo"))) / "weights", cache_folder()
 
 
 def read(name: str) -> Statistics:

@@ -81,6 +81,7 @@ def check(config: ConfigDict) -> None:
     Raises:
         UsageError: a value is out of its range; the message names key and range.
     """
+    _check_names(_get(config, "model.name"), _get(config, "data.name"))
     _check_entries(config)
     train = config.train
     for key in (
@@ -116,19 +117,26 @@ def check(config: ConfigDict) -> None:
         )
 
 
+def _check_names(model: Any, data: Any) -> None:
+    """Checks that network and data set, which decide the other entries, match."""
+    if not isinstance(model, str) or not isinstance(data, str):
+        return  # refused as entries
+    kind = registry.entry(model).preprocessing.get("kind")
+    if (kind == "mean_crop") != (data in sources.ENCODED):
+        raise errors.UsageError(
+            f"{model} cannot be trained on {data}: networks that subtract a mean "
+            f"image and crop take {', '.join(sources.ENCODED)} or folders of images, "
+            f"and no others do. Received: data.name {data}."
+        )
+
+
 def _check_data(config: ConfigDict) -> None:
-    data, model = config.data, config.model.name
+    data = config.data
     encoded = data.name in sources.ENCODED
     augmentations = ("none", "crop_flip" if encoded else "pad_crop_flip")
     if data.augmentation not in augmentations:
         raise errors.unknown(
             f"augmentation of {data.name}", data.augmentation, augmentations
-        )
-    if (registry.entry(model).preprocessing.get("kind") == "mean_crop") != encoded:
-        raise errors.UsageError(
-            f"{model} cannot be trained on {data.name}: networks that subtract a mean "
-            f"image and crop take {', '.join(sources.ENCODED)} or folders of images, "
-            f"and no others do. Received: data.name {data.name}."
         )
     if not encoded:
         return
@@ -161,9 +169,10 @@ def check_run(
     if size % parts:
         below, above = size - size % parts, size + parts - size % parts
         near = f"{below} or {above}" if below else str(above)
-        each = f" with {accumulate} parts each" if accumulate > 1 else ""
+        shares = [f"{replicas} replicas"] if replicas > 1 else []
+        shares += [f"--accumulate={accumulate}"] if accumulate > 1 else []
         raise errors.UsageError(
-            f"train.batch_size is shared equally by {replicas} replicas{each}. "
+            f"train.batch_size is a multiple of {parts}: {' and '.join(shares)}. "
             f"Received: {size}; take {near}."
         )
     train = config.train
@@ -200,7 +209,7 @@ def _check_entries(config: ConfigDict) -> None:
 def _kinds(model: Any, data: Any) -> dict[str, type]:
     """Returns the type of each entry that a config must have."""
     kinds = dict(_KINDS)
-    # A name that is missing or of another type is refused as that.
+    # A name that is missing or of another type is refused as an entry.
     if isinstance(model, str) and registry.entry(model).is_phased:
         kinds |= _KINDS_OF_PHASES
     if data in sources.ENCODED:

@@ -103,7 +103,7 @@ def observe(tmp_path_factory):
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         for name in ("momentum", "nesterov"):
-            found[name] = getattr(self._optimizer, name)
+            found[name] = getattr(self._update._optimizer, name)
         labels = self._labels.numpy()[batches[0]]
         z = np.zeros((len(labels), 10), "float32")
         loss = self._update._loss(None, labels, z)

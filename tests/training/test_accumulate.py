@@ -35,10 +35,10 @@ def test_batch_norm_is_of_parts(smoke, train, tmp_path, rows):
 @pytest.mark.parametrize(
     ("size", "replicas", "parts", "words"),
     [
-        (64, 1, 3, "by 1 replicas with 3 parts each. Received: 64; take 63 or 66"),
-        (64, 2, 6, "by 2 replicas with 6 parts each. Received: 64; take 60 or 72"),
-        (4, 2, 4, "by 2 replicas with 4 parts each. Received: 4; take 8"),
-        (65, 2, 1, "by 2 replicas. Received: 65; take 64 or 66"),
+        (64, 1, 3, "multiple of 3: --accumulate=3. Received: 64; take 63 or 66"),
+        (64, 2, 6, "of 12: 2 replicas and --accumulate=6. Received: 64; take 60 or 72"),
+        (4, 2, 4, "of 8: 2 replicas and --accumulate=4. Received: 4; take 8"),
+        (65, 2, 1, "of 2: 2 replicas. Received: 65; take 64 or 66"),
     ],
 )
 def test_batch_that_parts_cannot_share(smoke, size, replicas, parts, words):
@@ -56,7 +56,7 @@ def test_batch_that_parts_share(smoke, replicas, parts):
     [
         (0, "accumulate is >= 1. Received: 0"),
         (-4, "accumulate is >= 1. Received: -4"),
-        (3, "by 1 replicas with 3 parts each. Received: 64; take 63 or 66"),
+        (3, "multiple of 3: --accumulate=3. Received: 64; take 63 or 66"),
     ],
 )
 def test_a_run_that_cannot_start_leaves_no_folder(smoke, train, tmp_path, parts, words):

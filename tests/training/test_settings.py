@@ -241,7 +241,7 @@ def test_accepts(smoke, entries):
 @pytest.mark.parametrize(
     "size, replicas, words",
     [
-        (65, 2, "shared equally by 2 replicas. Received: 65; take 64 or 66"),
+        (65, 2, "a multiple of 2: 2 replicas. Received: 65; take 64 or 66"),
         (64, 3, "3 replicas. Received: 64; take 63 or 66"),
         (1, 2, "2 replicas. Received: 1; take 2"),
         (7, 8, "8 replicas. Received: 7; take 8"),
