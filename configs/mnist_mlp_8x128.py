@@ -49,7 +49,8 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.momentum = 0.0  # heavy ball
     config.train.nesterov = False  # Nesterov's momentum instead
     # By "steps" learning rate i holds until iteration boundaries[i]; "linear" rates are
-    # those at iteration 0, at the boundaries and at the end.
+    # those at iteration 0, at the boundaries and at the end. A boundary is an
+    # iteration, or a share of the run, such as 0.5.
     config.train.learning_rate_shape = "steps"
     config.train.boundaries = ()
     config.train.learning_rates = (0.01,)

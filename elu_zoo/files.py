@@ -18,6 +18,19 @@ def home() -> Path:
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
 
 
+def check_writable(folder: Path) -> None:
+    """Checks that a folder can be written, without making it.
+
+    Raises:
+        OSError: it cannot.
+    """
+    found = next(p for p in (folder, *folder.parents) if p.exists())
+    if not found.is_dir():
+        raise NotADirectoryError(f"{found} is no folder")
+    if not os.access(found, os.W_OK | os.X_OK):
+        raise PermissionError(f"{found} may not be written")
+
+
 def sha256(data: bytes | Path) -> str:
     """Returns the SHA-256 of bytes, or of a file's content, in hexadecimal."""
     if isinstance(data, Path):

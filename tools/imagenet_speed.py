@@ -36,8 +36,8 @@ _TFLOPS = flags.DEFINE_float("tflops", 400.0, "Of the device.", lower_bound=0.0)
 
 def decode(data) -> Callable[[], None]:
     """Returns what decodes the images one by one, from memory."""
-    split = data.train
-    found = split.examples.read(split.positions[: _IMAGES.value])
+    split = data.train.first(min(_IMAGES.value, len(data.train)))
+    found = split.examples.read(split.positions)
     encoded = [tf.constant(example.image) for example in found]
 
     def call():
@@ -48,11 +48,11 @@ def decode(data) -> Callable[[], None]:
 
 
 def read(data) -> Callable[[], None]:
-    """Returns what reads the images as the trainer does, in a random order."""
-    indices = np.random.default_rng(0).permutation(len(data.train))[: _IMAGES.value]
+    """Returns what reads the same images as the trainer does."""
+    split = data.train.first(min(_IMAGES.value, len(data.train)))
 
     def call():
-        for _ in data.train.batches(indices, _BATCH.value):
+        for _ in split.batches(np.arange(len(split)), _BATCH.value):
             pass
 
     return call
@@ -63,6 +63,7 @@ def main(argv: list[str]) -> None:
         raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as scratch:
+        os.environ["ELU_ZOO_HOME"] = scratch
         output = Path(scratch) / "prepared"
         prepare.prepare(_FOLDER.value, output)
         originals = imagenet.load(_FOLDER.value, 256)

@@ -10,6 +10,8 @@ tensorflow-datasets reads too, with the mean of the training images and report.j
 which names what is unusual. All of ImageNet takes about 24 GB.
 """
 
+import signal
+
 from absl import app, flags, logging
 
 from elu_zoo import errors
@@ -34,6 +36,8 @@ def main(argv: list[str]) -> None:
     from elu_zoo.data import prepare
 
     logging.set_verbosity(logging.INFO)
+    # As Ctrl-C does, a scheduler's SIGTERM leaves no unfinished folder behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         report = prepare.prepare(
             _FOLDER.value,

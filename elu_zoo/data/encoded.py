@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.data import order, pixels
+from elu_zoo.data import pixels
 from elu_zoo.data.examples import Examples
 from elu_zoo.data.sources import Split
 
@@ -50,11 +50,6 @@ class EncodedSplit:
             )
         return dataclasses.replace(self, positions=self.positions[:count])
 
-    def shuffled(self) -> "EncodedSplit":
-        """Returns the same examples in an order of chance, the same each time."""
-        indices = order.permutation(0, 0, len(self))
-        return dataclasses.replace(self, positions=self.positions[indices])
-
     def parts(self, size: int) -> Iterator[Split]:
         """Yields all examples in order, `size` at once, the last ones fewer."""
         return self.batches(np.arange(len(self)), size)
@@ -73,12 +68,14 @@ class EncodedSplit:
             DataError: an image cannot be read or decoded; the message names it.
         """
         chosen = self.positions[indices]
+        handed = [chosen]  # and taken out: TensorFlow keeps `read` for ever
         failure = []
 
         def read() -> Iterator[tuple[list[bytes], list[int]]]:
-            for start in range(0, len(chosen), size):
+            own = handed.pop()
+            for start in range(0, len(own), size):
                 try:
-                    found = self.examples.read(chosen[start : start + size])
+                    found = self.examples.read(own[start : start + size])
                 except errors.DataError as error:
                     failure.append(error)  # TensorFlow would keep its text alone
                     raise

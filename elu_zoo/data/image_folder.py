@@ -5,16 +5,19 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data.examples import Example
 
 SUFFIXES = (".jpeg", ".jpg", ".png")
 CLASS_NAMES = "class_names.txt"
-_LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
+_READERS = 16  # files at once, which hides the latency of a network's disk
+LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,7 +39,8 @@ class FilesOfSplit:
 
     def read(self, positions: Sequence[int]) -> list[Example]:
         """Returns these files; see `Examples`."""
-        return [self._read(position) for position in positions]
+        with ThreadPoolExecutor(_READERS) as pool:
+            return list(pool.map(self._read, positions))
 
     def _read(self, position: int) -> Example:
         path = self.root / self.paths[position]
@@ -68,13 +72,15 @@ class ImageFolder:
 def find(folder: str | os.PathLike) -> ImageFolder:
     """Finds the images of `<folder>/<class>/<file>`.
 
-    Labels number the class folders by name. Of a folder that holds `train/` and `val/`
-    (or `validation/`) these are the splits; else all images are one split. A file
-    `class_names.txt`, `<class folder> <name>` a line, names classes for people.
+    Labels number the folders that hold images by name. Of a folder that holds `train/`
+    and `val/` (or `validation/`) these are the splits; else all images are one split. A
+    file `class_names.txt`, `<class folder> <name>` a line, names classes for people.
+    What is no image is ignored, and the log counts it.
 
     Raises:
         NotFoundError: there is no such folder.
-        DataError: it holds no images, or its parts do not fit together.
+        DataError: it holds no images, or its parts do not fit together or cannot be
+            read.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -94,7 +100,7 @@ def find(folder: str | os.PathLike) -> ImageFolder:
         if not paths:
             raise errors.DataError(
                 f"{root} holds no images ({' '.join(SUFFIXES)}) in folders of classes. "
-                f"{_LAYOUT}"
+                f"{LAYOUT}"
             )
         for path in paths:
             if path.split("/")[0] not in indices:
@@ -115,13 +121,30 @@ def find(folder: str | os.PathLike) -> ImageFolder:
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image of a folder's folders, sorted by path."""
-    found = []
-    for folder in (x for x in os.scandir(root) if x.is_dir() and x.name[0] != "."):
-        for file in os.scandir(folder.path):
-            is_image = file.name.lower().endswith(SUFFIXES) and file.name[0] != "."
-            if is_image and file.is_file():
-                found.append((f"{folder.name}/{file.name}", file.stat().st_size))
+    found, ignored = [], []
+    try:
+        for folder in (entry for entry in _visible(root) if entry.is_dir()):
+            for file in _visible(folder.path):
+                path = f"{folder.name}/{file.name}"
+                if file.name.lower().endswith(SUFFIXES) and not file.is_dir():
+                    found.append((path, file.stat().st_size))
+                else:
+                    ignored.append(path)
+    except OSError as error:
+        raise errors.DataError(
+            f"Cannot read {error.filename or root}: {error.strerror}."
+        ) from error
+    if ignored:
+        logging.info(
+            "%d files and folders in %s are no images (%s), such as %s: ignored.",
+            *(len(ignored), root, " ".join(SUFFIXES), min(ignored)),
+        )
     return sorted(found)
+
+
+def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:
+    with os.scandir(folder) as entries:
+        return [entry for entry in entries if not entry.name.startswith(".")]
 
 
 def read_class_names(path: Path, classes: Sequence[str]) -> Sequence[str]:

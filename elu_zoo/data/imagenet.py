@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import image_folder, order, readers, records, statistics
@@ -14,7 +15,8 @@ from elu_zoo.data.sources import ImageData
 NAME = "imagenet2012"
 SPLITS = ("train", "validation")
 VALIDATION_IMAGES = 5000  # the paper's
-# Fixed for ever, as in sources: the paper's 5,000 random validation images.
+# Fixed for ever, as in sources. It numbers the examples as they are found: images and
+# the data set prepared of them have other 5,000 validation images.
 _SPLIT_SEED = 20160222
 _HELD_OUT = 10  # one in so many, of a folder that is not split
 _TERMS = (
@@ -33,7 +35,9 @@ def load(
 
     The test split is the official validation split; the validation split, on which
     runs are measured meanwhile, is a random part of it: the paper's measure. Of a
-    folder that has no such split every tenth image is held out, at random.
+    folder that has no such split a tenth of the images is held out, at random. Splits
+    are shuffled, the same way each time, so that their first examples are of all
+    classes.
 
     Args:
         folder: a folder of image files, see `image_folder.find`, or one that
@@ -73,22 +77,23 @@ def data_of(
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
     """Returns the splits of what `find` found, indexed; see `load`."""
-    positions = {name: np.arange(len(split)) for name, split in found.splits.items()}
     held_out = "validation" if "validation" in found.splits else "train"
-    shuffled = order.permutation(_SPLIT_SEED, 0, len(positions[held_out]))
+    test = order.permutation(_SPLIT_SEED, 0, len(found.splits[held_out]))
     if held_out == "train":
-        count = max(1, len(shuffled) // _HELD_OUT)
-        positions["train"] = np.sort(shuffled[count:])
-        shuffled = shuffled[:count]
+        count = max(1, len(test) // _HELD_OUT)
+        test, train = test[:count], test[count:]
+        logging.info("%d images of %s are held out to validate.", count, found.name)
+    else:
+        train = order.permutation(_SPLIT_SEED, 1, len(found.splits["train"]))
 
     def split(name: str, chosen: np.ndarray) -> EncodedSplit:
         return EncodedSplit(found.splits[name], chosen, image_size)
 
     return ImageData(
         name=found.name,
-        train=split("train", positions["train"]),
-        validation=split(held_out, shuffled[:validation_images]),
-        test=split(held_out, shuffled),
+        train=split("train", train),
+        validation=split(held_out, test[:validation_images]),
+        test=split(held_out, test),
         class_names=found.class_names,
         note="The validation images are part of the test images, as in the paper.",
         terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
@@ -108,8 +113,10 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         return readers.find_tfds_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} Or name a folder of image files: --config.data.folder=<folder> "
-            "for a training, --data=<folder> for an evaluation."
+            f"{error} It needs ImageNet's archives in its folder downloads/manual; "
+            "with --file_format=array_record no conversion is needed. Or name a folder "
+            "of image files: --config.data.folder=<folder> for a training, "
+            "--data=<folder> for an evaluation."
         ) from error
 
 
@@ -118,13 +125,18 @@ def find(folder: Path) -> records.Records | image_folder.ImageFolder:
 
     Raises:
         NotFoundError: there is no such folder.
-        DataError: it holds no data set of images with a split for training.
+        DataError: it holds no data set of images of several classes with a split for
+            training.
     """
-    if not (folder / records.INFO).is_file():
-        return image_folder.find(folder)
-    found = records.find(folder)
+    prepared = (folder / records.INFO).is_file()
+    found = records.find(folder) if prepared else image_folder.find(folder)
     if "train" not in found.splits:
         raise errors.DataError(f"The data set in {folder} has no split 'train'.")
+    if len(found.classes) < 2:
+        raise errors.DataError(
+            f"All images in {folder} are of one class, {found.classes[0]}. "
+            f"{image_folder.LAYOUT}"
+        )
     return found
 
 

@@ -12,6 +12,7 @@ _LEAST_SIDE = 8
 _MOST_PIXELS = 2**27
 _TINY_SIDE = 32
 _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
+_PNG_GREY = (b"\0", b"\4")  # types of colour, the second with transparency
 
 
 def resized(encoded: tf.Tensor, side: int) -> tf.Tensor:
@@ -47,8 +48,8 @@ def checked(encoded: bytes, side: int) -> tuple[np.ndarray, str]:
         side: see `resized`.
 
     Returns:
-        The pixels, uint8 `(side, side, 3)`, and what is unusual about the image:
-        "grey", "cmyk", "png", "tiny" (a side below 32 pixels), or "".
+        The pixels, uint8 `(side, side, 3)`, and what is unusual about the image,
+        with commas between: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
 
     Raises:
         DataError: it is no image that can be used; the message is the reason.
@@ -58,20 +59,21 @@ def checked(encoded: bytes, side: int) -> tuple[np.ndarray, str]:
     try:
         if encoded.startswith(_JPEG):
             height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
-            kind = {1: "grey", 4: "cmyk"}.get(channels, "")
+            odd = {1: ["grey"], 4: ["cmyk"]}.get(channels, [])
         elif encoded.startswith(_PNG) and len(encoded) > 24:
-            (width, height), kind = struct.unpack(">II", encoded[16:24]), "png"
+            width, height = struct.unpack(">II", encoded[16:24])
+            odd = ["png", "grey"] if encoded[25:26] in _PNG_GREY else ["png"]
         else:
             raise errors.DataError("it is neither JPEG nor PNG")
         if min(height, width) < _LEAST_SIDE or height * width > _MOST_PIXELS:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; usable are sides of at least "
-                f"{_LEAST_SIDE} and {_MOST_PIXELS} pixels in all"
+                f"{_LEAST_SIDE} and at most {_MOST_PIXELS} pixels in all"
             )
         pixels = resized(tf.constant(encoded), side).numpy()
     except tf.errors.OpError as error:
         reason = " ".join(error.message.split("[Op:")[0].split("}}")[-1].split())
         reason = reason.rstrip(".")
         raise errors.DataError(f"it cannot be decoded: {reason}") from error
-    tiny = "tiny" if min(height, width) < _TINY_SIDE else ""
-    return pixels, kind or tiny
+    odd += ["tiny"] if min(height, width) < _TINY_SIDE else []
+    return pixels, ", ".join(odd)

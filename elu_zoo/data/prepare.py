@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import imagenet, records, survey
@@ -19,7 +18,6 @@ from elu_zoo.layers import statistics_file
 
 REPORT = "report.json"
 _PART = 256  # images that are written at once
-_LOGGED = 10_000  # images
 
 
 @dataclasses.dataclass
@@ -65,6 +63,7 @@ def prepare(
     Raises:
         UsageError: the output exists already, or an argument is out of its range.
         DataError: there are no images, or too many bad ones; the message names them.
+        ResourceError: the output cannot be written.
     """
     if image_size < 1 or not 0 <= quality <= 100 or max_bad_examples < 0:
         raise errors.UsageError(
@@ -87,18 +86,18 @@ def prepare(
             image, pixels = seen.made
             if split == "train":
                 mean.add(pixels)
-            name = "/".join(Path(seen.name).parts[-2:])
+            name = (
+                "/".join(Path(seen.name).parts[-2:]).encode("utf-8", "replace").decode()
+            )
             part.append(Example(name, image, seen.label))
             count += 1
             if len(part) == _PART:
                 yield part
                 part = []
-            if count % _LOGGED == 0:
-                logging.info("%d images of %s.", count, split)
         yield part
         report.images[split] = count
 
-    with files.new_directory(Path(output).expanduser()) as made:
+    def write(made: Path) -> None:
         records.write(made, found.name, found.classes, {s: written(s) for s in splits})
         image = mean.value()
         data = imagenet.data_of(records.find(made), image_size)
@@ -109,6 +108,12 @@ def prepare(
         lines = "".join(f"{key}\t{name}\n" for key, name in named)
         files.write_bytes(made / CLASS_NAMES, lines.encode())
         files.write_json(made / REPORT, dataclasses.asdict(report))
+
+    try:
+        with files.new_directory(Path(output).expanduser()) as made:
+            write(made)
+    except OSError as error:
+        raise errors.ResourceError(f"{output} cannot be written: {error}.") from error
     return report
 
 
@@ -122,8 +127,7 @@ def _find(
         return found, {n: _read(path, n) for n in imagenet.SPLITS if n in found.splits}
     data = imagenet.data_of(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
-    # Shuffled once, for those who read the files from their beginning.
-    return found, {n: survey.read_each(split.shuffled()) for n, split in splits}
+    return found, {name: survey.read_each(split) for name, split in splits}
 
 
 def _read(path: Path, split: str) -> Iterator[Callable[[], Example]]:

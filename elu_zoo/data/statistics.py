@@ -57,6 +57,8 @@ def find_mean(data: ImageData) -> str:
         logging.info("Looking at all %d images of %s, once.", count, data.name)
     from elu_zoo.data import survey
 
+    with _cache_folder() as folder:
+        files.check_writable(folder)  # before the work of hours
     mean = survey.mean_image(data.train, data.test)
     return _write(statistics_file.write_mean, data.images, mean)
 

@@ -17,6 +17,7 @@ from elu_zoo.data.examples import Example
 
 _AHEAD = 8  # images a core
 _NAMED = 5  # images in a message
+_LOGGED = 10_000  # images
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,8 +74,10 @@ def look(
     waiting: collections.deque[Future[Seen]] = collections.deque()
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for read in examples:
+            for count, read in enumerate(examples, 1):
                 waiting.append(pool.submit(see, read))
+                if count % _LOGGED == 0:
+                    logging.info("Looked at %d images.", count)
                 if len(waiting) > _AHEAD * workers:
                     yield waiting.popleft().result()
             while waiting:
@@ -120,7 +123,10 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
     mean, bad = Mean(), []
     odd: dict[str, list[str]] = {}
     for looked_at in (split, *others):
-        for seen in look(read_each(looked_at), looked_at.side):
+        in_order = dataclasses.replace(
+            looked_at, positions=np.sort(looked_at.positions)
+        )
+        for seen in look(read_each(in_order), looked_at.side):
             if seen.pixels is None:
                 bad.append(seen)
             elif looked_at is split:

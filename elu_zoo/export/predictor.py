@@ -1,5 +1,6 @@
 """One way to ask a model for predictions, exported or not."""
 
+import collections
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -93,6 +94,11 @@ def images_of_data(
     name: str, data_dir: str | None, count: int
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Returns the first test images, and a row with name and class of each."""
+    if name in sources.ENCODED:
+        raise errors.UsageError(
+            f"The images of {name} stay on the disk: name their files or folders "
+            "instead of --data. elu-zoo-evaluate measures all of them."
+        )
     data = sources.load(name, data_dir)
     test = data.test.first(min(count, len(data.test)))
     return test.images, [
@@ -105,11 +111,21 @@ def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str,
     """Returns each image's `class` and the `probabilities` of the `top` best."""
     probabilities = predictor.answer(images)["probabilities"]
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
+    names = _distinct(predictor.class_names)
     found = [
-        {predictor.class_names[i]: round(float(row[i]), 6) for i in best}
+        {names[i]: round(float(row[i]), 6) for i in best}
         for row, best in zip(probabilities, order, strict=True)
     ]
     return [{"class": next(iter(best)), "probabilities": best} for best in found]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Returns names with their index where several classes share one, as ImageNet's."""
+    counts = collections.Counter(names)
+    return [
+        name if counts[name] == 1 else f"{name} (class {index})"
+        for index, name in enumerate(names)
+    ]
 
 
 def reconstructed(

@@ -40,11 +40,13 @@ def find(name: str, kind: str = "zca") -> Path:
     Args:
         name: `cifar100_zca-<hash>`, or `cifar100`; of several files of one set the
             one that ships with the package is taken. A set of resized images, such as
-            `imagenet2012-<fingerprint>-256`, is found by its first part too.
+            `imagenet2012-<fingerprint>-256`, is found by its first part too where
+            there is one alone.
         kind: "zca" or "mean".
 
     Raises:
         NotFoundError: there is none.
+        UsageError: there are several sets of that first part.
     """
     matched = _NAME.fullmatch(str(name))
     own = f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"
@@ -54,7 +56,13 @@ def find(name: str, kind: str = "zca") -> Path:
     fits = is_name and (not matched or matched["kind"] == kind)
     for place in _folders() if fits else ():
         for pattern in patterns:
-            if found := sorted(place.glob(pattern)):
+            found = sorted(place.glob(pattern))
+            if len({path.name.split(f"_{kind}-")[0] for path in found}) > 1:
+                raise errors.UsageError(
+                    f"There are several sets {name}. Name one of "
+                    f"{', '.join(path.stem for path in found)}."
+                )
+            if found:
                 return found[0]
     known = sorted({p.stem for f in _folders() for p in f.glob(f"*_{kind}-*.npz")})
     sets = {stem.rpartition(f"_{kind}-")[0] for stem in known}

@@ -5,10 +5,9 @@ from typing import Any
 
 import keras
 
-from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, layer_seed
 from elu_zoo.layers import SpatialPyramidPooling, image_input
-from elu_zoo.layers.dropout import is_rate
+from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.spatial_pyramid_pooling import check_levels, check_map
 from elu_zoo.models.arguments import (
     check_builder_arguments,
@@ -110,8 +109,7 @@ def elu_imagenet_15(
     check_integer("stem_stride", stem_stride, minimum=1)
     check_kernels(kernel_decay, init_scale)
     check_levels(spp_levels)
-    if not is_rate(dropout):
-        raise errors.UsageError(f"dropout is in [0, 1). Received: {dropout!r}.")
+    check_rate(dropout)
 
     def dense(x, units, name, dtype=None):
         return keras.layers.Dense(

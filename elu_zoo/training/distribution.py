@@ -82,7 +82,8 @@ def create_policy(
     layers that update variables of their own cannot be part of it.
 
     Raises:
-        UsageError: an unknown value, or compile=on where it cannot be.
+        UsageError: an unknown value, or compile=on or accumulate > 1 where they
+            cannot be.
     """
     policy.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
@@ -92,6 +93,12 @@ def create_policy(
     # Our dropout is keyed in a step and leaves its generator's state alone.
     others = [x for x in model.layers if not isinstance(x, layers.Dropout)]
     if replicas > 1 and any(x.non_trainable_variables for x in others):
+        if accumulate > 1:
+            raise errors.UsageError(
+                "accumulate is 1 with several replicas and layers that update "
+                "variables, such as batch normalisation. Received: "
+                f"{accumulate}. Use more devices, or a smaller train.batch_size."
+            )
         if compile_ == "on":
             raise errors.UsageError(
                 "compile=on is not possible with several replicas and layers that "

@@ -99,6 +99,8 @@ def train(
     settings.check_run(config, total, replicas, accumulate)
 
     # 3. Model and optimizer in the strategy's scope; each machine has all data.
+    if encoded:
+        _check_arguments(config, data)
     preprocessing = _preprocessing(config, data)
     objective = Objective(config.train.loss, preprocessing)
     # Whitened once, not in every epoch again; an autoencoder's targets need raw images.
@@ -116,7 +118,9 @@ def train(
             momentum=config.train.momentum, nesterov=config.train.nesterov
         )
         optimizer.build(model.trainable_variables)
-    policy = places.create_policy(model, replicas, compile, steps_per_call, accumulate)
+    # A program of images that are read meanwhile has one iteration.
+    calls = steps_per_call or (1 if encoded else None)
+    policy = places.create_policy(model, replicas, compile, calls, accumulate)
     step = create_step(
         model, optimizer, objective, split, size, placement, policy, augmented
     )
@@ -136,7 +140,7 @@ def train(
         # 4. Restore: the folder's own checkpoint, else the seed's initial weights.
         variables = [*model.variables, *optimizer.variables]
         checkpoints = Checkpoints(workdir, variables, config.train.checkpoints_kept)
-        position = Position(settings.config_hash(config))
+        position = Position(settings.config_hash(config), data.images)
         if restored := checkpoints.restore(keep_damaged=not chief):
             position = position.restored(restored, workdir)
             logging.info("Resuming %s after iteration %d.", workdir, position.step)
@@ -256,6 +260,14 @@ def _build_model(
         input_shape=outcome.network_input(data, preprocessing),
         seed=config.seed,
     )
+
+
+def _check_arguments(config: ConfigDict, data: sources.ImageData) -> None:
+    """Refuses arguments of the network before all images are looked at, for hours."""
+    narrow = config.copy_and_resolve_references()
+    narrow.model.width = 1e-9  # one unit a layer
+    given = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}
+    _build_model(narrow, data, given, None, Phases(config.train, 1))
 
 
 def _check_same_config(workdir: Path, config: ConfigDict) -> None:

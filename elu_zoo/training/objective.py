@@ -70,7 +70,8 @@ class Objective:
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
                 own = np.take_along_axis(outputs, targets[:, None], 1)
-                missed = int(((outputs > own).sum(1) >= 5).sum())
+                # Equal outputs count against it, as its own does.
+                missed = int(((outputs >= own).sum(1) > 5).sum())
                 totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
         return {"loss": float(values.sum()), **totals}

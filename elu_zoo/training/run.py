@@ -25,6 +25,7 @@ class Position:
 
     Attributes:
         config_hash: of the run's config.
+        images: the name of the images it trains on; of files a fingerprint with it.
         step: iterations done.
         epoch_loss: sum of the losses of the epoch so far.
         metrics_length: bytes of metrics.jsonl.
@@ -32,16 +33,18 @@ class Position:
     """
 
     config_hash: str
+    images: str
     step: int = 0
     epoch_loss: float = 0.0
     metrics_length: int = 0
     seconds: float = 0.0
 
     def restored(self, state: dict[str, Any], workdir: Path) -> "Position":
-        """Returns the position of a checkpoint of the same config.
+        """Returns the position of a checkpoint of the same config and images.
 
         Raises:
             CorruptError: the checkpoint is of another config.
+            DataError: it is of other images.
         """
         found = Position(**state)
         if found.config_hash != self.config_hash:
@@ -49,6 +52,12 @@ class Position:
                 f"The checkpoints in {workdir} are of another config "
                 f"({found.config_hash}, expected {self.config_hash}). Delete the "
                 "folder 'checkpoints' to start from the beginning."
+            )
+        if found.images != self.images:
+            raise errors.DataError(
+                f"The images are not those with which {workdir} began: it has "
+                f"{found.images}, found are {self.images}. Files were added, removed "
+                "or changed. Bring them back, or name another --workdir."
             )
         return found
 

@@ -12,7 +12,7 @@ SHAPES = ("steps", "linear")
 
 def learning_rates(
     iterations: np.ndarray,
-    boundaries: Sequence[int],
+    boundaries: Sequence[int | float],
     values: Sequence[float],
     shape: str = "steps",
     end: int = 0,
@@ -26,11 +26,12 @@ def learning_rates(
 
     Args:
         iterations: counted from 0.
-        boundaries: iterations, rising.
+        boundaries: iterations, rising, or shares of the run: 0.5 is its middle.
         values: one more than boundaries, of `linear` two more.
         shape: `steps` or `linear`.
-        end: the iterations of the run, for `linear`.
+        end: the iterations of the run, for `linear` and for shares.
     """
+    boundaries = _iterations(boundaries, end)
     if shape == "linear":
         rates = np.interp(iterations, [0, *boundaries, end], values)
         return rates.astype(np.float32)
@@ -39,7 +40,7 @@ def learning_rates(
 
 
 def check(
-    boundaries: Sequence[int],
+    boundaries: Sequence[int | float],
     values: Sequence[float],
     iterations: int,
     shape: str = "steps",
@@ -50,7 +51,7 @@ def check(
         UsageError: counts that do not match, boundaries that do not increase or lie
             past the end, rates that are not finite and >= 0.
     """
-    _check_numbers("train.boundaries", boundaries, numbers.Integral)
+    _check_numbers("train.boundaries", boundaries, numbers.Real)
     _check_numbers("train.learning_rates", values, numbers.Real)
     if shape not in SHAPES:
         raise errors.unknown("shape of learning rates", shape, SHAPES)
@@ -60,7 +61,19 @@ def check(
             f"train.learning_rates has {words} more than train.boundaries. Received: "
             f"{len(values)} and {len(boundaries)}."
         )
-    check_boundaries("train.boundaries", boundaries, iterations)
+    shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
+    if not all(0 < share < 1 for share in shares):
+        raise errors.UsageError(
+            "train.boundaries are whole numbers of iterations, or shares of the run "
+            f"between 0 and 1. Received: {tuple(boundaries)}."
+        )
+    try:
+        at = _iterations(boundaries, iterations)
+        check_boundaries("train.boundaries", at, iterations)
+    except errors.UsageError as error:
+        raise errors.UsageError(
+            f"{error} Shares of the run fit any length: 0.5 is its middle."
+        ) from None
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
             f"train.learning_rates are finite and >= 0. Received: {tuple(values)}."
@@ -80,6 +93,12 @@ def check_boundaries(name: str, boundaries: Sequence[int], iterations: int) -> N
             f"{name} increases, within the run's {iterations} iterations. Received: "
             f"{tuple(boundaries)}."
         )
+
+
+def _iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
+    """Returns boundaries as iterations."""
+    whole = numbers.Integral
+    return [b if isinstance(b, whole) else round(b * end) for b in boundaries]
 
 
 def _check_numbers(name: str, entries: Sequence, kind: type) -> None:

@@ -107,6 +107,29 @@ def test_linked_folders_and_files_count(tmp_path):
     assert listed(found) == {"train": [("a/1.jpg", 0), ("b/2.jpg", 1)]}
 
 
+@pytest.mark.parametrize(
+    ("path", "points_to"),
+    [("a/2.jpg", "gone.jpg"), ("a/2.jpg", "2.jpg"), ("b", "b")],
+)
+def test_links_to_nothing(tmp_path, path, points_to):
+    tree(tmp_path, "a/1.jpg")
+    (tmp_path / path).symlink_to(points_to)
+    with pytest.raises(errors.DataError, match=rf"^Cannot read .*{path}: .+\.$"):
+        image_folder.find(tmp_path)
+
+
+def test_what_is_ignored_is_told(tmp_path, caplog):
+    caplog.set_level("INFO", logger="absl")
+    image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "b/.y", "c.txt"))
+    assert caplog.text == ""
+    tree(tmp_path, "b/2.webp", "a/3.gif", "b/4.jpg/5.jpg")
+    image_folder.find(tmp_path)
+    said = (
+        f"3 files and folders in {tmp_path} are no images (.jpeg .jpg .png), such as "
+    )
+    assert f"{said}a/3.gif: ignored." in caplog.text
+
+
 def test_reads_by_position(tmp_path):
     fill(tmp_path, {"val/b/1.jpg": b"one", "val/b/2.jpg": b"two", "train/a/1.jpg": b""})
     tree(tmp_path, "train/b/1.jpg")

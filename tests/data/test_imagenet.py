@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from image_files import classes, fill, jpeg, noise, png, write_imagenet
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.data import image_folder, imagenet, records, sources, statistics, survey
 from elu_zoo.layers import statistics_file
 
@@ -51,27 +51,48 @@ def test_a_tenth_is_held_out(flat):
     train, validation, test = positions(imagenet.load(flat, SIDE))
     assert test == [36, 13, 14, 31]  # fixed for ever
     assert validation == test
-    assert train == [i for i in range(40) if i not in test]
+    assert sorted(train) == [i for i in range(40) if i not in test]
+    assert train[:6] == [25, 26, 6, 5, 35, 33]
     assert positions(imagenet.load(flat, SIDE)) == [train, validation, test]
     assert positions(imagenet.load(flat, 8, 2)) == [train, test[:2], test]
 
 
+def test_the_held_out_images_are_told(flat, halves, caplog):
+    caplog.set_level("INFO", logger="absl")
+    imagenet.load(halves, SIDE)
+    assert "held out" not in caplog.text
+    imagenet.load(flat, SIDE)
+    assert "4 images of flat_set are held out to validate." in caplog.text
+
+
+@pytest.mark.parametrize("layout", ["folder", "prepared"])
+def test_images_of_one_class(tmp_path, layout):
+    if layout == "folder":
+        fill(tmp_path / "x", classes({"cat": 3}, 8))
+    else:
+        write(tmp_path / "x", {"train": 1}, names=["cat"])
+    message = f"^All images in {tmp_path}/x are of one class, cat. Expected <class>/<fi"
+    with pytest.raises(errors.DataError, match=message):
+        imagenet.load(tmp_path / "x", SIDE)
+
+
 @pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2), (39, 3)])
 def test_how_many_are_held_out(tmp_path, count, held_out):
-    folder = fill(tmp_path, classes({"a": count}, 8))
+    folder = fill(tmp_path, classes({"a": count - 1, "b": 1}, 8))
     train, _, test = positions(imagenet.load(folder, 8))
     assert len(test) == held_out
-    assert sorted(train + test) == list(range(count)) and train == sorted(train)
+    assert sorted(train + test) == list(range(count))
 
 
 def test_the_official_validation_split(halves):
     data = imagenet.load(halves, SIDE, 5)
     train, validation, test = positions(data)
-    assert train == list(range(10))
-    assert sorted(test) == list(range(12)) and test != sorted(test)
+    for found, count in ((train, 10), (test, 12)):
+        assert sorted(found) == list(range(count)) and found != sorted(found)
     assert validation == test[:5]
     assert positions(imagenet.load(halves, SIDE, 5)) == [train, validation, test]
-    assert labels(data.train) == [0] * 4 + [1] * 6
+    assert labels(data.train) == [int(i >= 4) for i in train]
+    assert set(labels(data.train.first(4))) == {0, 1}
     assert sorted(labels(data.test)) == [0] * 7 + [1] * 5
     assert labels(data.validation) == labels(data.test)[:5]
     shown = next(data.test.parts(12)).images
@@ -103,7 +124,7 @@ def test_what_is_told_of_a_folder(flat, halves, home):
 
 @pytest.mark.parametrize("name", ["imagenet2012", "ImageNet2012-256"])
 def test_the_terms_of_imagenet(tmp_path, name):
-    data = imagenet.load(fill(tmp_path / name, classes({"a": 2}, 8)), 8)
+    data = imagenet.load(fill(tmp_path / name, classes({"a": 1, "b": 1}, 8)), 8)
     assert data.terms.startswith("ImageNet (ILSVRC 2012)")
     assert "non-commercial" in data.terms
 
@@ -122,9 +143,9 @@ def test_a_prepared_folder(tmp_path):
     assert (data.name, data.class_names) == ("things", ("n01", "n02"))
     assert data.images == f"things-{records.find(folder).fingerprint}-16"
     train, validation, test = positions(data)
-    assert (train, validation) == (list(range(9)), test[:4])
+    assert (sorted(train), validation) == (list(range(9)), test[:4])
     assert sorted(test) == list(range(6))
-    assert labels(data.train) == [i % 2 for i in range(9)]
+    assert labels(data.train) == [i % 2 for i in train]
     assert labels(data.test) == [i % 2 for i in test]
 
 
@@ -160,7 +181,7 @@ def test_no_imagenet(tmp_path):
 
 def test_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    fill(tmp_path / "images", classes({"a": 2}, 8))
+    fill(tmp_path / "images", classes({"a": 1, "b": 1}, 8))
     assert imagenet.load("~/images", 8).name == "images"
 
 
@@ -204,7 +225,7 @@ def test_the_mean_of_a_prepared_folder_is_kept(with_mean, home, monkeypatch):
     name = statistics.find_mean(data)
     assert name == path.stem
     np.testing.assert_array_equal(statistics_file.read_mean(name), 7.0)
-    monkeypatch.setattr(imagenet.files, "write_bytes", lambda *_: pytest.fail("wrote"))
+    monkeypatch.setattr(files, "write_bytes", lambda *_: pytest.fail("wrote"))
     assert imagenet.load(folder, SIDE).images == data.images
 
 

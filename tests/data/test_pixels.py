@@ -85,11 +85,11 @@ GREY = noise(40, 40, channels=1)
     ("encoded", "oddity", "expected"),
     [
         (png(COLOUR), "png", COLOUR),
-        (png(GREY), "png", np.repeat(GREY, 3, -1)),
+        (png(GREY), "png, grey", np.repeat(GREY, 3, -1)),
         (png(noise(40, 40, channels=4)), "png", noise(40, 40, channels=4)[..., :3]),
         (
             png(GREY.astype("uint16") * 257),
-            "png",
+            "png, grey",
             np.repeat(GREY, 3, -1),
         ),
         (
@@ -116,7 +116,7 @@ def test_kinds_of_images(encoded, oddity, expected):
 
 def test_cmyk():
     found, oddity = pixels.checked(CMYK, 12)
-    assert oddity == "cmyk"
+    assert oddity == "cmyk, tiny"
     for column, inks in zip((2, 9), CMYK_INKS, strict=True):
         colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
         np.testing.assert_allclose(found[:, column], np.tile(colour, (12, 1)), atol=6)
@@ -131,6 +131,21 @@ def test_tiny_images_are_told(height, width, oddity):
     assert (found.shape, told) == ((16, 16, 3), oddity)
 
 
+@pytest.mark.parametrize(
+    ("encode", "channels", "side", "oddity"),
+    [
+        (jpeg, 1, 31, "grey, tiny"),
+        (png, 1, 40, "png, grey"),
+        (png, 2, 31, "png, grey, tiny"),
+        (png, 3, 31, "png, tiny"),
+        (png, 4, 40, "png"),
+    ],
+)
+def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
+    image = noise(side, side, channels=channels)
+    assert pixels.checked(encode(image), 16)[1] == oddity
+
+
 @pytest.mark.parametrize("encode", [jpeg, png])
 @pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
 def test_images_of_nothing(encode, height, width):
@@ -143,7 +158,7 @@ def test_images_of_nothing(encode, height, width):
 def test_the_most_pixels(encode, monkeypatch):
     monkeypatch.setattr(pixels, "_MOST_PIXELS", 1200)
     assert pixels.checked(encode(noise(40, 30)), 8)[0].shape == (8, 8, 3)
-    with pytest.raises(errors.DataError, match="40 x 31 pixels.* and 1200 pixels in a"):
+    with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 pixels"):
         pixels.checked(encode(noise(40, 31)), 8)
 
 

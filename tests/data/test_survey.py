@@ -34,7 +34,7 @@ def test_sees_every_image_in_order(monkeypatch, cores):
     assert [x.name for x in seen] == [str(i) for i in range(60)]
     assert [x.label for x in seen] == [i % 3 for i in range(60)]
     np.testing.assert_array_equal([x.pixels for x in seen], images)
-    assert all((x.oddity, x.made) == ("png", None) for x in seen)
+    assert all((x.oddity, x.made) == ("png, tiny", None) for x in seen)
 
 
 def test_oddities_and_reasons():
@@ -42,7 +42,7 @@ def test_oddities_and_reasons():
     images += (png(noise(40, 40)), jpeg(noise(40, 40, channels=1)))
     images += (jpeg_of(30_000, 30_000), jpeg(noise(7, 40)))
     seen = list(survey.look(reading(*images), SIDE))
-    kinds = ["cmyk", "", None, "tiny", None, "png", "grey", None, None]
+    kinds = ["cmyk, tiny", "", None, "tiny", None, "png", "grey", None, None]
     assert [None if x.pixels is None else x.oddity for x in seen] == kinds
     reasons = [x.oddity for x in seen if x.pixels is None]
     assert reasons[:2] == ["the file is empty", "it is neither JPEG nor PNG"]
@@ -63,6 +63,14 @@ def test_makes_something_of_good_images_on_the_same_threads():
     seen = list(survey.look(reading(png(image), b"text"), SIDE, make))
     assert [x.made for x in seen] == [int(image.sum()), None]
     assert threading.current_thread() not in threads and len(threads) == 1
+
+
+def test_says_how_far_it_is(monkeypatch, caplog):
+    monkeypatch.setattr(survey, "_LOGGED", 3)
+    caplog.set_level("INFO", logger="absl")
+    list(survey.look(reading(*[png(noise(SIDE, SIDE))] * 7), SIDE))
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["Looked at 3 images.", "Looked at 6 images."]
 
 
 def test_looks_only_a_few_images_ahead(monkeypatch):
@@ -138,7 +146,7 @@ def test_other_splits_are_looked_at_as_well(tmp_path, caplog):
     np.testing.assert_allclose(survey.mean_image(first, other), expected, rtol=1e-15)
     seven = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
     assert f"7 images are tiny: {seven}; and 2 more\n" in caplog.text
-    assert f"1 images are cmyk: {tmp_path}/b/0.jpg\n" in caplog.text
+    assert f"1 images are cmyk, tiny: {tmp_path}/b/0.jpg\n" in caplog.text
     (tmp_path / "b/0.jpg").write_bytes(b"")
     with pytest.raises(errors.DataError, match=r"^1 of 12 images .*/b/0\.jpg: the f"):
         survey.mean_image(first, other)

@@ -6,6 +6,7 @@ import published_weights as made_weights
 import pytest
 
 from elu_zoo import activations, errors, files, zoo
+from elu_zoo.data import sources
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
 from elu_zoo.weights import entries, h5
@@ -105,6 +106,25 @@ def test_classifier(images, tmp_path):
             np.testing.assert_allclose(
                 list(row["probabilities"].values()), probabilities[best], atol=2e-6
             )
+
+
+def test_classes_of_one_name(images):
+    """ImageNet has two cranes."""
+    probabilities = np.float32([[0.5, 0.1, 0.3, 0.1]] * len(images))
+    asked = predictor.Predictor(
+        lambda _: {"probabilities": probabilities},
+        images.shape[1:],
+        ["crane", "dog", "crane", "cat"],
+    )
+    found = predictor.ranked(asked, images, 3)[0]
+    best = {"crane (class 0)": 0.5, "crane (class 2)": 0.3, "dog": 0.1}
+    assert found == {"class": "crane (class 0)", "probabilities": best}
+
+
+@pytest.mark.parametrize("name", sources.ENCODED)
+def test_images_that_stay_on_the_disk(name):
+    with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
+        predictor.images_of_data(name, None, 5)
 
 
 @pytest.mark.parametrize(

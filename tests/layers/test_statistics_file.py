@@ -115,6 +115,11 @@ def test_find_resized_images(home, mean):
     assert statistics_file.find("photos-0a1b2c3d-256", "mean") == resized
     with pytest.raises(errors.NotFoundError, match="no whitening statistics 'photos'"):
         statistics_file.find("photos")
+    other = written("photos-00000000-64")
+    with pytest.raises(errors.UsageError) as caught:
+        statistics_file.find("photos", "mean")
+    text = f"There are several sets photos. Name one of {other.stem}, {resized.stem}."
+    assert str(caught.value) == text
     own = written("photos")
     assert statistics_file.find("photos", "mean") == own
 

@@ -202,8 +202,9 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
     model = build()
     policy = distribution.create_policy(model, replicas, compile_, None)
     assert policy == distribution.Policy(compiled, steps)
-    policy = distribution.create_policy(model, replicas, compile_, 7, 3)
-    assert policy == distribution.Policy(compiled, 7, 3)
+    parts = 1 if replicas > 1 and not compiled else 3
+    policy = distribution.create_policy(model, replicas, compile_, 7, parts)
+    assert policy == distribution.Policy(compiled, 7, parts)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +214,10 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
         ((1, "auto", 0), "steps_per_call is >= 1. Received: 0"),
         ((1, "auto", None, 0), "accumulate is >= 1. Received: 0"),
         ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
+        (
+            (2, "auto", None, 4),
+            "accumulate is 1 with several replicas .*Received: 4",
+        ),
     ],
 )
 def test_policy_refusals(arguments, words):

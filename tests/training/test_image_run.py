@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import elu_zoo
 from elu_zoo import errors, zoo
-from elu_zoo.data import imagenet, order
+from elu_zoo.data import imagenet, order, survey
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import loop
@@ -70,7 +70,8 @@ def test_what_a_run_leaves(whole, folder, rows):
     assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
     assert all(list(row) == keys.split() for row in metrics)
     start = rows(workdir / "timing.jsonl")[0]
-    assert (start["accumulate"], start["compiled"]) == (1, False)
+    policy = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
+    assert {key: start[key] for key in policy} == policy
     assert loop.train(small_images.get_config(folder), workdir)["tag"] == entry["tag"]
 
 
@@ -112,7 +113,7 @@ def test_resume_is_bit_identical(
     whole, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
     """From inside the second epoch, although it was also cut into other calls."""
-    config, arguments = small_images.get_config(folder), {"steps_per_call": 1}
+    config, arguments = small_images.get_config(folder), {"steps_per_call": 2}
     stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), TFStream)
     with pytest.raises(errors.Interrupted, match="after iteration 7 of 10"):
         loop.train(config, tmp_path, **arguments)
@@ -122,6 +123,29 @@ def test_resume_is_bit_identical(
     assert_same_bits(last_arrays(tmp_path), last_arrays(whole[0]))
     contents = [(w / "metrics.jsonl").read_bytes() for w in (tmp_path, whole[0])]
     assert contents[0] == contents[1]
+
+
+def test_images_that_change_while_it_trains(tmp_path, stop_after):
+    folder, workdir = tmp_path / "three", tmp_path / "run"
+    small_images.write_splits(folder)
+    config = small_images.get_config(folder)
+    stop_after(2, lambda: signal.raise_signal(signal.SIGTERM), TFStream)
+    with pytest.raises(errors.Interrupted, match="after iteration 2 of 10"):
+        loop.train(config, workdir)
+    (folder / "train/class001/image3.png").unlink()
+    message = f"images are not those with which {workdir} began: it has three-.*-24, fo"
+    with pytest.raises(errors.DataError, match=message):
+        loop.train(config, workdir)
+
+
+def test_arguments_are_refused_before_all_images_are_looked_at(
+    folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked"))
+    config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
+    with pytest.raises(errors.UsageError, match="pyramid|spp_levels|bins"):
+        loop.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 # Nothing is learnt from 100 of these images: the run measures the initial network.

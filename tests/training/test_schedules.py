@@ -32,6 +32,22 @@ def test_beside_distant_boundaries(iteration, expected):
     assert rates == np.float32(expected)
 
 
+@pytest.mark.parametrize(
+    "boundaries, at",
+    [((0.5,), (4,)), ((0.25, 0.75), (2, 6)), ((2, 0.75), (2, 6)), ((0.3,), (2,))],
+)
+@pytest.mark.parametrize("shape, more", [("steps", 1), ("linear", 2)])
+def test_shares_of_the_run(boundaries, at, shape, more):
+    values = (0.5, 0.1, 0.4, 0.2)[: len(at) + more]
+    schedules.check(boundaries, values, 8, shape)
+    iterations = np.arange(8)
+    rates, expected = (
+        schedules.learning_rates(iterations, given, values, shape, 8)
+        for given in (boundaries, at)
+    )
+    np.testing.assert_array_equal(rates, expected)
+
+
 def test_a_part_equals_the_part_of_the_whole():
     whole = schedules.learning_rates(np.arange(100), (10, 50), (3, 2, 1))
     part = schedules.learning_rates(np.arange(45, 55), (10, 50), (3, 2, 1))
@@ -68,6 +84,13 @@ def test_every_value_of_straight_lines(boundaries, values, expected):
         ((-1,), (0.1, 0.2), r"increases.*\(-1,\)"),
         ((10,), (0.1, 0.2), r"increases, within .* 10 iterations.*\(10,\)"),
         ((11,), (0.1, 0.2), r"increases.*\(11,\)"),
+        ((10,), (0.1, 0.2), "Shares of the run fit any length: 0.5 is its middle.$"),
+        ((0.5, 0.5), (0.1, 0.2, 0.3), r"increases.*\(5, 5\)"),
+        ((0.01,), (0.1, 0.2), r"increases.*\(0,\)"),
+        ((0.99,), (0.1, 0.2), r"increases.*\(10,\)"),
+        ((1.0,), (0.1, 0.2), r"shares of the run between 0 and 1.*\(1.0,\)"),
+        ((0.0,), (0.1, 0.2), r"shares of the run between 0 and 1.*\(0.0,\)"),
+        ((float("nan"),), (0.1, 0.2), r"shares of the run between 0 and 1.*nan"),
         ((5, 5), (0.1, 0.2, 0.3), r"increases.*\(5, 5\)"),
         ((5, 4), (0.1, 0.2, 0.3), r"increases.*\(5, 4\)"),
         ((), (-0.1,), r"finite and >= 0.*\(-0.1,\)"),
@@ -115,7 +138,7 @@ def test_shapes():
 @pytest.mark.parametrize(
     "boundaries, values, words",
     [
-        ((2.5,), (0.1, 0.2), r"train.boundaries is a tuple of numbers. .*\(2.5,\)"),
+        ((2.5,), (0.1, 0.2), r"train.boundaries are whole numbers .*\(2.5,\)"),
         ((True,), (0.1, 0.2), r"train.boundaries is a tuple .*\(True,\)"),
         (("5",), (0.1, 0.2), r"train.boundaries is a tuple .*\('5',\)"),
         ((5,), (0.1, "x"), r"train.learning_rates is a tuple .*'x'"),
