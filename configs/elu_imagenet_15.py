@@ -10,7 +10,13 @@ Paper:     crops of 224 x 224 out of images resized to 256 x 256, mirrored at ra
            ELU's top-5 error is below 10 %. 10,000 iterations took 12.15 hours with ELU
            and 11.48 hours with ReLU.
 Ours:      not trained.
-Time:      about 63e12 floating-point operations an iteration, 2.5e19 in all.
+Time:      about 63e12 floating-point operations an iteration, 2.5e19 in all. A step of
+           10 images takes 4.1 s on two CPU cores with bfloat16 convolutions.
+Memory:    there 4.3 GiB, and 60 MiB an image: 20 GiB for 256; --accumulate=8, which
+           computes a batch in 8 parts, 6 GiB.
+Reading:   on one core 1,700 prepared images a second (0.65 of their decoding alone),
+           550 of a folder of small photographs. A device that reaches 400 TFLOP/s takes
+           1,600.
 
 Not in the paper: 80 epochs of batches of 256, about 400,000 iterations; momentum 0.9;
 the learning rate, 0.01 in the first half of the run, 0.001 in the third quarter, then
@@ -26,8 +32,7 @@ one seed, a quarter of the width):
 
 The images are those of tensorflow-datasets' imagenet2012, of any folder
 <class>/<file>.JPEG (or train/<class>/ and val/<class>/), or, fastest, of what
-`python tools/prepare_data.py` makes of either. Where memory is short,
---accumulate=8 computes a batch in 8 parts.
+`python tools/prepare_data.py` makes of either.
 """
 
 from ml_collections import ConfigDict

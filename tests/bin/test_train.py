@@ -134,7 +134,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--steps_per_call=-1", "-1 is not a positive integer"),
         ("--accumulate=0", "0 is not a positive integer"),
         ("--accumulate=2.5", "--accumulate=2.5"),
-        ("--accumulate=3", "with 3 parts each. Received: 64; take 63 or 66."),
+        ("--accumulate=3", "of 3: --accumulate=3. Received: 64; take 63 or 66."),
         ("extra", "Unexpected arguments: extra."),
     ],
 )

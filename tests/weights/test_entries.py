@@ -13,7 +13,7 @@ import pytest
 
 import elu_zoo
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, errors, files
+from elu_zoo import activations, errors, files, registry
 from elu_zoo.models import cost
 from elu_zoo.weights import entries, store
 
@@ -238,8 +238,18 @@ def test_golden_outputs(tag):
     np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-5 * scale)
 
 
+def _costly(tag):
+    """Whether other weights of the same convolutions stand for these."""
+    entry = entries.manifest()[tag]
+    convolutional = registry.entry(entry["model"]).takes("conv_dtype")
+    return convolutional and entry["arguments"]["activation"]["name"] != "elu"
+
+
 @pytest.mark.data
-@published
+@pytest.mark.parametrize(
+    "tag",
+    [pytest.param(t, marks=pytest.mark.slow) if _costly(t) else t for t in TAGS],
+)
 def test_stated_error_on_the_real_data(tag):
     if importlib.util.find_spec("tensorflow_datasets") is None:
         pytest.skip("tensorflow-datasets is not installed")
