@@ -37,7 +37,7 @@ def main(argv: list[str]) -> None:
 
     logging.set_verbosity(logging.INFO)
     # As Ctrl-C does, a scheduler's SIGTERM leaves no unfinished folder behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         report = prepare.prepare(
             _FOLDER.value,
@@ -49,6 +49,10 @@ def main(argv: list[str]) -> None:
         )
     except errors.EluZooError as error:
         raise SystemExit(f"error: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit("error: interrupted; nothing was written.") from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
     written = ", ".join(f"{n} of {split}" for split, n in report.images.items())
     odd = ", ".join(f"{len(names)} {kind}" for kind, names in report.odd.items())
     print(f"{_OUTPUT.value}: {written}.")

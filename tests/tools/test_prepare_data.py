@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow as tf
 from absl import app, flags, logging
 
 from elu_zoo.data import imagenet, prepare
+from elu_zoo.layers import statistics_file
 
 TOOL = Path(__file__).parents[2] / "tools" / "prepare_data.py"
 OWN = "folder output data_dir image_size quality max_bad_examples".split()
@@ -113,6 +115,23 @@ def test_an_error_is_one_line(run, images, tmp_path, capsys):
     assert f"{images}/b/7.JPEG: the file is empty" in text and "\n" not in text
     assert capsys.readouterr().out == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_sigterm_leaves_nothing_behind(run, images, tmp_path, monkeypatch):
+    write_mean = statistics_file.write_mean
+
+    def stopped(*arguments):
+        write_mean(*arguments)
+        assert len(list(tmp_path.iterdir())) == 2
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(statistics_file, "write_mean", stopped)
+    before = signal.getsignal(signal.SIGTERM)
+    options = ("--image_size=16", "--max_bad_examples=1")
+    with pytest.raises(SystemExit, match="^error: interrupted; nothing was written.$"):
+        run(f"--folder={images}", f"--output={tmp_path / 'out'}", *options)
+    assert list(tmp_path.iterdir()) == [images]
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_refuses_other_arguments(run):
