@@ -46,7 +46,8 @@ class Position:
             CorruptError: the checkpoint is of another config.
             DataError: it is of other images.
         """
-        found = Position(**state)
+        # Checkpoints of earlier versions do not name their images.
+        found = Position(**{"images": self.images, **state})
         if found.config_hash != self.config_hash:
             raise errors.CorruptError(
                 f"The checkpoints in {workdir} are of another config "

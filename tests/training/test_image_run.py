@@ -1,5 +1,6 @@
 """Runs of the ImageNet network on folders of small images."""
 
+import dataclasses
 import signal
 
 import numpy as np
@@ -13,6 +14,7 @@ from elu_zoo.data import imagenet, order, survey
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import loop
+from elu_zoo.training.run import Position
 from elu_zoo.training.tf_stream import TFStream
 from elu_zoo.weights import entries
 
@@ -123,6 +125,14 @@ def test_resume_is_bit_identical(
     assert_same_bits(last_arrays(tmp_path), last_arrays(whole[0]))
     contents = [(w / "metrics.jsonl").read_bytes() for w in (tmp_path, whole[0])]
     assert contents[0] == contents[1]
+
+
+def test_a_checkpoint_that_does_not_name_its_images(tmp_path):
+    """Runs of earlier versions go on."""
+    state = dataclasses.asdict(Position("hash", "three-0-24", step=4, seconds=2.5))
+    del state["images"]
+    restored = Position("hash", "three-1-24").restored(state, tmp_path)
+    assert restored == Position("hash", "three-1-24", step=4, seconds=2.5)
 
 
 def test_images_that_change_while_it_trains(tmp_path, stop_after):
