@@ -11,6 +11,8 @@ tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0],
     [tf.config.LogicalDeviceConfiguration()] * 2,
 )
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)  # several processes share it
 # Starts TensorFlow: no later test can choose other devices.
 tf.config.list_logical_devices()
 

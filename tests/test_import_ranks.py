@@ -32,6 +32,8 @@ UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
 FREE = ("keras_registration", "__version__", "__file__", "configs")
 TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/activations/xla.py",
+    "elu_zoo/benchmark/inference.py",
+    "elu_zoo/benchmark/op.py",
     "elu_zoo/data/encoded.py",
     "elu_zoo/data/pixels.py",
     "elu_zoo/data/prepare.py",

@@ -70,5 +70,6 @@ def test_nothing_slow_is_imported(started, name):
 def test_help_names_the_binary_and_all_of_its_flags(started, name):
     text = started[name][2]
     assert f"elu-zoo-{name} --" in text
-    for flag in "--[no]debug", "--config" if name == "train" else "--weights":
+    own = {"train": "--config", "benchmark": "--parts"}.get(name, "--weights")
+    for flag in "--[no]debug", own:
         assert flag in text

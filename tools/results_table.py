@@ -1,4 +1,4 @@
-"""Puts the numbers of configs/results.csv into README.md, beside those of the paper.
+"""Puts the numbers of configs/ into README.md: results beside the paper's, and speed.
 
 python tools/results_table.py           writes the tables
 python tools/results_table.py --check   fails where they are not up to date
@@ -12,12 +12,16 @@ from pathlib import Path
 
 from absl import app, flags
 
-from elu_zoo import files
+from elu_zoo import errors, files
+from elu_zoo.benchmark import report
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date.")
-_BEGIN = "<!-- results: begin (tools/results_table.py) -->"
-_END = "<!-- results: end -->"
+_MARKS = "<!-- {}: begin (tools/results_table.py) -->", "<!-- {}: end -->"
+_SPEED = (
+    *("machine", "step", "unit", "memory", "op", "schraudolph", "inference"),
+    "start_up",
+)
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 
 
@@ -86,11 +90,43 @@ def spread(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"
 
 
-def updated(readme: str, rows: Rows, paper: Rows) -> str:
-    """Returns the README with its table made anew."""
-    before, _, rest = readme.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{table(rows, paper)}\n{_END}{after}"
+def speed(part: str, rows: list[report.Row]) -> str:
+    """Returns what was measured of a part of the benchmark, in Markdown.
+
+    Args:
+        part: `machine`, `schraudolph`, or a part of elu-zoo-benchmark.
+        rows: of configs/benchmark.csv.
+    """
+    if part == "machine":
+        return f"Measured on: {rows[0].machine}."
+    if part == "schraudolph":
+        found = {row.form: row for row in rows if row.unit == "largest error"}
+        ours, other = found["ours, XLA"], found["Schraudolph's exponential, XLA"]
+        return (
+            f"Largest errors: ours {ours.value:.1g}, Schraudolph's {other.value:.1g}."
+        )
+    chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
+    # Of the smaller tensors the file tells.
+    largest = [row for row in chosen if "1e7" in row.case]
+    return report.markdown(largest if part == "op" else chosen)
+
+
+def between(text: str, name: str, content: str) -> str:
+    """Returns a text with what stands between the marks of a name made anew."""
+    begin, end = (mark.format(name) for mark in _MARKS)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise errors.UsageError(f"README.md has no marks {begin} and {end}.")
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def updated(readme: str, rows: Rows, paper: Rows, times: list[report.Row]) -> str:
+    """Returns the README with its tables made anew."""
+    readme = between(readme, "results", table(rows, paper))
+    for part in _SPEED:
+        readme = between(readme, part, speed(part, times))
+    return readme
 
 
 def main(argv: list[str]) -> None:
@@ -99,8 +135,9 @@ def main(argv: list[str]) -> None:
         list(csv.DictReader((_ROOT / "configs" / name).read_text().splitlines()))
         for name in ("results.csv", "paper.csv")
     )
+    times = report.read(_ROOT / "configs" / "benchmark.csv")
     old = path.read_text()
-    new = updated(old, rows, paper)
+    new = updated(old, rows, paper, times)
     if _CHECK.value:
         sys.exit("README.md is not up to date." if new != old else 0)
     files.write_bytes(path, new.encode())

@@ -49,9 +49,10 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     f(x) = alpha * (exp(x) - 1)   for x <= 0
     ```
 
-    A traced TensorFlow graph gets stock operations, which every exporter knows.
-    There `tf.nn.elu` computes `exp(x) - 1` unless XLA compiles it, so that
-    values near -0 differ from the eager ones, by 1e-7 at most.
+    In half precision it is computed in float32. A traced TensorFlow graph gets
+    stock operations, which every exporter knows. There `tf.nn.elu` computes
+    `exp(x) - 1` unless XLA compiles it, so that values near -0 differ from the
+    eager ones, by 1e-7 at most.
 
     Args:
         x: A floating-point tensor of any shape.
@@ -66,6 +67,9 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     if keras.backend.is_keras_tensor(x):
         return ELU(alpha)(x)
     x = _floating(x)
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    if dtype in ("bfloat16", "float16"):
+        return keras.ops.cast(elu(keras.ops.cast(x, "float32"), alpha), dtype)
     if keras.backend.backend() == "tensorflow":
         return _elu_tensorflow(x, alpha)
     # The unused branch gets 0, or its derivative at +inf would be 0 * inf. JAX

@@ -27,15 +27,23 @@ COEFFICIENTS = (
 LOWEST = -18.0
 # Above this, and up to 0, expm1(x) rounds to x.
 SMALLEST = -(2.0**-25)
+_HALF = (tf.bfloat16, tf.float16)
 
 
 def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
     """Returns the ELU of `x`, for callers that XLA compiles."""
+    if x.dtype in _HALF:
+        # The slope is taken from an output, which near -1 has to have its digits.
+        return tf.cast(elu_polynomial(tf.cast(x, tf.float32), alpha), x.dtype)
     return differentiable(x, _elu(x, alpha), alpha)
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
     """Returns the ELU of `x`; value and gradient are XLA programs of their own."""
+    if x.dtype == tf.bfloat16:
+        return _elu_bfloat16(x, alpha)
+    if x.dtype in _HALF:
+        return tf.cast(elu_compiled(tf.cast(x, tf.float32), alpha), x.dtype)
     return differentiable(x, _elu_compiled(x, alpha), alpha, _times_slope_compiled)
 
 
@@ -61,10 +69,36 @@ def differentiable(
     return link(x, tf.stop_gradient(y))
 
 
+def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
+    """Computes in float32, the slope too: a bfloat16 output has lost it near -1."""
+
+    @tf.custom_gradient
+    def unit(x: tf.Tensor) -> Any:
+        def gradient(dy: tf.Tensor) -> tf.Tensor:
+            return product(dy, tf.identity(x))
+
+        return _elu_narrow(x, alpha), gradient
+
+    @tf.custom_gradient
+    def product(dy: tf.Tensor, x: tf.Tensor) -> Any:
+        def gradient(d: tf.Tensor) -> Any:
+            wide = tf.cast(x, tf.float32)
+            y = differentiable(wide, _elu(wide, alpha), alpha)
+            curvature = tf.where(y > 0, tf.zeros([]), y + alpha)
+            d = tf.cast(d, tf.float32)
+            by_x = d * tf.cast(dy, tf.float32) * curvature
+            by_dy = _times_slope(d, y, alpha)
+            return tf.cast(by_dy, tf.bfloat16), tf.cast(by_x, tf.bfloat16)
+
+        return _times_slope_narrow(dy, x, alpha), gradient
+
+    return unit(x)
+
+
 def _elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
     if x.dtype == tf.float64:
         return tf.where(x > 0, x, alpha * tf.math.expm1(x))
-    return tf.cast(_forward(tf.cast(x, tf.float32), alpha), x.dtype)
+    return _forward(x, alpha)
 
 
 def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
@@ -91,3 +125,28 @@ _elu_compiled = tf.function(_elu, jit_compile=True, reduce_retracing=True)
 _times_slope_compiled = tf.function(
     _times_slope, jit_compile=True, reduce_retracing=True
 )
+
+
+# XLA's own conversions from and to bfloat16 take as long as the unit itself.
+def _widened(x: tf.Tensor) -> tf.Tensor:
+    bits = tf.cast(tf.bitcast(x, tf.uint16), tf.uint32)
+    return tf.bitcast(tf.bitwise.left_shift(bits, 16), tf.float32)
+
+
+def _narrowed(x: tf.Tensor) -> tf.Tensor:
+    """Rounds to nearest, ties to even; a NaN has to come from `_widened`."""
+    bits = tf.bitcast(x, tf.uint32)
+    odd = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1)
+    bits = tf.bitwise.right_shift(bits + 0x7FFF + odd, 16)
+    return tf.bitcast(tf.cast(bits, tf.uint16), tf.bfloat16)
+
+
+@tf.function(jit_compile=True, reduce_retracing=True)
+def _elu_narrow(x: tf.Tensor, alpha: float) -> tf.Tensor:
+    return _narrowed(_forward(_widened(x), alpha))
+
+
+@tf.function(jit_compile=True, reduce_retracing=True)
+def _times_slope_narrow(dy: tf.Tensor, x: tf.Tensor, alpha: float) -> tf.Tensor:
+    y = _forward(_widened(x), alpha)
+    return _narrowed(_times_slope(_widened(dy), y, alpha))

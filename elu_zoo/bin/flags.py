@@ -104,7 +104,7 @@ def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]
         logging.getLogger(name).setLevel(logging.WARNING)
     _check_backend()
     if not _DEBUG.value:
-        _import_tensorflow_silently()
+        import_tensorflow_silently()
     return main(argv)
 
 
@@ -121,7 +121,7 @@ def _check_backend() -> None:
         )
 
 
-def _import_tensorflow_silently() -> None:
+def import_tensorflow_silently() -> None:
     """Imports TensorFlow without the lines that its C++ code writes while it loads.
 
     They name a CPU's features and a missing GPU, some as errors, on every start;

@@ -7,7 +7,9 @@ def show(rows: list[dict[str, str]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*rows[0])
+    table = Table()
+    for name in rows[0]:
+        table.add_column(name, overflow="fold")
     for row in rows:
         # A file may be named [bold].png.
         table.add_row(*map(escape, row.values()))

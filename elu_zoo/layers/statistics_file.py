@@ -100,10 +100,19 @@ def read(name: str) -> Statistics:
             f"{find(name)} cannot be read: its arrays are {mean.shape} and "
             f"{triangle.shape}."
         )
-    matrix = np.zeros((size, size), np.float32)
-    matrix[np.triu_indices(size)] = triangle
-    matrix += np.triu(matrix, 1).T
-    return Statistics(mean, matrix)
+    return Statistics(mean, _symmetric(triangle, size))
+
+
+def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
+    """Returns the matrix of an upper triangle, row by row: indices would take longer
+    than all else that a model needs to start."""
+    matrix = np.empty((size, size), triangle.dtype)
+    start = 0
+    for i in range(size):
+        row = triangle[start : start + size - i]
+        matrix[i, i:] = matrix[i:, i] = row
+        start += size - i
+    return matrix
 
 
 def read_mean(name: str) -> np.ndarray:

@@ -64,22 +64,18 @@ def create_policy(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Policy:
-    """Decides how steps are compiled.
-
-    | platform | network     | replicas | step                  | iterations a call |
-    |----------|-------------|----------|-----------------------|-------------------|
-    | CPU      | dense       | 1        | XLA                   | 100               |
-    | CPU      | convolution | 1        | plain: oneDNN         | 10                |
-    | GPU      | any         | 1        | XLA                   | 100               |
-    | any      | as above    | > 1      | XLA gradient of each  | 100               |
-    | any      | with layers that update variables | > 1 | plain | 10           |
-
-    The CPU rows were measured; 100 iterations a call, not 1, made two replicas of a
-    dense network about 4 times as fast. The GPU row was not run yet.
+    """Decides how steps are compiled, by the table `policy.RULES`.
 
     Several replicas cannot share one XLA program: it would hold another device's
     variables. Their gradient is a pure XLA function, the sum over replicas outside;
     layers that update variables of their own cannot be part of it.
+
+    Args:
+        model: what is trained.
+        replicas: devices that share a batch.
+        compile_: `auto`, `on` or `off`.
+        steps_per_call: iterations a call; None for the table's.
+        accumulate: see `Policy`.
 
     Raises:
         UsageError: an unknown value, or compile=on or accumulate > 1 where they
@@ -87,11 +83,12 @@ def create_policy(
     """
     policy.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
-    convolutional = any(isinstance(x, keras.layers.Conv2D) for x in model.layers)
-    plain_is_faster = convolutional and not tf.config.list_physical_devices("GPU")
-    compiled = compile_ == "on" or (compile_ == "auto" and not plain_is_faster)
+    gpus = tf.config.list_physical_devices("GPU")
+    facts = {"gpu" if gpus else "cpu", policy.kind(model)}
     # Our dropout is keyed in a step and leaves its generator's state alone.
     others = [x for x in model.layers if not isinstance(x, layers.Dropout)]
+    if replicas > 1:
+        facts.add("several")
     if replicas > 1 and any(x.non_trainable_variables for x in others):
         if accumulate > 1:
             raise errors.UsageError(
@@ -104,8 +101,9 @@ def create_policy(
                 "compile=on is not possible with several replicas and layers that "
                 "update variables, such as batch normalisation. Use compile=auto."
             )
-        compiled = False
-    return Policy(compiled, steps_per_call or (100 if compiled else 10), accumulate)
+        facts.add("updates")
+    rule = policy.choose(facts, compile_)
+    return Policy(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
@@ -151,7 +149,10 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
             raise errors.UsageError(
                 f"num_devices is {count}, TensorFlow sees {len(gpus)} GPU(s)."
             )
-        return tf.distribute.MirroredStrategy([f"GPU:{i}" for i in range(count)])
+        return tf.distribute.MirroredStrategy(
+            [f"GPU:{i}" for i in range(count)],
+            cross_device_ops=_cross_device_ops("gpu"),
+        )
     count = num_devices or 1
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
@@ -169,8 +170,18 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
             ) from None
     return tf.distribute.MirroredStrategy(
         [f"CPU:{i}" for i in range(count)],
-        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+        cross_device_ops=_cross_device_ops("cpu"),
     )
+
+
+def hide_gpus() -> None:
+    """Leaves this process the CPU alone, before TensorFlow starts."""
+    tf.config.set_visible_devices([], "GPU")
+
+
+def _cross_device_ops(platform: str) -> tf.distribute.CrossDeviceOps | None:
+    name, _ = policy.CROSS_DEVICE_OPS[platform]
+    return getattr(tf.distribute, name)() if name else None
 
 
 def _warn_of_unused_gpu() -> None:

@@ -64,7 +64,14 @@ def create_policy(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Policy:
-    """Returns how steps are compiled: always, 100 iterations a call unless told.
+    """Returns how steps are compiled: always, see `policy.RULES`.
+
+    Args:
+        model: what is trained.
+        replicas: 1.
+        compile_: `auto` or `on`.
+        steps_per_call: iterations a call; None for the table's.
+        accumulate: 1.
 
     Raises:
         UsageError: an unknown value, compile=off, or a batch in several parts.
@@ -80,7 +87,9 @@ def create_policy(
             "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Leave it "
             "out, or use KERAS_BACKEND=tensorflow."
         )
-    return Policy(compiled=True, steps_per_call=steps_per_call or 100)
+    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    rule = policy.choose({platform, policy.kind(model)}, "on")
+    return Policy(rule.compiled, steps_per_call or rule.steps_per_call)
 
 
 def is_chief(strategy: OneDevice) -> bool:
@@ -192,6 +201,9 @@ class JaxStep:
             return state, losses.at[i].set(loss)
 
         losses = jax.numpy.zeros(len(batches))
+        if len(batches) == 1:
+            # XLA keeps convolutions in a loop from its fast kernels on a CPU.
+            return body(0, (state, losses))
         return jax.lax.fori_loop(0, count, body, (state, losses))
 
     def _update(self, state, images, labels, learning_rate):

@@ -4,9 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import keras
@@ -19,6 +17,7 @@ from elu_zoo.data.sources import Split
 from elu_zoo.layers import preprocess
 from elu_zoo.training import (
     augmentation,
+    backends,
     metrics,
     outcome,
     precision,
@@ -29,6 +28,8 @@ from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.phases import Phases
+from elu_zoo.training.policy import STREAMED_STEPS_PER_CALL
+from elu_zoo.training.pooled_first import pooled_first
 from elu_zoo.training.run import Position, Run
 from elu_zoo.weights.entries import Entry
 
@@ -77,7 +78,7 @@ def train(
     # 1. Refuse what cannot work before anything is started.
     settings.check(config)
     encoded = config.data.name in sources.ENCODED
-    places, create_step = _backend(encoded)
+    places, create_step = backends.choose(encoded)
     # Before the activation: a layer's random state would start TensorFlow's devices.
     placement = places.create_strategy(strategy, num_devices)
     activations.describe(config.model.activation)
@@ -118,11 +119,11 @@ def train(
             momentum=config.train.momentum, nesterov=config.train.nesterov
         )
         optimizer.build(model.trainable_variables)
-    # A program of images that are read meanwhile has one iteration.
-    calls = steps_per_call or (1 if encoded else None)
+    calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
     policy = places.create_policy(model, replicas, compile, calls, accumulate)
+    computed = pooled_first(model)
     step = create_step(
-        model, optimizer, objective, split, size, placement, policy, augmented
+        computed, optimizer, objective, split, size, placement, policy, augmented
     )
     examples = len(split)
     del split  # the step has its own copy
@@ -190,27 +191,6 @@ def train(
         )  # fmt: skip
         logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry
-
-
-def _backend(encoded: bool) -> tuple[ModuleType, Callable]:
-    """Returns the functions that place a run, and the class of its step."""
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        from elu_zoo.training import distribution, tf_step, tf_stream
-
-        return distribution, tf_stream.TFStream if encoded else tf_step.TFStep
-    if backend == "jax" and encoded:
-        raise errors.UsageError(
-            "KERAS_BACKEND=jax trains on data sets in memory. Use "
-            "KERAS_BACKEND=tensorflow for images that stay on the disk."
-        )
-    if backend == "jax":
-        from elu_zoo.training import jax_step
-
-        return jax_step, jax_step.JaxStep
-    raise errors.UsageError(
-        f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
-    )
 
 
 def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:

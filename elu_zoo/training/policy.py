@@ -1,7 +1,9 @@
-"""How the steps of a run are compiled: what every backend decides in its own way."""
+"""How the steps of a run are compiled: the table by which every backend decides."""
 
 import dataclasses
+from collections.abc import Iterable
 
+import keras
 import numpy as np
 
 from elu_zoo import errors
@@ -32,6 +34,87 @@ class Policy:
             np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
             for array in arrays
         ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """A row of the table.
+
+    Attributes:
+        where: what is true where the row is meant: `cpu` or `gpu`; `convolutional` or
+            `dense`; `several` devices; `updates` of layers' own variables, as of batch
+            normalisation.
+        compiled: see `Policy`.
+        steps_per_call: see `Policy`.
+        reason: for it, with ratios that were measured on two cores.
+    """
+
+    where: frozenset[str]
+    compiled: bool
+    steps_per_call: int
+    reason: str
+
+
+def _rule(where: str, compiled: bool, steps_per_call: int, reason: str) -> Rule:
+    return Rule(frozenset(where.split()), compiled, steps_per_call, reason)
+
+
+# The first that fits is taken; compile=on or off leaves out those of the other kind.
+RULES = (
+    _rule(
+        *("several updates", False, 10),
+        "Variables that a layer updates cannot be in the pure function that XLA "
+        "compiles for each replica.",
+    ),
+    _rule(
+        *("cpu convolutional", False, 10),
+        "TensorFlow's own kernels multiply in bfloat16 and pool fast; XLA's took 2.5 "
+        "times as long, in float32.",
+    ),
+    _rule(
+        *("several", True, 100),
+        "One iteration a call made two replicas of a dense network 4 times as slow.",
+    ),
+    _rule(
+        *("cpu convolutional", True, 1),
+        "XLA runs convolutions in a loop on one core without its fast kernels: they "
+        "took 250 times as long.",
+    ),
+    _rule(
+        *("cpu", True, 100),
+        "With one iteration a call the small network took 4 times as long, without XLA "
+        "3 times.",
+    ),
+    _rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
+    _rule("", False, 10, "What is asked for by compile=off; a call costs little."),
+)
+# Images that fit stay on the device: a call then needs their numbers alone. Of those
+# that are decoded meanwhile a call gets one batch.
+STREAMED_STEPS_PER_CALL = 1
+# platform: how gradients of several replicas are added, and why
+CROSS_DEVICE_OPS = {
+    "cpu": ("ReductionToOneDevice", "Keras' fit took 1.4 times as long by default."),
+    "gpu": (None, "TensorFlow's default, NCCL; not measured yet."),
+}
+
+
+def choose(facts: Iterable[str], compile_: str) -> Rule:
+    """Returns the rule of the table for a run.
+
+    Args:
+        facts: see `Rule.where`.
+        compile_: of `COMPILE`.
+    """
+    facts = set(facts)
+    wanted = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
+    fitting = (rule for rule in RULES if rule.where <= facts)
+    return next(rule for rule in fitting if rule.compiled in wanted)
+
+
+def kind(model: keras.Model) -> str:
+    """Returns `convolutional` or `dense`."""
+    found = any(isinstance(layer, keras.layers.Conv2D) for layer in model.layers)
+    return "convolutional" if found else "dense"
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:

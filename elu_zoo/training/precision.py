@@ -2,7 +2,9 @@
 
 import keras
 
-from elu_zoo import errors
+from elu_zoo import activations, errors
+from elu_zoo.activations.rectifiers import ShiftedReLU
+from elu_zoo.training.pooled_first import is_chain
 
 # With the padding before a convolution, which then moves half of the bytes.
 _CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
@@ -31,6 +33,11 @@ def apply(model: keras.Model, name: str) -> None:
     The body lies between preprocessing and the last layer that is trained: pixels
     keep their values, and outputs their digits.
 
+    What a convolution gives is of bfloat16, and what the next one takes. Layers in
+    between that only choose values, and the ELU, which computes in float32 inside, then
+    hand on bfloat16 as well, which moves half of the bytes. Outputs are the same; where
+    dropout follows, training rounds values once more before they are scaled.
+
     Args:
         model: changed in place, before it is first called; its variables stay.
         name: `float32`; `bfloat16_conv`, convolutions multiply in bfloat16;
@@ -38,6 +45,18 @@ def apply(model: keras.Model, name: str) -> None:
             compute in it.
     """
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
-    for layer in model.layers[trained[0] : trained[-1]]:
-        if isinstance(layer, PRECISIONS[name]):
+    body = model.layers[trained[0] : trained[-1]]
+    reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
+    places = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
+    for i, layer in enumerate(body):
+        if places and places[0] < i < places[-1] and _keeps_values(layer):
+            follows = reduced[i - 1] and is_chain(body[i - 1 : i + 1])
+            reduced[i] = reduced[i] or follows
+        if reduced[i]:
             layer.dtype_policy = "mixed_bfloat16"
+
+
+def _keeps_values(layer: keras.layers.Layer) -> bool:
+    if isinstance(layer, keras.layers.Activation):
+        return layer.activation is keras.activations.relu
+    return isinstance(layer, activations.ELU | ShiftedReLU | keras.layers.MaxPooling2D)

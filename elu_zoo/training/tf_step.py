@@ -100,6 +100,11 @@ class TFStep:
         return losses.numpy()[:count]
 
     def _iterate(self, first, count, batches, learning_rates, draws=None):
+        if batches.shape[0] == 1:
+            # XLA keeps convolutions in a loop from its fast kernels.
+            drawn = None if draws is None else draws[0]
+            arguments = learning_rates[0], first, batches[0], drawn
+            return self._update(*arguments, self._fetch)[None]
         losses = tf.TensorArray(tf.float32, size=batches.shape[0])
         for i in tf.range(count):
             drawn = None if draws is None else draws[i]

@@ -82,6 +82,46 @@ def test_half_precision_is_correctly_rounded(dtype):
     np.testing.assert_array_equal(y.numpy().view(np.uint16), rounded.view(np.uint16))
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+@pytest.mark.parametrize("function", [elu_xla, tf.function(elu_xla)])
+def test_bfloat16_slopes_are_of_the_input(function, alpha):
+    """Those of the rounded output would be multiples of 2^-8 near saturation.
+
+    Positive numbers without an exponent are left out: to XLA they are zero.
+    """
+    bits = np.arange(0x10000, dtype=np.uint16)
+    x = bits[(bits == 0) | (bits >= 0x80)].view(ml_dtypes.bfloat16)
+    first, second = gradients(lambda x: function(x, alpha), x)
+    with np.errstate(invalid="ignore"):  # of the NaNs
+        wide = x.astype(np.float64)
+    curve = np.where(wide > 0, 0, alpha * np.exp(np.where(wide > 0, 0, wide)))
+    for found, exact in ((first, np.where(wide > 0, 1, curve)), (second, curve)):
+        exact = np.where(np.isnan(wide), np.nan, exact)
+        assert found.dtype == ml_dtypes.bfloat16
+        with np.errstate(invalid="ignore"):
+            found = found.astype(np.float64)
+        np.testing.assert_allclose(found, exact, 2**-8, 1.3e-7)
+
+
+def test_bfloat16_products_round_once():
+    x = np.array([-4.0, -2.0, 1.0], ml_dtypes.bfloat16)
+    upstream = np.array([1.109375, -3.015625, 7.0], ml_dtypes.bfloat16)
+    with tf.GradientTape() as tape:
+        given = tf.constant(x)
+        tape.watch(given)
+        y = elu_xla(given)
+    found = tape.gradient(y, given, tf.constant(upstream)).numpy()
+    exact = upstream.astype(np.float64) * np.exp(np.minimum(x.astype(np.float64), 0))
+    np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16))
+
+
+def test_every_bfloat16_nan_stays_one():
+    bits = np.concatenate([np.arange(0x7F81, 0x8000), np.arange(0xFF81, 0x10000)])
+    x = tf.constant(bits.astype(np.uint16).view(ml_dtypes.bfloat16))
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(elu_xla(x).numpy().astype(np.float32)).all()
+
+
 @pytest.mark.parametrize("alpha", [0.3, 2.5])
 def test_alpha(alpha):
     x = np.linspace(-20, 5, 10_001)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from elu_zoo import errors, files
+from elu_zoo.benchmark import report
 from elu_zoo.weights import entries
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -197,12 +198,49 @@ def test_the_papers_figure(changed, text):
 
 
 def test_only_the_text_between_the_marks_changes():
-    begin, end = results_table._BEGIN, results_table._END
+    begin, end = (mark.format("results") for mark in results_table._MARKS)
     readme = f"before\n{begin}\nold\n{end}\nafter\n"
-    changed = results_table.updated(readme, [], [])
-    assert changed.startswith(f"before\n{begin}\n| config")
-    assert changed.endswith(f"{end}\nafter\n") and "old" not in changed
-    assert results_table.updated(changed, [], []) == changed
+    changed = results_table.between(readme, "results", "new")
+    assert changed == f"before\n{begin}\nnew\n{end}\nafter\n"
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_readme_without_marks(index):
+    marks = [mark.format("unit") for mark in results_table._MARKS]
+    with pytest.raises(errors.UsageError, match="no marks <!-- unit: begin"):
+        results_table.between(marks[index], "unit", "new")
+
+
+def timed(part, case, form, ratio, unit="ms"):
+    times = unit, 40, 2.0 * ratio, 1.0, 3.0
+    return report.Row(part, case, form, *times, "ours, XLA", ratio, 0.5, 7.0, "a CPU")
+
+
+TIMES = [
+    timed("op", "forward, 1e6 elements", "relu", 0.4),
+    timed("op", "forward, 1e7 elements", "relu", 0.5),
+    timed("op", "errors", "ours, XLA", 1.0, "largest error"),
+    timed("op", "errors", "Schraudolph's exponential, XLA", 1.5, "largest error"),
+    timed("memory", "a net", "elu", 1.25, "MiB"),
+    timed("step", "a net", "elu", 1.5),
+]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("machine", "Measured on: a CPU."),
+        ("schraudolph", "Largest errors: ours 2, Schraudolph's 3."),
+        ("memory", "| | a net |\n|---|---|\n| elu | 1.25 (0.50 to 7.00) |"),
+        ("step", "| | a net |\n|---|---|\n| elu | 1.50 (0.50 to 7.00) |"),
+        (
+            "op",
+            "| | forward, 1e7 elements |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
+        ),
+    ],
+)
+def test_speed(part, expected):
+    assert results_table.speed(part, TIMES) == expected
 
 
 def test_the_committed_readme_is_up_to_date():
@@ -212,7 +250,9 @@ def test_the_committed_readme_is_up_to_date():
         list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
         for name in ("results.csv", "paper.csv")
     )
-    assert rows and paper and results_table.updated(readme, rows, paper) == readme
+    times = report.read(root / "configs" / "benchmark.csv")
+    assert rows and paper and times
+    assert results_table.updated(readme, rows, paper, times) == readme
 
 
 def test_every_shipped_file_has_its_row_in_the_results():

@@ -1,5 +1,6 @@
 import dataclasses
 
+import keras
 import pytest
 
 from elu_zoo import errors
@@ -46,6 +47,50 @@ def test_refusals(check, arguments, words):
     with pytest.raises(errors.UsageError, match=words) as caught:
         check(*arguments)
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("facts", "compile_", "expected"),
+    [
+        ({"cpu", "dense"}, "auto", (True, 100)),
+        ({"cpu", "dense"}, "off", (False, 10)),
+        ({"cpu", "convolutional"}, "auto", (False, 10)),
+        ({"cpu", "convolutional"}, "on", (True, 1)),
+        ({"gpu", "convolutional"}, "auto", (True, 100)),
+        ({"gpu", "convolutional"}, "off", (False, 10)),
+        ({"gpu", "dense", "several", "updates"}, "auto", (False, 10)),
+        ({"cpu", "dense", "updates"}, "auto", (True, 100)),
+        ({"cpu", "dense", "several"}, "auto", (True, 100)),
+    ],
+)
+def test_table(facts, compile_, expected):
+    rule = policy.choose(facts, compile_)
+    assert (rule.compiled, rule.steps_per_call) == expected
+
+
+def test_every_row_is_taken_somewhere_and_has_a_reason():
+    facts = [
+        {platform, kind, *others}
+        for platform in ("cpu", "gpu")
+        for kind in ("convolutional", "dense")
+        for others in ((), ("several",), ("several", "updates"))
+    ]
+    taken = {policy.choose(f, how) for f in facts for how in ("auto", "off")}
+    taken |= {policy.choose(f, "on") for f in facts if "updates" not in f}
+    assert taken == set(policy.RULES)
+    assert all(len(rule.reason) > 20 for rule in policy.RULES)
+    assert all(len(reason) > 20 for _, reason in policy.CROSS_DEVICE_OPS.values())
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "expected"),
+    [
+        (keras.layers.Dense(2), (4,), "dense"),
+        (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
+    ],
+)
+def test_kind(layer, shape, expected):
+    assert policy.kind(keras.Sequential([keras.Input(shape), layer])) == expected
 
 
 def test_a_policy_is_a_record():

@@ -89,19 +89,51 @@ def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18"])
 def test_bfloat16_conv_is_the_builders_own_argument(name):
-    """The same layers compute in it; a float32 model of the same weights is close."""
+    """Outputs are equal, though what lies between convolutions follows them.
+
+    A float32 model of the same weights is close.
+    """
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     found = build(name, "bfloat16_conv", **arguments)
     own = build(name, conv_dtype="bfloat16", **arguments)
-    assert computing(found) == computing(own)
     count = {"elu_cifar_11": 10 + 3, "elu_cifar_18": 18 + 11}[name]
-    assert len(computing(found)) == count  # convolutions, and paddings before them
+    assert len(computing(own)) == count  # convolutions, and paddings before them
+    between = set(computing(found)) - set(computing(own))
+    last = [x.name for x in found.layers if x.name.startswith("act_")][-1]
+    acts = {x.name for x in found.layers if x.name.startswith("act_")} - {last}
+    assert set(computing(own)) < set(computing(found))
+    assert acts == {x for x in between if x.startswith("act_")}
+    assert all(x.startswith("act_") or x.endswith("_pool") for x in between)
     images = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype("float32")
     logits = [np.asarray(m(images)) for m in (found, own, build(name, **arguments))]
     np.testing.assert_array_equal(logits[0], logits[1])
     assert logits[0].dtype == np.float32
     error = np.abs(logits[0] - logits[2]).max() / np.abs(logits[2]).max()
     assert 1e-4 < error < 0.05
+
+
+@pytest.mark.parametrize(
+    ("activation", "follows"),
+    [
+        ("elu", True),
+        ({"name": "elu", "alpha": 0.3}, True),
+        ("relu", True),
+        ("shifted_relu", True),
+        # These would round their slope, or what they compute with.
+        ("leaky_relu", False),
+        ("prelu", False),
+        ("tanh", False),
+    ],
+)
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_units_between_convolutions(activation, follows, batch_norm):
+    """With a norm between, they take what is not of bfloat16."""
+    arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
+    arguments |= {"activation": activation, "batch_norm": batch_norm}
+    found = computing(build("elu_cifar_11", "bfloat16_conv", **arguments))
+    assert ("act_stack1_conv1" in found) == (follows and not batch_norm)
+    assert ("stack1_pool" in found) == (follows and not batch_norm)
+    assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*found}
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu", "prelu", "rrelu"])

@@ -1,0 +1,87 @@
+"""Prediction: by Keras in its forms, from our SavedModel, and in other runtimes."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo import registry, zoo
+from elu_zoo.benchmark import machine
+from elu_zoo.export import predictor
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+
+BASELINE = "SavedModel"
+
+
+def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
+    """Returns what is timed, by name; runtimes that are not installed are left out.
+
+    Args:
+        name: of a network; it has its initial weights, and takes raw images where its
+            preprocessing needs no statistics.
+        batch_size: images a call.
+        folder: empty; models are exported to it.
+    """
+    registered = registry.entry(name)
+    raw = registered.preprocessing["kind"] == "rescale"
+    model = zoo.get_model(name, preprocessing=raw)
+    shape = batch_size, *registered.default("input_shape")
+    x = np.random.Generator(np.random.Philox(0)).random(shape, "float32")
+    x = np.floor(256 * x) if raw else x
+    described = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
+    if registered.is_autoencoder:
+        described = predictor.description(model, name)
+    export_saved_model(model, folder / "exports", name=name, **described)
+    loaded = load_saved_model(folder / "exports" / name / "1")
+    graph = tf.function(lambda x: model(x, training=False), jit_compile=False)
+    compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)
+    found = {
+        BASELINE: lambda: loaded.predict(x),
+        "model.predict": lambda: model.predict(x, verbose=0),
+        "model(x)": lambda: model(tf.constant(x), training=False).numpy(),
+        "tf.function": lambda: graph(tf.constant(x)).numpy(),
+        "tf.function, XLA": lambda: compiled(tf.constant(x)).numpy(),
+    }
+    for runtime, packages, make in (
+        ("LiteRT", ["ai_edge_litert"], _litert),
+        ("ONNX Runtime", ["onnxruntime", "tf2onnx"], _onnx),
+    ):
+        if all(map(importlib.util.find_spec, packages)):
+            found[runtime] = make(model, x, folder)
+    return found
+
+
+def _litert(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], object]:
+    from ai_edge_litert.interpreter import Interpreter
+
+    path = str(folder / "model.tflite")
+    model.export(path, format="litert", verbose=False)
+    interpreter = Interpreter(path, num_threads=machine.cores())
+    (source,) = interpreter.get_input_details()
+    interpreter.resize_tensor_input(source["index"], x.shape)
+    interpreter.allocate_tensors()
+    (sink,) = interpreter.get_output_details()
+
+    def call():
+        interpreter.set_tensor(source["index"], x)
+        interpreter.invoke()
+        return interpreter.get_tensor(sink["index"])
+
+    return call
+
+
+def _onnx(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], object]:
+    import onnxruntime
+
+    path = str(folder / "model.onnx")
+    model.export(path, format="onnx", verbose=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = machine.cores()
+    # Else its threads would run on while others are timed.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+    (source,) = session.get_inputs()
+    return lambda: session.run(None, {source.name: x})

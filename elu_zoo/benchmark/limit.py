@@ -1,0 +1,31 @@
+"""How fast the machine multiplies matrices: no network can be faster than that."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+
+_SIZE = 2048
+FLOP = 2 * _SIZE**3
+
+
+def forms() -> dict[str, Callable[[], object]]:
+    """Returns a product of two square matrices in each dtype, by name.
+
+    A call takes `FLOP` floating-point operations.
+    """
+    return {
+        "limit: matrix product": _product("float32"),
+        "limit: matrix product, bfloat16": _product("bfloat16"),
+    }
+
+
+def _product(dtype: str) -> Callable[[], object]:
+    draws = np.random.Generator(np.random.Philox(0)).standard_normal((_SIZE, _SIZE))
+    matrix = keras.ops.convert_to_tensor(draws, dtype)
+
+    def call():
+        corner = keras.ops.matmul(matrix, matrix)[:1, :1]
+        return keras.ops.convert_to_numpy(keras.ops.cast(corner, "float32"))
+
+    return call

@@ -1,0 +1,1 @@
+"""The same networks and updates as users of other libraries write them."""

@@ -1,0 +1,108 @@
+"""Three networks in PyTorch, with the weights of ours and the same updates."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from elu_zoo.models.elu_cifar import STACKS_11
+
+
+def network(
+    name: str, weights: Mapping[str, np.ndarray], activation: str
+) -> nn.Sequential:
+    """Returns a network of images `(batch, channels, height, width)`.
+
+    Args:
+        name: of `case.MODELS`.
+        weights: arrays of our model by `layer/kernel` and `layer/bias`, in its order.
+        activation: `elu` or `relu`.
+    """
+    unit = {"elu": nn.ELU, "relu": nn.ReLU}[activation]
+    layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
+    if name == "elu_cifar_11":
+        modules = _convolutions(layers, unit)
+    else:
+        kernels = [weights[f"{layer}/kernel"] for layer in layers]
+        linear = [nn.Linear(*kernel.shape) for kernel in kernels]
+        modules = [nn.Flatten(), linear[0]]
+        for previous, layer in zip(layers, linear[1:], strict=False):
+            # The autoencoder's code has no unit.
+            modules += [layer] if previous == "code" else [unit(), layer]
+    made = nn.Sequential(*modules)
+    trained = [m for m in made if isinstance(m, nn.Linear | nn.Conv2d)]
+    with torch.no_grad():
+        for layer, module in zip(layers, trained, strict=True):
+            kernel = torch.from_numpy(np.array(weights[f"{layer}/kernel"]))
+            axes = (3, 2, 0, 1) if kernel.ndim == 4 else (1, 0)
+            module.weight.copy_(kernel.permute(axes))
+            module.bias.copy_(torch.from_numpy(np.array(weights[f"{layer}/bias"])))
+    return made
+
+
+def _convolutions(layers: list[str], unit: type[nn.Module]) -> list[nn.Module]:
+    modules, channels, size = [], 3, 32
+    for stack in STACKS_11:
+        for _, units, field in stack:
+            modules += [nn.Conv2d(channels, units, field, padding=field // 2), unit()]
+            channels, size = units, size + 1 - field % 2
+        modules.append(nn.MaxPool2d(2, ceil_mode=True))
+        size = -(-size // 2)
+    modules += [nn.Conv2d(channels, 100, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return modules
+
+
+def trainer(
+    net: nn.Sequential,
+    images: np.ndarray,
+    labels: np.ndarray | None,
+    batches: np.ndarray,
+    *,
+    rate: float,
+    momentum: float = 0.0,
+    bfloat16: bool = False,
+) -> Callable[[], list[float]]:
+    """Returns what trains a network on all batches, and gives their losses before.
+
+    Args:
+        net: see `network`.
+        images: preprocessed, float32 `(n, height, width, channels)`.
+        labels: classes; None where images are to be reconstructed, by the sigmoid
+            cross-entropy summed over their pixels.
+        batches: indices, `(steps, batch)`.
+        rate: the learning rate.
+        momentum: of the updates.
+        bfloat16: multiplies in it, by PyTorch's automatic mixed precision.
+    """
+    layout = torch.channels_last if images.shape[-1] == 3 else torch.contiguous_format
+    net = net.to(memory_format=layout)
+    optimizer = torch.optim.SGD(net.parameters(), lr=rate, momentum=momentum)
+    x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=layout)
+    y = None if labels is None else torch.from_numpy(labels).long()
+
+    def loss_of(batch):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            outputs = net(x[batch])
+        outputs = outputs.float()
+        if y is not None:
+            return functional.cross_entropy(outputs, y[batch])
+        entropies = functional.binary_cross_entropy_with_logits(
+            outputs, x[batch].flatten(1), reduction="none"
+        )
+        return entropies.sum(1).mean()
+
+    chosen = torch.from_numpy(batches).long()
+
+    def call():
+        losses = []
+        for batch in chosen:
+            loss = loss_of(batch)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        return torch.stack(losses).tolist()
+
+    return call

@@ -1,0 +1,132 @@
+"""A training step: ours, Keras' own loop in its forms, and other libraries'."""
+
+import importlib.util
+from collections.abc import Callable
+
+import keras
+import numpy as np
+
+from elu_zoo import registry
+from elu_zoo.benchmark.case import MODELS, Case
+from elu_zoo.training import backends, precision
+from elu_zoo.training.objective import Objective
+from elu_zoo.training.policy import Policy
+from elu_zoo.training.pooled_first import pooled_first
+
+BASELINE = "ours"
+FIT = "Keras fit"
+# More steps than in a call of the others: to start an epoch takes a while.
+FIT_CALLS = 4
+_PLAIN = {"kind": "rescale", "scale": 1.0}  # images are preprocessed already
+
+
+def forms(case: Case) -> dict[str, Callable[[], object]]:
+    """Returns what is timed, by name; a call takes `case.steps` steps.
+
+    Libraries that are not installed are left out.
+    """
+    found = {BASELINE: ours(case)}
+    if case.is_convolutional:
+        found[f"{BASELINE}, float32"] = ours(case, "float32")
+    found[FIT] = keras_fit(case)
+    found[f"{FIT}, jit_compile"] = keras_fit(case, jit_compile=True)
+    several = min(case.steps * FIT_CALLS, 50)
+    found[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=several)
+    found[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
+    if case.model not in MODELS or case.batch_norm:
+        return found
+    if importlib.util.find_spec("torch"):
+        found["PyTorch"] = pytorch(case)
+        found["PyTorch, bfloat16"] = pytorch(case, bfloat16=True)
+    if importlib.util.find_spec("jax"):
+        found["JAX"] = pure_jax(case)
+    return found
+
+
+def ours(
+    case: Case,
+    reduced: str | None = None,
+    policy: Policy | None = None,
+    devices: int | None = None,
+) -> Callable[[], np.ndarray]:
+    """Returns the trainer's step over all batches.
+
+    Args:
+        case: what is trained.
+        reduced: see `precision.PRECISIONS`; None for that of our configs.
+        policy: how steps are compiled; None for the trainer's choice.
+        devices: logical CPU devices that share each batch; None for one device.
+    """
+    places, create_step = backends.choose(encoded=False)
+    place = places.create_strategy("mirrored" if devices else "one", devices)
+    data, batches = case.data()
+    with place.scope():
+        model = case.create()
+        own = "bfloat16_conv" if case.is_convolutional else "float32"
+        precision.apply(model, reduced or own)
+        optimizer = keras.optimizers.SGD(momentum=case.momentum)
+        optimizer.build(model.trainable_variables)
+    objective = Objective(registry.entry(case.model).loss, _PLAIN)
+    if policy is None:
+        replicas = place.num_replicas_in_sync
+        policy = places.create_policy(model, replicas, "auto", None)
+    computed = pooled_first(model)
+    step = create_step(
+        computed, optimizer, objective, data, case.batch_size, place, policy
+    )
+    rates = np.full(len(batches), case.rate, np.float32)
+    size = policy.steps_per_call
+
+    def call():
+        parts = [slice(i, i + size) for i in range(0, len(batches), size)]
+        return np.concatenate([step.run(batches[p], rates[p]) for p in parts])
+
+    return call
+
+
+def keras_fit(
+    case: Case, dtype: str = "float32", **compiled: object
+) -> Callable[[], object]:
+    """Returns Keras' `fit` over all batches `FIT_CALLS` times, as a user writes it."""
+    keras.config.set_dtype_policy(dtype)
+    model, (data, batches) = case.create(), case.data()
+    keras.config.set_dtype_policy("float32")
+    batches = np.tile(batches, (FIT_CALLS, 1))
+    images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    if case.is_autoencoder:
+        objective = Objective(registry.entry(case.model).loss, _PLAIN)
+        labels = images
+
+        def loss(images, outputs):
+            return objective(images, None, outputs)
+
+    optimizer = keras.optimizers.SGD(case.rate, momentum=case.momentum)
+    model.compile(optimizer, loss, **compiled)
+    size = case.batch_size
+    return lambda: model.fit(images, labels, size, shuffle=False, verbose=0)
+
+
+def pytorch(case: Case, bfloat16: bool = False) -> Callable[[], list[float]]:
+    """Returns the same network and updates in PyTorch."""
+    from elu_zoo.benchmark.peers import pytorch as peer
+
+    images, labels, batches, weights = _given(case)
+    net = peer.network(case.model, weights, case.activation)
+    updates = {"rate": case.rate, "momentum": case.momentum, "bfloat16": bfloat16}
+    return peer.trainer(net, images, labels, batches, **updates)
+
+
+def pure_jax(case: Case) -> Callable[[], list[float]]:
+    """Returns the same network and updates in JAX."""
+    from elu_zoo.benchmark.peers import pure_jax as peer
+
+    images, labels, batches, weights = _given(case)
+    given = case.model, weights, case.activation, images, labels, batches
+    return peer.trainer(*given, rate=case.rate, momentum=case.momentum)
+
+
+def _given(case: Case):
+    data, batches = case.data()
+    weights = {v.path: keras.ops.convert_to_numpy(v) for v in case.create().weights}
+    return data.images, None if case.is_autoencoder else data.labels, batches, weights

@@ -1,0 +1,85 @@
+"""Times the unit, training steps, predictions and start-up beside other libraries'.
+
+elu-zoo-benchmark                       everything, about a quarter of an hour
+elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
+
+Times are medians over rounds in which all forms run once; ratios are of the same round,
+with 95 % bootstrap intervals. Other work on the machine spoils both.
+"""
+
+from pathlib import Path
+
+from absl import flags as absl_flags
+
+from elu_zoo.bin import flags
+
+_PARTS = absl_flags.DEFINE_list(
+    "parts",
+    None,
+    "Of op, step, unit, memory, policy, replicas, inference, start_up; all by default.",
+)
+_MODELS = absl_flags.DEFINE_list(
+    "models", None, "Networks; two dense and a convolutional one by default."
+)
+_BATCH = absl_flags.DEFINE_integer(
+    "batch_size", None, "Images a training step; 64 or 100 by default.", lower_bound=1
+)
+_ROUNDS = absl_flags.DEFINE_integer(
+    "rounds", None, "As many as fit into a set time by default.", lower_bound=1
+)
+_CSV = absl_flags.DEFINE_string(
+    "csv", None, "File for all rows; those of other parts stay in it."
+)
+_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for bars.")
+
+
+def main(argv: list[str]) -> None:
+    flags.no_arguments(argv)
+
+    import dataclasses
+
+    import keras
+
+    from elu_zoo import errors
+    from elu_zoo.benchmark import bars, case, chart, machine, parts, report
+    from elu_zoo.bin import table
+
+    backend = keras.backend.backend()
+    known = list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX
+    names, models = _PARTS.value or known, _MODELS.value or case.MODELS
+    parts.check(names, models, _BATCH.value, backend)
+    if _CSV.value:
+        report.check(Path(_CSV.value))
+    if _CHART.value:
+        chart.check(names, Path(_CHART.value))
+    print(measured_on := machine.line())
+    settings = parts.Settings(models, _BATCH.value, _ROUNDS.value)
+    found, failed = [], []
+    for name in names:
+        print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
+        try:
+            rows = parts.measure(name, settings, flags.import_tensorflow_silently)
+        except errors.EluZooError as error:
+            failed.append(f"{name} was not measured: {error}")
+            continue
+        found += [dataclasses.replace(row, machine=measured_on) for row in rows]
+        for title, shown in report.tables(rows):
+            print(f"\n{title}")
+            table.show(shown)
+        if _CSV.value:
+            report.update(Path(_CSV.value), found)
+    for bar in bars.BARS:
+        if bar.part in names:
+            print(bar.verdict(found))
+    if failed:
+        raise errors.EluZooError(" ".join(failed))
+    if _CHART.value:
+        chart.draw(found, Path(_CHART.value))
+
+
+def run() -> None:
+    flags.run(main)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from elu_zoo.benchmark import limit
+from elu_zoo.benchmark.case import MODELS, Case
+
+
+@pytest.mark.parametrize(
+    ("case", "batch_size", "steps", "momentum"),
+    [
+        (Case("mnist_mlp_8x128"), 64, 100, 0.0),
+        (Case("mnist_autoencoder"), 64, 20, 0.0),
+        (Case("elu_cifar_11"), 100, 1, 0.9),
+        (Case("elu_cifar_11", batch_size=8, steps=3), 8, 3, 0.9),
+        (Case("mnist_mlp_8x128", batch_size=6400), 6400, 2, 0.0),
+    ],
+)
+def test_sizes(case, batch_size, steps, momentum):
+    assert (case.batch_size, case.steps) == (batch_size, steps)
+    assert case.momentum == momentum
+
+
+def test_operations_of_a_step():
+    """Three times the prediction's, but twice those of the first layer."""
+    first, others = 784 * 128, 7 * 128 * 128 + 128 * 10
+    expected = 3 * 2 * (2 * first + 3 * others)
+    assert Case("mnist_mlp_8x128", batch_size=3).flop == expected
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_data(name):
+    case = Case(name, batch_size=3, steps=2)
+    split, batches = case.data()
+    assert split.images.shape == (6, *case.create().input_shape[1:])
+    assert sorted(batches.ravel()) == list(range(6)) and batches.shape == (2, 3)
+    assert 0 <= split.images.min() and split.images.max() < 1
+    np.testing.assert_array_equal(case.data()[0].images, split.images)
+
+
+def test_no_dropout_and_no_preprocessing():
+    model = Case("elu_cifar_11", batch_norm=True).create()
+    rates = [x.rate for x in model.layers if "drop" in x.name]
+    assert len(rates) > 5 and not any(rates)
+    names = [x.name for x in model.layers]
+    assert names[1] == "stack1_conv1" and "norm_stack1_conv1" in names
+
+
+def test_products_of_matrices():
+    forms = limit.forms()
+    exact, rounded = (float(np.ravel(call())[0]) for call in forms.values())
+    draws = np.random.Generator(np.random.Philox(0)).standard_normal((2048, 2048))
+    assert limit.FLOP == 2 * 2048**3
+    assert exact == pytest.approx(draws[0] @ draws[:, 0], rel=1e-3)
+    assert rounded == pytest.approx(exact, rel=0.1) and rounded != exact

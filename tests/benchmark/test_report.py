@@ -1,0 +1,104 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.benchmark import report
+
+SECONDS = {"ours": np.array([1.0, 2.0, 3.0]), "other": np.array([2.0, 4.0, 9.0])}
+
+
+@pytest.fixture
+def found():
+    return report.timed("step", "a net", SECONDS, "ours")
+
+
+def test_rows(found):
+    ours, other = found
+    assert (ours.part, ours.case, ours.unit) == ("step", "a net", "ms")
+    assert (ours.form, other.form) == ("ours", "other")
+    assert (other.rounds, other.baseline, other.machine) == (3, "ours", "")
+    assert (other.value, other.lower_quartile, other.upper_quartile) == (
+        *(4000, 3000, 6500),
+    )
+    assert (ours.ratio, ours.ratio_low, ours.ratio_high) == (1, 1, 1)
+    assert (other.ratio, other.ratio_low, other.ratio_high) == (2, 2, 3)
+
+
+def test_a_file(found, tmp_path):
+    rows = [dataclasses.replace(row, machine='a, "b"; c') for row in found]
+    report.write(tmp_path / "rows.csv", rows)
+    assert report.read(tmp_path / "rows.csv") == rows
+
+
+def test_rows_of_other_parts_stay(found, tmp_path):
+    path = tmp_path / "rows.csv"
+    report.update(path, found)
+    more = report.timed("op", "a unit", SECONDS, "ours")
+    report.update(path, more)
+    assert report.read(path) == [*found, *more]
+    report.check(path)
+    again = report.timed("step", "another net", SECONDS, "other")
+    report.update(path, again)
+    assert report.read(path) == [*more, *again]
+
+
+def test_a_file_that_cannot_be_updated(tmp_path):
+    report.check(tmp_path / "new" / "rows.csv")
+    (tmp_path / "notes.txt").write_text("my notes\nof today")
+    with pytest.raises(errors.CorruptError, match="notes.txt holds no rows"):
+        report.check(tmp_path / "notes.txt")
+    with pytest.raises(OSError, match="notes.txt is no folder"):
+        report.check(tmp_path / "notes.txt" / "rows.csv")
+    assert (tmp_path / "notes.txt").read_text() == "my notes\nof today"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "part,case\nstep,a\n",
+        "not a table",
+        '"',
+    ],
+)
+def test_another_file(tmp_path, text, found):
+    path = tmp_path / "rows.csv"
+    report.write(path, found)
+    path.write_text(text + "\nx")
+    with pytest.raises(errors.CorruptError, match="rows.csv holds no rows.*--csv"):
+        report.read(path)
+
+
+def test_a_value_that_is_no_number(tmp_path, found):
+    path = tmp_path / "rows.csv"
+    report.write(path, found)
+    path.write_text(path.read_text().replace("4000.0", "fast"))
+    with pytest.raises(errors.CorruptError, match="fast"):
+        report.read(path)
+
+
+def test_tables_for_the_terminal(found):
+    more = report.rows("memory", "its memory", SECONDS, "other", "MiB")
+    (title, rows), (second, others) = report.tables([*found, *more])
+    assert (title, second) == ("a net, 3 rounds", "its memory, 3 rounds")
+    assert rows[1] == {
+        "form": "other",
+        "ms": "4000",
+        "quartiles": "3000 to 6500",
+        "by ours": "2.000",
+        "95 % interval": "2.000 to 3.000",
+    }
+    assert others[0]["MiB"] == "2" and others[1]["by other"] == "1.000"
+
+
+def test_markdown(found):
+    close = {"ours": np.array([1.0, 1.0]), "third": np.array([1.01, 1.02])}
+    more = report.timed("step", "another", close, "ours")
+    assert report.markdown([*found, *more]).splitlines() == [
+        "| | a net | another |",
+        "|---|---|---|",
+        "| ours | **1** (2e+03 ms) | **1** (1e+03 ms) |",
+        "| other | 2.00 (2.00 to 3.00) |  |",
+        "| third |  | 1.015 (1.010 to 1.020) |",
+    ]

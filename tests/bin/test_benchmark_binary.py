@@ -1,0 +1,79 @@
+import csv
+
+import pytest
+
+SMALL = ("--models=mnist_mlp_8x128", "--batch_size=8", "--rounds=1")
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """Measures nothing: what a part finds is tested where the parts are."""
+    from elu_zoo.benchmark import parts
+
+    return parts
+
+
+@pytest.fixture
+def measured(parts, monkeypatch):
+    """The calls of `parts.measure`, which answers at once."""
+    import numpy as np
+
+    from elu_zoo.benchmark import report
+
+    calls = []
+
+    def measure(part, settings, prepare):
+        calls.append((part, settings))
+        seconds = {"ours": np.array([1.0]), "other": np.array([2.0])}
+        return report.timed(part, "a net", seconds, "ours")
+
+    monkeypatch.setattr(parts, "measure", measure)
+    return calls
+
+
+def test_one_part(cli, tmp_path):
+    result = cli("benchmark", "--parts=replicas", *SMALL, "--csv=rows.csv")
+    assert result.code == 0, result.err
+    assert "two logical CPU devices" in result.out and "two devices" in result.out
+    assert "tensorflow 2." in result.out and "cores " in result.out
+    assert "not measured   replicas, elu_cifar_11, batch of 100" in result.out
+    rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
+    assert [row["form"] for row in rows] == ["two devices", "one device"]
+    assert all("tensorflow 2." in row["machine"] for row in rows)
+
+
+def test_defaults(cli, measured, parts):
+    result = cli("benchmark")
+    assert result.code == 0, result.err
+    assert [part for part, _ in measured] == list(parts.PARTS)
+    settings = measured[0][1]
+    models = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")
+    assert settings == parts.Settings(models, None, None)
+
+
+def test_a_chart(cli, measured, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = cli("benchmark", "--parts=step,unit", *SMALL, "--chart=bars.png")
+    assert result.code == 0, result.err
+    assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--parts=stp"], "Unknown part 'stp'. Did you mean 'step'"),
+        (["--models=mnist_mlp"], "mnist_mlp"),
+        (["--rounds=0"], "rounds"),
+        (["--batch_size=0"], "batch_size"),
+        (["--csv=file/rows.csv"], "file is no folder"),
+        (["--chart=file/bars.png"], "file is no folder"),
+        (["step"], "Unexpected arguments: step"),
+        (["--partz=op"], "Unknown flag --partz. Did you mean 'parts'"),
+    ],
+)
+def test_refusals_before_work(cli, measured, tmp_path, arguments, words):
+    (tmp_path / "file").touch()
+    result = cli("benchmark", *arguments)
+    assert result.code in (1, 2)
+    assert words in result.error
+    assert measured == []

@@ -1,0 +1,91 @@
+"""What only a machine with GPUs can show: pytest -m gpu."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo.activations import elu_xla
+from elu_zoo.configs import quickstart
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.training import loop
+
+pytestmark = pytest.mark.gpu
+
+
+def smoke(**entries):
+    config = quickstart.get_config("smoke=True")
+    config.update(entries)
+    return config
+
+
+def arrays(workdir):
+    newest = max((workdir / "checkpoints").glob("step-*"))
+    with np.load(newest / "arrays.npz", allow_pickle=False) as stored:
+        return list(stored.values())
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
+def test_the_unit(alpha):
+    x = np.linspace(-20, 5, 100_001).astype(np.float32)
+    with tf.device("GPU:0"), tf.GradientTape() as tape:
+        given = tf.constant(x)
+        tape.watch(given)
+        y = elu_xla(given, alpha)
+    wide = x.astype(np.float64)
+    curve = alpha * np.exp(np.minimum(wide, 0))
+    exact = np.where(wide > 0, wide, alpha * np.expm1(np.minimum(wide, 0)))
+    np.testing.assert_allclose(y, exact, 3e-7)
+    slope = np.where(wide > 0, 1, curve)
+    np.testing.assert_allclose(tape.gradient(y, given), slope, 1e-5, 1.2e-7)
+
+
+def test_all_gpus_take_the_steps_of_one(tmp_path):
+    """Gradients are summed by NCCL; TF32 rounds products to 10 bits."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if len(gpus) < 2:
+        pytest.skip("TensorFlow sees one GPU")
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    config = smoke()
+    config.train.batch_size = 8 * len(gpus)
+    loop.train(config, tmp_path / "one", strategy="one")
+    loop.train(config, tmp_path / "all", strategy="mirrored")
+    pairs = zip(arrays(tmp_path / "one"), arrays(tmp_path / "all"), strict=True)
+    for one, several in pairs:
+        np.testing.assert_allclose(several, one, 1e-4, 1e-5)
+
+
+def test_a_resumed_run(tmp_path, monkeypatch):
+    """It goes on from the last checkpoint; on a GPU sums may differ in their order."""
+    from elu_zoo import errors
+    from elu_zoo.training import signals
+
+    loop.train(smoke(), tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
+        patch.setattr(signals, "stop_requested", Stopping)
+        loop.train(smoke(), tmp_path / "cut", steps_per_call=3)
+    loop.train(smoke(), tmp_path / "cut")
+    for found, expected in zip(
+        arrays(tmp_path / "cut"), arrays(tmp_path / "whole"), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
+
+
+class Stopping:
+    """Asks a run to stop after its first call."""
+
+    def __enter__(self):
+        return lambda: "SIGTERM"
+
+    def __exit__(self, *_):
+        return False
+
+
+def test_an_export_repeats_the_model(tmp_path):
+    model = elu_zoo.get_model("elu_cifar_11", weights="cifar100")
+    names = [str(i) for i in range(100)]
+    export_saved_model(model, tmp_path, name="elu_cifar_11", class_names=names)
+    images = np.random.default_rng(0).integers(0, 256, (16, 32, 32, 3), "uint8")
+    found = load_saved_model(tmp_path / "elu_cifar_11" / "1").predict(images)
+    expected = np.asarray(model(images))
+    np.testing.assert_allclose(found["logits"], expected, 1e-2, 1e-2)

@@ -1,0 +1,158 @@
+"""Pooling before the unit: the same values, gradients and variables."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import zoo
+from elu_zoo.training import precision
+from elu_zoo.training.pooled_first import pooled_first
+
+GROWING = ("elu", "relu", "leaky_relu", "shifted_relu", {"name": "elu", "alpha": 2.0})
+
+
+def build(activation="elu", **arguments):
+    small = {"width": 0.05, "num_classes": 4, "seed": 3, "dropout": [0.3] * 7}
+    return zoo.get_model(
+        "elu_cifar_11", activation=activation, preprocessing=False, **small, **arguments
+    )
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).normal(0, 1, (6, 32, 32, 3)).astype("float32")
+
+
+def names(model):
+    return [layer.name for layer in model.layers]
+
+
+def losses_and_gradients(model, images):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(images, training=True) ** 2) + sum(model.losses)
+    return loss, tape.gradient(loss, [v.value for v in model.trainable_variables])
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@pytest.mark.parametrize("activation", GROWING, ids=str)
+def test_same_outputs_and_gradients(activation, batch_norm, images):
+    """Of odd maps too: they are of 9 x 9 and 5 x 5 values in the third stack."""
+    arguments = {"batch_norm": batch_norm, "kernel_decay": 0.01}
+    expected = losses_and_gradients(build(activation, **arguments), images)
+    own = build(activation, **arguments)
+    model = pooled_first(own)
+    assert names(model).index("stack1_pool") < names(model).index("act_stack1_conv1")
+    found = losses_and_gradients(model, images)
+    np.testing.assert_allclose(found[0], expected[0], 1e-6)
+    assert len(found[1]) == len(expected[1]) > 20
+    largest = max(np.abs(gradient).max() for gradient in expected[1])
+    for gradient, other in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(gradient, other, 1e-4, 1e-6 * largest)
+    for kind in ("trainable_variables", "non_trainable_variables"):
+        pairs = zip(getattr(model, kind), getattr(own, kind), strict=True)
+        assert all(a is b for a, b in pairs)
+
+
+@pytest.mark.parametrize("activation", ["elu", "relu"])
+def test_same_outputs_in_bfloat16(activation, images):
+    own = build(activation)
+    precision.apply(own, "bfloat16_conv")
+    found = pooled_first(own)(images)
+    np.testing.assert_array_equal(found, own(images))
+
+
+def test_a_pure_call(images):
+    own = build(kernel_decay=0.01)
+    variables = own.trainable_variables, own.non_trainable_variables
+    values = [[v.value for v in group] for group in variables]
+    arguments = {"training": True, "return_losses": True}
+    outputs, _, penalties = pooled_first(own).stateless_call(
+        *values, images, **arguments
+    )
+    expected, _, others = own.stateless_call(*values, images, **arguments)
+    np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
+    np.testing.assert_allclose(sum(penalties), sum(others), 1e-6)
+
+
+def test_the_model_itself_stays_as_it_was(images):
+    own = build()
+    before = names(own)
+    pooled_first(own)(images)
+    assert names(own) == before
+    features = keras.Model(own.input, own.get_layer("act_stack1_conv1").output)
+    assert features(images).shape[1:3] == (32, 32)
+
+
+@pytest.mark.parametrize("activation", ["prelu", "rrelu", "tanh", "gelu"])
+def test_units_that_may_fall_or_draw(activation):
+    model = build(activation)
+    assert pooled_first(model) is model
+
+
+def branched():
+    image = keras.Input((8, 8, 2))
+    unit = keras.layers.Activation("relu")(keras.layers.Conv2D(2, 1)(image))
+    pooled = keras.layers.MaxPooling2D()(unit)
+    both = keras.layers.Add()([pooled, keras.layers.AveragePooling2D(2)(unit)])
+    return keras.Model(image, both)
+
+
+def shared():
+    image = keras.Input((8, 8, 2))
+    layer = keras.layers.Conv2D(2, 1)
+    x = keras.layers.Activation("relu")(layer(layer(image)))
+    return keras.Model(image, keras.layers.MaxPooling2D()(x))
+
+
+def two_inputs():
+    images = keras.Input((8, 8, 2)), keras.Input((8, 8, 2))
+    x = keras.layers.Activation("relu")(keras.layers.Add()(images))
+    return keras.Model(images, keras.layers.MaxPooling2D()(x))
+
+
+def averaged():
+    image = keras.Input((8, 8, 2))
+    x = keras.layers.Activation("relu")(image)
+    return keras.Model(image, keras.layers.AveragePooling2D(2)(x))
+
+
+class Subclassed(keras.Model):
+    """Its layers' order says nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.unit = keras.layers.Activation("relu")
+        self.pool = keras.layers.MaxPooling2D()
+
+    def call(self, x):
+        return self.unit(x) - keras.ops.repeat(keras.ops.repeat(self.pool(x), 2, 1), 2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [branched, shared, two_inputs, averaged, Subclassed],
+    ids=lambda m: m.__name__,
+)
+def test_other_models_are_returned_as_they_are(make):
+    model = make()
+    assert pooled_first(model) is model
+
+
+def test_dense_networks():
+    model = zoo.get_model("mnist_mlp_8x128", width=0.1)
+    assert pooled_first(model) is model
+
+
+def test_a_sequential_model():
+    kept = [
+        keras.layers.Conv2D(2, 3),
+        keras.layers.Activation("relu"),
+        keras.layers.MaxPooling2D(),
+        keras.layers.Flatten(),
+    ]
+    own = keras.Sequential([keras.Input((8, 8, 1)), *kept])
+    found = pooled_first(own)
+    assert found is not own
+    images = np.random.default_rng(0).normal(size=(3, 8, 8, 1)).astype("float32")
+    np.testing.assert_array_equal(found(images), own(images))
