@@ -25,15 +25,16 @@ def pooled_first(model: keras.Model) -> keras.Model:
     for i in range(len(layers) - 1):
         if _grows(layers[i]) and isinstance(layers[i + 1], keras.layers.MaxPooling2D):
             layers[i], layers[i + 1] = layers[i + 1], layers[i]
-    return model if layers == model.layers else _Chain(layers, name=model.name)
+    return model if layers == model.layers else _Chain(layers, model)
 
 
 class _Chain(keras.Model):
     """Layers one after the other; unlike in a graph they may be another's as well."""
 
-    def __init__(self, layers: list[keras.layers.Layer], name: str):
-        super().__init__(name=name)
+    def __init__(self, layers: list[keras.layers.Layer], model: keras.Model):
+        super().__init__(name=model.name)
         self.chain = layers
+        self.input_shape = model.input_shape
         self.built = True
 
     def call(self, inputs, training=None):

@@ -49,6 +49,7 @@ def test_same_outputs_and_gradients(activation, batch_norm, images):
     largest = max(np.abs(gradient).max() for gradient in expected[1])
     for gradient, other in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(gradient, other, 1e-4, 1e-6 * largest)
+    assert (model.name, model.input_shape) == (own.name, own.input_shape)
     for kind in ("trainable_variables", "non_trainable_variables"):
         pairs = zip(getattr(model, kind), getattr(own, kind), strict=True)
         assert all(a is b for a, b in pairs)
