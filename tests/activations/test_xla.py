@@ -115,6 +115,17 @@ def test_bfloat16_products_round_once():
     np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16))
 
 
+def test_bfloat16_ties_go_to_even():
+    """1.5 * 129 / 128 and 1.5 * 131 / 128 lie halfway between two numbers."""
+    upstream = np.array([129 / 128, 131 / 128], ml_dtypes.bfloat16)
+    with tf.GradientTape() as tape:
+        given = tf.zeros(2, tf.bfloat16)
+        tape.watch(given)
+        y = elu_xla(given, 1.5)
+    found = tape.gradient(y, given, tf.constant(upstream)).numpy()
+    np.testing.assert_array_equal(found.astype(float), [194 / 128, 196 / 128])
+
+
 def test_every_bfloat16_nan_stays_one():
     bits = np.concatenate([np.arange(0x7F81, 0x8000), np.arange(0xFF81, 0x10000)])
     x = tf.constant(bits.astype(np.uint16).view(ml_dtypes.bfloat16))
