@@ -1,19 +1,23 @@
-"""Puts the numbers of configs/ into README.md: results beside the paper's, and speed.
+"""Puts the numbers of configs/ into README.md, and the model cards into configs/.
 
-python tools/results_table.py           writes the tables
+python tools/results_table.py           writes the tables and configs/README.md
 python tools/results_table.py --check   fails where they are not up to date
 """
 
 import csv
+import re
 import statistics
 import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from absl import app, flags
 
-from elu_zoo import errors, files
+from elu_zoo import cards, errors, files, results
 from elu_zoo.benchmark import report
+from elu_zoo.weights import entries
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date.")
@@ -23,7 +27,18 @@ _SPEED = (
     "start_up",
 )
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
+_CARDS = f"""# Model cards
 
+Written by `python tools/results_table.py` from the entries beside the weights and from
+[results.csv](results.csv), as `elu_zoo.model_card(tag)` prints them. "This file" is the
+error of a file's weights on the test images and Wilson's 95 % interval, for the draw of
+those images; "its recipe" is the mean ± standard deviation of all runs that differ by
+the seed alone and Student's 95 % interval of the mean, for the draw of the seeds.
+
+{cards.LICENCE}
+
+| weights | this file | its recipe | the paper | schedule | size |
+|---|---|---|---|---|---|"""
 
 Rows = list[dict[str, str]]
 
@@ -66,8 +81,12 @@ def error(runs: Rows) -> str:
     return spread([float(r["test_error_percent"]) for r in runs]) + " %"
 
 
-def schedule(run: dict[str, str]) -> str:
-    """Returns whose schedule a run followed, how long, and what share of it that is."""
+def schedule(run: Mapping[str, Any]) -> str:
+    """Returns whose schedule a run followed, how long, and what share of it that is.
+
+    Args:
+        run: a row of configs/results.csv, or an entry.
+    """
     share = float(run["schedule_share"])
     part = f" ({share:.0%} of it)" if share < 1 else ""
     return f"{run['schedule']}, {run['epochs']} epochs{part}"
@@ -75,13 +94,8 @@ def schedule(run: dict[str, str]) -> str:
 
 def published(run: dict[str, str], paper: Rows) -> str:
     """Returns the paper's own figure for what a run is, "" where it has none."""
-    same = "model", "dataset", "activation", "batch_norm"
-    for row in paper:
-        if all(run[key] == row[key] for key in same):
-            deviation = row["standard_deviation"]
-            spread = f" ± {deviation}" if deviation else ""
-            return f"{row['test_error_percent']}{spread} %"
-    return ""
+    row = results.published(run, paper)
+    return results.published_error(row) if row else ""
 
 
 def spread(values: list[float]) -> str:
@@ -129,18 +143,58 @@ def updated(readme: str, rows: Rows, paper: Rows, times: list[report.Row]) -> st
     return readme
 
 
-def main(argv: list[str]) -> None:
-    path = _ROOT / "README.md"
+def card_page(rows: Rows, paper: Rows) -> str:
+    """Returns configs/README.md: a table of the published weights, and their cards."""
+    published = [entries.manifest()[tag] for tag in entries.list_weights()]
+    # A card's title is a section of this page. Made first: they check the entries.
+    sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
+    lines = []
+    for entry in published:
+        tag, file = entry["tag"], results.of_file(entry)
+        anchor = tag.lower().replace(".", "")
+        recipe = results.of_recipe(entry, rows)
+        theirs = results.of_paper(entry, paper)
+        lines.append(
+            f"| [{tag}](#{anchor}) | {_cell(file)} | {_cell(recipe)} | {theirs.value} "
+            f"| {schedule(entry)} | {entry['bytes'] / 1e6:.1f} MB |"
+        )
+    return "\n".join([_CARDS, *lines, "", *sections])
+
+
+def _cell(found: results.Measured) -> str:
+    return f"{found.value} ({found.interval})" if found.interval else found.value
+
+
+def made(root: Path) -> dict[Path, str]:
+    """Returns what the generated files of a repository are to hold."""
     rows, paper = (
-        list(csv.DictReader((_ROOT / "configs" / name).read_text().splitlines()))
+        list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
         for name in ("results.csv", "paper.csv")
     )
-    times = report.read(_ROOT / "configs" / "benchmark.csv")
-    old = path.read_text()
-    new = updated(old, rows, paper, times)
+    times = report.read(root / "configs" / "benchmark.csv")
+    readme = root / "README.md"
+    return {
+        readme: updated(readme.read_text(), rows, paper, times),
+        root / "configs" / "README.md": card_page(rows, paper),
+    }
+
+
+def stale(root: Path) -> list[str]:
+    """Returns the names of the generated files that are not up to date."""
+    return [
+        str(path.relative_to(root))
+        for path, text in made(root).items()
+        if not path.is_file() or path.read_text() != text
+    ]
+
+
+def main(argv: list[str]) -> None:
     if _CHECK.value:
-        sys.exit("README.md is not up to date." if new != old else 0)
-    files.write_bytes(path, new.encode())
+        names = stale(_ROOT)
+        remedy = "Run python tools/results_table.py."
+        sys.exit(f"Not up to date: {', '.join(names)}. {remedy}" if names else 0)
+    for path, text in made(_ROOT).items():
+        files.write_bytes(path, text.encode())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Fits the statistics of a set of images: what whitens them, and their mean."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from elu_zoo.layers.statistics_file import Statistics
 NORM = 55.0  # of every image after global contrast normalisation
 _BIAS = 0.1  # added to every variance
 _SLICE = 5_000  # images at once, to bound the memory
+# Of an image: beyond, the matrix takes many minutes and gigabytes.
+_MOST_VALUES = 2**13
 
 
 def find(data: ImageData) -> str:
@@ -26,8 +29,16 @@ def find(data: ImageData) -> str:
     `$ELU_ZOO_HOME/statistics`.
 
     Raises:
+        UsageError: the images are too large for a matrix of all their values.
         ResourceError: that folder cannot be written.
     """
+    values = math.prod(data.image_shape)
+    if values > _MOST_VALUES:
+        raise errors.UsageError(
+            f"Images of {data.image_shape} have {values} values; whitening takes a "
+            f"matrix of as many rows, and at most {_MOST_VALUES}. Take smaller ones, "
+            "--config.data.image_shape='(32, 32, 3)', or another network."
+        )
     try:
         return statistics_file.find(data.images).stem
     except errors.NotFoundError:
@@ -59,7 +70,7 @@ def find_mean(data: ImageData) -> str:
 
     with _cache_folder() as folder:
         files.check_writable(folder)  # before the work of hours
-    mean = survey.mean_image(data.train, data.test)
+    mean = survey.mean_image(data.train, data.test, classes=data.num_classes)
     return _write(statistics_file.write_mean, data.images, mean)
 
 
@@ -72,6 +83,13 @@ def keep(path: Path) -> None:
     with _cache_folder() as folder:
         if not (folder / path.name).is_file():
             files.write_bytes(folder / path.name, path.read_bytes())
+
+
+def copy(preprocessing: dict[str, Any], folder: Path) -> None:
+    """Copies the statistics of a preprocessing to a folder, unless they ship."""
+    path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
+    if path.is_file():
+        files.write_bytes(folder / path.name, path.read_bytes())
 
 
 def _write(write: Callable, images: str, fitted: Any) -> str:

@@ -27,7 +27,7 @@ class Seen:
     Attributes:
         name: of its file.
         label: its class.
-        pixels: uint8 `(side, side, 3)`; None if it is bad.
+        pixels: uint8 `(height, width, channels)`; None if it is bad.
         oddity: see `pixels.checked`; of a bad image the reason.
         made: what `make` made of the pixels.
     """
@@ -47,14 +47,14 @@ def read_each(split: EncodedSplit) -> Iterator[Callable[[], Example]]:
 
 def look(
     examples: Iterable[Callable[[], Example]],
-    side: int,
+    shape: pixels.Shape,
     make: Callable[[np.ndarray], Any] | None = None,
 ) -> Iterator[Seen]:
     """Yields every image, in order, read and decoded on all cores.
 
     Args:
         examples: of each what reads it.
-        side: of the pixels, see `pixels.resized`.
+        shape: of the pixels, see `pixels.decoded`.
         make: is applied to the pixels, on the same cores.
 
     Raises:
@@ -64,7 +64,7 @@ def look(
     def see(read: Callable[[], Example]) -> Seen:
         example = read()
         try:
-            found, oddity = pixels.checked(example.image, side)
+            found, oddity = pixels.checked(example.image, shape)
         except errors.DataError as error:
             return Seen(example.name, example.label, None, str(error))
         made = make(found) if make else None
@@ -108,7 +108,7 @@ class Mean:
         return self._sum / self._count
 
 
-def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
+def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
     """Returns the mean of a split's images, float64 `(side, side, 3)`.
 
     Unusual images are counted and named in the log.
@@ -116,9 +116,11 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
     Args:
         split: whose mean it is.
         others: splits that are looked at as well.
+        classes: how many there are; labels number them from 0.
 
     Raises:
-        DataError: images cannot be used; the message counts and names them.
+        DataError: images or labels cannot be used; the message counts and names
+            them.
     """
     mean, bad = Mean(), []
     odd: dict[str, list[str]] = {}
@@ -126,7 +128,10 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
         in_order = dataclasses.replace(
             looked_at, positions=np.sort(looked_at.positions)
         )
-        for seen in look(read_each(in_order), looked_at.side):
+        for seen in look(read_each(in_order), looked_at.image_shape):
+            if not 0 <= seen.label < classes:
+                reason = f"its label is {seen.label}, not one of 0..{classes - 1}"
+                seen = dataclasses.replace(seen, pixels=None, oddity=reason)
             if seen.pixels is None:
                 bad.append(seen)
             elif looked_at is split:
@@ -134,17 +139,20 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit) -> np.ndarray:
             if seen.pixels is not None and seen.oddity:
                 odd.setdefault(seen.oddity, []).append(seen.name)
     if bad:
-        raise _refusal(bad, sum(map(len, (split, *others))))
+        raise errors.DataError(
+            f"{refusal(bad, sum(map(len, (split, *others))))} "
+            "tools/prepare_data.py --max_bad_examples leaves them out."
+        )
     for oddity, names in odd.items():
         logging.info("%d images are %s: %s", len(names), oddity, _listed(names))
     return mean.value()
 
 
-def _refusal(bad: list[Seen], count: int) -> errors.DataError:
+def refusal(bad: list[Seen], count: int) -> errors.DataError:
+    """Returns the error of bad images among `count`, which it counts and names."""
     named = _listed([f"{seen.name}: {seen.oddity}" for seen in bad])
     return errors.DataError(
-        f"{len(bad)} of {count} images cannot be used: {named}. Mend or delete them; "
-        "tools/prepare_data.py --max_bad_examples leaves them out."
+        f"{len(bad)} of {count} images cannot be used: {named}. Mend or delete them."
     )
 
 

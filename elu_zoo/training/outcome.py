@@ -13,15 +13,16 @@ from ml_collections import ConfigDict
 
 import elu_zoo
 from elu_zoo import activations, files, registry
+from elu_zoo.data import statistics
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
-from elu_zoo.training import settings
+from elu_zoo.training import finetuning, settings
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.weights import entries, h5
 
 # Arguments of builders that matter until the weights are trained, and no longer.
-_OF_TRAINING = "kernel_decay", "init_scale", "dropout"
+_OF_TRAINING = "kernel_decay", "init_scale", "dropout", "weights"
 
 
 def find(workdir: Path) -> entries.Entry | None:
@@ -66,6 +67,7 @@ def write(
     measured = {"test": evaluator(data.test)}
     if validation is not None:
         measured["validation"] = evaluator(validation)
+    trained = len(data.train) + (len(data.validation) if validation is None else 0)
     sha256 = files.sha256(content)
     arguments = {
         "activation": activations.describe(config.model.activation),
@@ -76,6 +78,9 @@ def write(
             value = config.model[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
     registered = registry.entry(config.model.name)
+    parent, terms = finetuning.parent(config), data.terms
+    if parent and parent["data_terms"] != terms:
+        terms = f"{terms} The weights it began with, {parent['data_terms']}"
     if registered.takes("num_classes"):
         arguments["num_classes"] = data.num_classes
     tag = entries.tag(config.model.name, data.name, arguments, sha256)
@@ -90,6 +95,12 @@ def write(
         "sha256": sha256,
         "bytes": len(content),
         "parameters": cost.parameters(model),
+        "multiply_accumulates": cost.multiply_accumulates(model),
+        "examples": {
+            "train": config.data.train_examples or trained,
+            "validation": 0 if validation is None else len(validation),
+            "test": len(data.test),
+        },
         "schedule": config.schedule,
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
         "config": settings.as_dict(config),
@@ -107,9 +118,13 @@ def write(
         "hardware": hardware(),
         "wall_time_seconds": round(seconds, 1),
         "licence": "Apache-2.0",
-        "data_terms": data.terms,
+        "data_terms": terms,
         "sources": [],
     }
+    if parent:
+        entry["parent"] = parent["tag"]
+    # A folder that is copied elsewhere brings what whitens its images.
+    statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + entries.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
     # Last: from here on the run is finished.

@@ -1,3 +1,4 @@
+import itertools
 import json
 import os
 import subprocess
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, files
+from elu_zoo import cards, errors, files
 from elu_zoo.training import outcome
 from elu_zoo.weights import entries
 
@@ -78,10 +79,21 @@ def test_entry_of_a_classifier(smoke, train, tmp_path):
         "num_classes": 10,
     }
     assert entry["classes"] == [str(digit) for digit in range(10)]
+    assert entry["examples"] == {"train": 640, "validation": 500, "test": 1000}
+    units = [784, *[32] * 8, 10]
+    macs = sum(a * b for a, b in itertools.pairwise(units))
+    assert entry["multiply_accumulates"] == macs
+    assert cards.text(entry, []).startswith(f"# {entry['tag']}")
     assert list(entry["metrics"]) == [
         *("test_loss", "test_error_percent"),
         *("validation_loss", "validation_error_percent"),
     ]
+
+
+def test_examples_of_a_run_that_trains_on_the_validation_images(smoke, train, tmp_path):
+    changes = {"data.train_on_validation": True, "data.train_examples": 0}
+    entry = train(smoke({**changes, "train.epochs": 1}), tmp_path)
+    assert entry["examples"] == {"train": 4000, "validation": 0, "test": 1000}
 
 
 def test_entry_of_an_autoencoder(smoke, train, tmp_path):

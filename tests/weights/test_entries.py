@@ -13,7 +13,7 @@ import pytest
 
 import elu_zoo
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, errors, files, registry
+from elu_zoo import activations, cards, errors, files, registry
 from elu_zoo.models import cost
 from elu_zoo.weights import entries, store
 
@@ -170,7 +170,7 @@ def model_of(tag):
 @published
 def test_entry(tag):
     entry = entries.manifest()[tag]
-    assert set(entry) == set(entries.FIELDS)
+    assert set(entry) == cards.FIELDS
     arguments, sha256 = entry["arguments"], entry["sha256"]
     assert tag == entry["tag"]
     assert tag == entries.tag(entry["model"], entry["dataset"], arguments, sha256)

@@ -1,0 +1,276 @@
+"""Model cards: what a weight file is for, how it was made, how good it is, its limits.
+
+All that a card says comes from the file's entry, from configs/results.csv and from
+configs/paper.csv; sentences on a data set stand in `_DATA`.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from elu_zoo import errors, recipes, registry, results
+from elu_zoo.weights import entries
+
+# What a card needs. Weights load without the two that are not among entries.FIELDS.
+FIELDS = entries.FIELDS | {"examples", "multiply_accumulates"}
+LICENCE = (
+    "Our rights in the code and in the weights are licensed under Apache-2.0. The "
+    "terms of the data that weights were trained on stand beside it, in their entries. "
+    "What follows from a data set's terms for weights trained on it is not settled law."
+)
+_CITATION = (
+    "D.-A. Clevert, T. Unterthiner, S. Hochreiter: *Fast and Accurate Deep Network "
+    "Learning by Exponential Linear Units (ELUs)*. ICLR 2016, "
+    "[arXiv:1511.07289](https://arxiv.org/abs/1511.07289)."
+)
+_DUPLICATES = (
+    "About {} % of the test images have near-duplicates among the training images "
+    "([Barz and Denzler, 2020](https://arxiv.org/abs/1902.00423)): expect a larger "
+    "error on new photographs."
+)
+_CIFAR100 = "uoft-cs/cifar100", _DUPLICATES.format(10)
+_MNIST = (
+    "ylecun/mnist",
+    "MNIST's digits are light on dark, scaled to 20 x 20 pixels and centred by their "
+    "mass in 28 x 28. Photographs are not: bring them into this form first.",
+)
+# Of a data set: its name on the hub, and a limit.
+_DATA = {
+    "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3)),
+    "cifar100": _CIFAR100,
+    "cifar100_coarse": _CIFAR100,
+    "mnist": _MNIST,
+    "mnist_5k": _MNIST,
+}
+_PEOPLE = {"baby", "boy", "girl", "man", "woman"}
+
+
+def model_card(tag: str | os.PathLike) -> None:
+    """Prints the model card of published weights, or of a finished training run.
+
+    Args:
+        tag: a tag of `list_weights()`; or the path of a weight file, or the folder of
+            a finished run.
+
+    Raises:
+        UsageTypeError: `tag` is neither a string nor a path.
+        UsageError: there are no weights of this name.
+        NotFoundError: a path without an entry.
+        CorruptError: the entry is damaged, or older than model cards.
+
+    Example:
+        >>> elu_zoo.model_card("mnist_mlp_8x128.mnist_elu-7482e452")
+    """
+    if not isinstance(tag, str | os.PathLike):
+        raise errors.UsageTypeError(
+            "model_card takes a tag of list_weights(), or a path. Received: "
+            f"{tag!r} of type {type(tag).__name__}."
+        )
+    published = entries.manifest()
+    entry = published[tag] if tag in published else _read(tag)
+    print(text(entry, results.read("results.csv")), end="")
+
+
+def _read(name: str | os.PathLike) -> entries.Entry:
+    path = Path(name)
+    if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
+        raise errors.unknown("weights", name, entries.list_weights())
+    if path.is_dir():
+        beside = path / "outcome.json"
+    else:
+        tag = path.name.removesuffix(entries.SUFFIX).removesuffix(".json")
+        beside = path.with_name(tag + ".json")
+    if not beside.is_file():
+        raise errors.NotFoundError(
+            f"There is no {beside}, the entry of which a card is made. Name the folder "
+            "of a finished run, or a weight file with its entry beside it."
+        )
+    return entries.read(beside)
+
+
+def text(
+    entry: entries.Entry, rows: Sequence[results.Row], *, front_matter: bool = False
+) -> str:
+    """Returns the model card of a weight file, in Markdown.
+
+    Args:
+        entry: of the weight file.
+        rows: of configs/results.csv.
+        front_matter: begin with the metadata that the Hugging Face hub reads.
+
+    Raises:
+        CorruptError: the entry lacks a field that the card needs.
+    """
+    _check(entry)
+    paper = results.read("paper.csv")
+    parts = (
+        f"# {entry['tag']}",
+        _summary(entry, paper),
+        f"## Uses\n\n{_uses(entry)}",
+        f"## Training data\n\n{recipes.training_data(entry)}",
+        f"## Preprocessing\n\n{recipes.preprocessing(entry)}",
+        f"## Training procedure\n\n{recipes.procedure(entry)}",
+        f"## Evaluation\n\n{results.evaluation(entry, rows, paper)}",
+        f"## Limits\n\n{_limits(entry, rows)}",
+        f"## How to use\n\n{_how_to_use(entry)}",
+        f"## Files\n\n{_files(entry)}",
+        f"## Citation\n\n{_CITATION}",
+    )
+    return _metadata(entry) * front_matter + "\n\n".join(parts) + "\n"
+
+
+def _check(entry: entries.Entry) -> None:
+    missing = {field for field in FIELDS if entry.get(field) in (None, "")}
+    if "examples" not in missing:
+        splits = {"train", "validation", "test"} - set(entry["examples"])
+        missing |= {f"examples.{split}" for split in splits}
+    if missing:
+        raise errors.CorruptError(
+            f"The entry of {entry.get('tag')} lacks {', '.join(sorted(missing))}, "
+            "which a model card tells. It is damaged, or of an earlier version of "
+            "elu_zoo: complete it, or train again."
+        )
+
+
+def _summary(entry: entries.Entry, paper: Sequence[results.Row]) -> str:
+    unit = dict(entry["arguments"]["activation"])
+    name = f"`{unit.pop('name')}`"
+    values = ", ".join(f"{key} {value}" for key, value in unit.items())
+    name += f" ({values})" * bool(values)
+    name += " after batch normalisation" * entry["arguments"]["batch_norm"]
+    found, theirs = results.of_file(entry), results.of_paper(entry, paper)
+    interval = f" (95 %: {found.interval})" * bool(found.interval)
+    return (
+        f"The network `{entry['model']}` with the activation {name}, trained on "
+        f"{entry['dataset']}. Test error **{found.value}**{interval}; {theirs.of}: "
+        f"{theirs.value}. {entry['parameters']:,} parameters, "
+        f"{entry['multiply_accumulates']:,} multiply-accumulates an image in dense and "
+        f"convolution layers, {entry['bytes'] / 1e6:.1f} MB."
+    )
+
+
+def _images(entry: entries.Entry) -> str:
+    height, width, channels = entry["arguments"]["input_shape"]
+    colour = {1: "grey ", 3: "colour "}.get(channels, "")
+    return f"{colour}images of {height} x {width} pixels"
+
+
+def _uses(entry: entries.Entry) -> str:
+    classes, dataset = entry["classes"], entry["dataset"]
+    does = f"Reconstructs {_images(entry)} from a code of few numbers."
+    if classes:
+        does = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
+    people = ", ".join(name for name in classes if name in _PEOPLE)
+    warning = f" (among the classes: {people})" * bool(people)
+    return (
+        f"{does} For comparing activations, as a start for fine-tuning, for trying "
+        "export and serving, for teaching.\n\n"
+        f"**Not** for decisions about people{warning}, nor where a wrong answer does "
+        f"harm, nor for images unlike those of {dataset}: on others nothing was "
+        "measured."
+    )
+
+
+def _limits(entry: entries.Entry, rows: Sequence[results.Row]) -> str:
+    share, classes = entry["schedule_share"], entry["classes"]
+    height, width, _ = entry["arguments"]["input_shape"]
+    limits = []
+    if entry["schedule"] != "paper":
+        limits.append(
+            f"Trained by our schedule `{entry['schedule']}`, not the paper's: its "
+            "error, and how far activations differ, are not the paper's."
+        )
+    elif share < 1:
+        limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
+    if len(results.runs_of(entry, rows)) < 2:
+        limits.append("One seed: how far others are from it was not measured.")
+    if classes:
+        limits.append(
+            f"Every image gets one of the {len(classes)} classes, whatever it shows; "
+            "probabilities are not calibrated."
+        )
+    if entry["dataset"] in _DATA:
+        limits.append(_DATA[entry["dataset"]][1])
+    limits += [
+        f"Trained on images of {height} x {width} pixels only. What resizing others "
+        "costs was not measured, nor noise, shifts or attacks.",
+        "Weights are rounded to float16; the error is that of the rounded ones.",
+    ]
+    return "\n".join(f"- {limit}" for limit in limits)
+
+
+def _how_to_use(entry: entries.Entry) -> str:
+    name, tag = entry["model"], entry["tag"]
+    weights = tag if tag in entries.manifest() else tag + entries.SUFFIX
+    first, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
+    if not entry["classes"]:
+        readout = registry.READOUTS[entries.loss(entry)]
+        first = f', classifier_activation="{readout}"'
+        last = "reconstructions = model(images)  # in [0, 1]"
+    *size, channels = entry["arguments"]["input_shape"]
+    if "crop" in entry["preprocessing"]:  # the model crops images of the data's size
+        size = [entry["config"]["data"]["image_size"]] * 2
+    return (
+        f"With raw pixels 0..255 as `images`, shape `(n, {size[0]}, {size[1]}, "
+        f"{channels})`:\n\n"
+        f'```python\nimport elu_zoo\n\nname = "{name}"\nweights = "{weights}"\n'
+        f"model = elu_zoo.get_model(name, weights=weights{first})\n{last}\n```"
+    )
+
+
+def _files(entry: entries.Entry) -> str:
+    name, found = entry["tag"], entry["preprocessing"]
+    notes = [f"`{name}.json` beside it is the entry of which this card is made."]
+    if "statistics" in found:
+        notes.append(f"The model reads `{found['statistics']}.npz` as well.")
+    if entry["sources"]:
+        notes.append(f"Also at {', '.join(entry['sources'])}.")
+    notes.append(
+        f"Licence: {entry['licence']} for our rights, beside the data's terms; what "
+        "follows from those for weights is not settled law."
+    )
+    return (
+        "| file | bytes | sha256 |\n|---|---|---|\n"
+        f"| `{name}{entries.SUFFIX}` | {entry['bytes']:,} | `{entry['sha256']}` |\n\n"
+        + " ".join(notes)
+    )
+
+
+def _metadata(entry: entries.Entry) -> str:
+    """Returns the front matter; strings are quoted as JSON, which YAML contains."""
+    quoted = json.dumps
+    is_classifier = results.metric(entry) != results.SQUARED
+    task = "image-classification" if is_classifier else "image-to-image"
+    hub = _DATA.get(entry["dataset"], (entry["dataset"],))[0]
+    value = entry["metrics"][results.metric(entry)]
+    if is_classifier:
+        kind, named = "accuracy", "share of test images that are classified correctly"
+        value = round(1 - value / 100, 6)
+    else:
+        kind, named = "squared_error", "summed over an image's pixels in [0, 1]"
+    unit = entry["arguments"]["activation"]["name"]
+    tags = task, "elu", unit, "arxiv:1511.07289"
+    return f"""---
+license: {entry["licence"].lower()}
+library_name: keras
+pipeline_tag: {task}
+tags: {quoted(list(dict.fromkeys(tags)))}
+datasets: {quoted([hub])}
+metrics: {quoted([kind])}
+model-index:
+- name: {quoted(entry["tag"])}
+  results:
+  - task:
+      type: {task}
+    dataset:
+      name: {quoted(entry["dataset"])}
+      type: {quoted(hub)}
+      split: test
+    metrics:
+    - type: {kind}
+      value: {value}
+      name: {quoted(named)}
+---
+
+"""

@@ -1,0 +1,164 @@
+"""How a weight file was trained: sections of its model card, and the command."""
+
+import re
+from importlib import resources
+from typing import Any
+
+from elu_zoo.weights import entries
+from elu_zoo.weights.entries import Entry
+
+# Of the package's own configs, whose names tell the arguments that made them.
+_NAME = re.compile(
+    r"(?P<file>\w+)(-(?P<dataset>cifar\w+))?(-(paper|fast)(?P<epochs>\d+))?"
+    r"(?P<validation>-validation)?(?P<same>-same)?(?P<rate>-lr.+)?"
+)
+
+
+def command(entry: Entry) -> str | None:
+    """Returns the command of a run's config; None for a config of your own.
+
+    It is that of the published weights to the letter. Of other runs, entries that
+    were overridden by --config.<entry> are not in it.
+    """
+    config = entry["config"]
+    found = _NAME.fullmatch(config["name"])
+    if not found:
+        return None
+    installed = resources.files("elu_zoo.configs")
+    if not installed.joinpath(f"{found['file']}.py").is_file():
+        return None
+    model = config["model"]
+    arguments = {
+        "dataset": found["dataset"],
+        "schedule": found["epochs"] and config["schedule"],
+        "epochs": found["epochs"],
+        "padding": found["same"] and "same",
+        "learning_rate": found["rate"] and config["train"]["learning_rates"][0],
+        "validation": bool(found["validation"]),
+        "activation": model["activation"]["name"],
+        "batch_norm": model["batch_norm"],
+        "seed": str(config["seed"]),
+        "smoke": config["smoke"],
+    }
+    given = ",".join(f"{key}={value}" for key, value in arguments.items() if value)
+    alpha = model["activation"].get("alpha")
+    override = "" if alpha is None else f" --config.model.activation.alpha={alpha}"
+    return f"elu-zoo-train --config={found['file']}:{given}{override}"
+
+
+def training_data(entry: Entry) -> str:
+    """Returns the section on the images and their terms."""
+    examples, classes = entry["examples"], entry["classes"]
+    held_out = f"{examples['validation']:,}" if examples["validation"] else "none"
+    names = ", ".join(classes[:10])
+    if len(classes) > 10:
+        names += f" and {len(classes) - 10} more"
+    return (
+        f"{entry['dataset']}: {examples['train']:,} images to train on, {held_out} to "
+        f"validate, {examples['test']:,} to test."
+        + f" Classes: {names}." * bool(classes)
+        + f"\n\nTerms of the data: {entry['data_terms']}"
+    )
+
+
+def preprocessing(entry: Entry) -> str:
+    """Returns the section on what happens to raw images."""
+    found = entry["preprocessing"]
+    statistics = f"`{found.get('statistics')}`"
+    kinds = {
+        "rescale": f"pixels are multiplied by {found.get('scale', 1):.4g}",
+        "gcn_zca": "global contrast normalisation, then ZCA whitening by the "
+        f"statistics {statistics}, which are of images of this size",
+        "mean_crop": f"the mean image {statistics} is subtracted, the centre cut out",
+    }
+    augmentation = entry["config"]["data"].get("augmentation", "none")
+    augmented = f" The images trained on went through `{augmentation}`."
+    return (
+        "The model takes raw pixels, 0 to 255, and does the rest itself: "
+        f"{kinds.get(found['kind'], found['kind'])}."
+        + augmented
+        * (augmentation != "none")
+    )
+
+
+def procedure(entry: Entry) -> str:
+    """Returns the section on the run: its command, and what its config says."""
+    shell = command(entry)
+    how = "The config is none of the package's; the entry holds all of it."
+    if shell:
+        file = _NAME.fullmatch(entry["config"]["name"])["file"]
+        how = (
+            f"```sh\n{shell}\n```\n\n`configs/{file}.py` says what the paper leaves "
+            "open and what was chosen."
+        )
+        if entry["tag"] not in entries.manifest():
+            how += " What --config.<entry>=<value> changed stands in the entry alone."
+    rows = {
+        "schedule": schedule(entry),
+        "learning rate": _learning_rate(entry),
+        **_update(entry["config"]),
+        "seed": f"{entry['seed']}, of initial weights and all draws",
+        "code": f"{entry['commit']} on {_versions(entry)}",
+        "took": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
+    }
+    if "parent" in entry:
+        rows["began with"] = f"the weights {entry['parent']}"
+    lines = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
+    return f"{how}\n\n| | |\n|---|---|\n{lines}"
+
+
+def schedule(entry: Entry) -> str:
+    """Returns whose schedule it was, how long, and what share of it that is."""
+    whose = "the paper's" if entry["schedule"] == "paper" else "ours, not the paper's"
+    share = entry["schedule_share"]
+    if share != 1:
+        whose += f", {share:.0%} of it"
+    elif entry["schedule"] == "paper":
+        whose += ", in full"
+    return f"{whose}: {entry['epochs']} epochs, {entry['step']:,} iterations"
+
+
+def _learning_rate(entry: Entry) -> str:
+    train = entry["config"]["train"]
+    steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
+    # A boundary is an iteration, or a share of the run.
+    bounds = [
+        b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
+    ]
+    if train.get("learning_rate_shape") == "linear":
+        first, how, when = f"{rates[0]}, on straight lines to ", "at", [*bounds, steps]
+    else:
+        first, how, when = f"{rates[0]}" + ", " * bool(bounds), "from", bounds
+    later = zip(rates[1:], when, strict=True)
+    return first + ", ".join(f"{rate} {how} iteration {at:,}" for rate, at in later)
+
+
+def _update(config: dict[str, Any]) -> dict[str, str]:
+    """Returns what an iteration does; entries of early versions lack some keys."""
+    train, model = config["train"], config["model"]
+    update = [f"SGD on batches of {train['batch_size']}"]
+    if train["momentum"]:
+        kind = "Nesterov" if train.get("nesterov") else "heavy-ball"
+        update.append(f"{kind} momentum {train['momentum']:g}")
+    if model.get("kernel_decay"):
+        update.append(f"L2 decay {model['kernel_decay']:g}")
+    rows = {"loss": train["loss"].replace("_", " "), "update": ", ".join(update)}
+    if train.get("dropout"):
+        phases = (
+            ", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]
+        )
+        rows["dropout"] = "; then ".join(phases)
+    precision = train.get("precision", "float32")
+    precision += ", variables in float32" * (precision != "float32")
+    return rows | {"precision": precision}
+
+
+def _versions(entry: Entry) -> str:
+    versions = {k: v for k, v in entry["versions"].items() if k != "elu_zoo"}
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.2g} minutes"
+    return f"{seconds / 3600:.2g} hours"

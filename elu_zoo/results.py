@@ -1,0 +1,186 @@
+"""What was measured: of a weight file, of all runs of its recipe, and by the paper.
+
+Rows are those of configs/results.csv and configs/paper.csv, as csv.DictReader gives
+them.
+"""
+
+import csv
+import dataclasses
+import math
+import statistics
+from collections.abc import Sequence
+from importlib import resources
+
+from elu_zoo.weights.entries import Entry
+
+Row = dict[str, str]
+SQUARED = "test_squared_error"  # of an autoencoder
+_NORMAL = statistics.NormalDist().inv_cdf(0.975)
+# The same quantile of Student's t for 1, 2, ... degrees of freedom.
+_STUDENT = (
+    *(12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600),
+    *(2.26216, 2.22814, 2.20099, 2.17881, 2.16037, 2.14479, 2.13145, 2.11991),
+    *(2.10982, 2.10092, 2.09302, 2.08596, 2.07961, 2.07387, 2.06866, 2.06390),
+    *(2.05954, 2.05553, 2.05183, 2.04841, 2.04523, 2.04227),
+)
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Returns Wilson's 95 % interval of a share, such as that of wrong images.
+
+    Formula: all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, z = 1.96.
+
+    Args:
+        share: what was found, in [0, 1].
+        count: of how many, >= 1.
+    """
+    z2 = _NORMAL**2 / count
+    centre = (share + z2 / 2) / (1 + z2)
+    half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def student(values: Sequence[float]) -> tuple[float, float]:
+    """Returns Student's 95 % interval of the mean of a normal variable.
+
+    Args:
+        values: two or more. For more than 31 the quantile is that of 31, which
+            makes the interval wider by 4 % at most.
+    """
+    quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
+    half = quantile * statistics.stdev(values) / math.sqrt(len(values))
+    mean = statistics.mean(values)
+    return mean - half, mean + half
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """A number, as a person reads it.
+
+    Attributes:
+        of: what was measured.
+        value: the number, `± ` the standard deviation over runs; "" for none.
+        interval: the 95 % interval, or why there is none; "" where none can be.
+    """
+
+    of: str
+    value: str
+    interval: str = ""
+
+
+def read(name: str) -> list[Row]:
+    """Returns the rows of `results.csv` or `paper.csv`, as the package carries them."""
+    text = resources.files("elu_zoo.configs").joinpath(name).read_text()
+    return list(csv.DictReader(text.splitlines()))
+
+
+def metric(entry: Entry) -> str:
+    """Returns by what the test images are measured: a key of the entry's metrics."""
+    return SQUARED if SQUARED in entry["metrics"] else "test_error_percent"
+
+
+def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
+    """Returns the section of a model card on what was measured, in Markdown."""
+    found = of_file(entry), of_recipe(entry, rows), of_paper(entry, paper)
+    lines = [f"| {m.of} | {m.value} | {m.interval} |" for m in found]
+    squared = (
+        "The squared error is that of pixels in [0, 1], summed over an image, a mean "
+        "over images; it is not recorded image by image, so that a file's has no "
+        "interval. "
+    )
+    return (
+        "| measured | test error | 95 % interval |\n|---|---|---|\n"
+        + "\n".join(lines)
+        + "\n\n"
+        + squared * (metric(entry) == SQUARED)
+        + "The error is the last step's, of the weights as the file has them; elu_zoo "
+        "picks neither step nor run by its test error. ± is the standard deviation "
+        "over runs. Intervals are Wilson's for the draw of the test images, Student's "
+        "for the mean over seeds."
+    )
+
+
+def of_file(entry: Entry) -> Measured:
+    """Returns the test error of the weights in the file.
+
+    The interval is that of drawing other test images. A squared error has none: what
+    each image adds to it is not recorded.
+    """
+    value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
+    of = f"this file, on {count:,} test images"
+    if metric(entry) == SQUARED:
+        return Measured(of, f"{value:.2f}, squared")
+    interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
+    return Measured(of, f"{value:.2f} %", interval)
+
+
+def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
+    """Returns the mean test error of the runs that differ by their seed alone.
+
+    The interval is that of drawing other seeds.
+    """
+    runs = runs_of(entry, rows)
+    values = [float(run[metric(entry)]) for run in runs]
+    seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
+    if not values:
+        return Measured("its recipe", "", "no run in results.csv")
+    if len(values) == 1:
+        value = f"{values[0]:.2f}{_unit(entry)}"
+        return Measured(f"its recipe, seed {seeds}", value, "one run: no interval")
+    return Measured(
+        f"its recipe, {len(values)} runs (seeds {seeds})",
+        f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}{_unit(entry)}",
+        _interval(entry, *student(values)),
+    )
+
+
+def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured:
+    """Returns the paper's own number for the same network, data and activation."""
+    found = published(_key(entry), paper)
+    if found is None or entry["arguments"].get("width", 1.0) != 1.0:
+        return Measured("the paper", "no number")
+    many = "s" if int(found["runs"]) > 1 else ""
+    of = f"the paper, section {found['section']}, {found['runs']} run{many}"
+    return Measured(of, published_error(found))
+
+
+def published(run: Row, paper: Sequence[Row]) -> Row | None:
+    """Returns the row of configs/paper.csv for what a run is, if there is one."""
+    same = "model", "dataset", "activation", "batch_norm"
+    found = (row for row in paper if all(run[key] == row[key] for key in same))
+    return next(found, None)
+
+
+def published_error(row: Row) -> str:
+    """Returns the error of a row of configs/paper.csv."""
+    deviation = row["standard_deviation"]
+    return row["test_error_percent"] + f" ± {deviation}" * bool(deviation) + " %"
+
+
+def runs_of(entry: Entry, rows: Sequence[Row]) -> list[Row]:
+    """Returns the runs of an entry's config, data set, activation and normalisation."""
+    wanted = _key(entry) | {
+        "config": entry["config"]["name"],
+        "schedule": entry["schedule"],
+        "epochs": str(entry["epochs"]),
+    }
+    return [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+
+
+def _key(entry: Entry) -> Row:
+    arguments = entry["arguments"]
+    return {
+        "model": entry["model"],
+        "dataset": entry["dataset"],
+        "activation": arguments["activation"]["name"],
+        "batch_norm": str(arguments["batch_norm"]),
+    }
+
+
+def _unit(entry: Entry) -> str:
+    return ", squared" if metric(entry) == SQUARED else " %"
+
+
+def _interval(entry: Entry, low: float, high: float) -> str:
+    # Of few runs that differ much, Student's begins below what an error can be.
+    return f"{max(0.0, low):.2f} to {high:.2f}{_unit(entry)}"

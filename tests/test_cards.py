@@ -1,0 +1,249 @@
+"""Model cards: each tells what it promises, and nothing that is not so."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import elu_zoo
+from elu_zoo import cards, errors, files, recipes, results
+from elu_zoo.weights import entries
+
+TAGS = entries.list_weights()
+ROWS = results.read("results.csv")
+published = pytest.mark.parametrize("tag", TAGS)
+HEADINGS = [
+    *("Uses", "Training data", "Preprocessing", "Training procedure", "Evaluation"),
+    *("Limits", "How to use", "Files", "Citation"),
+]
+
+
+@published
+def test_card(tag):
+    entry = entries.manifest()[tag]
+    card = cards.text(entry, ROWS)
+    assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
+    assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
+    file, recipe = results.of_file(entry), results.of_recipe(entry, ROWS)
+    theirs = results.of_paper(entry, results.read("paper.csv"))
+    command = recipes.command(entry)
+    assert command
+    for promised in (
+        f"`{entry['model']}`",
+        f"`{entry['arguments']['activation']['name']}`",
+        f"{entry['parameters']:,} parameters",
+        f"{entry['multiply_accumulates']:,} multiply-accumulates",
+        "**Not** for decisions about people",
+        entry["data_terms"],
+        "The model takes raw pixels",
+        f"```sh\n{command}\n```",
+        f"| schedule | {recipes.schedule(entry)} |",
+        f"| seed | {entry['seed']},",
+        entry["commit"],
+        f"minutes on {entry['hardware']} |"
+        if entry["wall_time_seconds"] < 5400
+        else f"hours on {entry['hardware']} |",
+        f"| {file.of} | {file.value} | {file.interval} |",
+        f"| {recipe.of} | {recipe.value} | {recipe.interval} |",
+        f"| {theirs.of} | {theirs.value} |",
+        "The error is the last step's",
+        "picks neither step nor run by its test error",
+        "rounded to float16",
+        f'weights = "{tag}"',
+        entry["sha256"],
+        f"{entry['bytes']:,}",
+        "arXiv:1511.07289",
+        f"{entry['licence']} for our rights",
+    ):
+        assert promised in card, promised
+    assert "None" not in card
+
+
+@published
+def test_the_code_of_a_card_works(tag):
+    """It finds the entry of these weights, with a readout that fits them."""
+    (code,) = re.findall(
+        r"```python\n(.*?)```", cards.text(entries.manifest()[tag], []), re.DOTALL
+    )
+    called = {}
+
+    def get_model(name, **arguments):
+        called.update(arguments, name=name)
+        return lambda images: None
+
+    class Zoo:
+        decode_predictions = staticmethod(lambda *args, **kwargs: None)
+
+    Zoo.get_model = staticmethod(get_model)
+    source = code.replace("import elu_zoo\n", "")
+    exec(compile(source, tag, "exec"), {"elu_zoo": Zoo, "images": None})
+    entry = entries.manifest()[called["weights"]]
+    assert called["name"] == entry["model"]
+    squared = results.metric(entry) == results.SQUARED
+    assert ("classifier_activation" in called) == squared
+
+
+MNIST = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+CIFAR = entries.manifest()["elu_cifar_11.cifar100_elu-44d48cf4"]
+IMAGES = entries.manifest()["mnist_autoencoder.mnist_elu-a7b9bf56"]
+NORMALISED = MNIST["arguments"] | {"batch_norm": True}
+DAMAGED = {"train": 1, "test": 1}
+
+
+@pytest.mark.parametrize(
+    ("entry", "changes", "text"),
+    [
+        (MNIST, {}, "the activation `elu` (alpha 1.0), trained on mnist."),
+        (MNIST, {"arguments": NORMALISED}, "(alpha 1.0) after batch normalisation, "),
+        (MNIST, {}, "Test error **2.38 %** (95 %: 2.10 to 2.70 %); the paper: no numb"),
+        (CIFAR, {}, "(95 %: 34.31 to 36.18 %); the paper, section 4.2, 10 runs: 28.7"),
+        (IMAGES, {}, "Test error **3.17, squared**; the paper: no number."),
+        (IMAGES, {}, "Reconstructs grey images of 28 x 28 pixels"),
+        (IMAGES, {}, "The squared error is that of pixels in [0, 1], summed"),
+        (CIFAR, {}, "Sorts colour images of 32 x 32 pixels into the 100 classes of c"),
+        (CIFAR, {}, "people (among the classes: baby, boy, girl, man, woman)"),
+        (CIFAR, {}, "- Trained by our schedule `fast`, not the paper's: "),
+        (CIFAR, {}, "- One seed: "),
+        (CIFAR, {}, "About 10 % of the test images have near-duplicates"),
+        (CIFAR, {"dataset": "cifar10"}, "About 3 % of the test images have near-dup"),
+        (CIFAR, {}, "The model reads `cifar100_zca-22fa4d90bc8c0602.npz` as well."),
+        (MNIST, {}, "MNIST's digits are light on dark"),
+        (MNIST, {"dataset": "mnist_5k"}, "MNIST's digits are light on dark"),
+        (MNIST, {"schedule_share": 0.1}, "- Trained for 10% of the paper's schedule"),
+        (MNIST, {"sources": ["https://a/b"]}, "Also at https://a/b. Licence: "),
+        (MNIST, {"tag": "mine"}, 'weights = "mine.weights.h5"'),
+    ],
+)
+def test_branches(entry, changes, text):
+    assert text in cards.text(entry | changes, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("entry", "changes", "text"),
+    [
+        (MNIST, {}, "One seed"),
+        (MNIST, {}, "not the paper's"),
+        (MNIST, {}, "(among the classes"),
+        (MNIST, {}, "squared"),
+        (MNIST, {"dataset": "photos"}, "MNIST's digits"),
+        (IMAGES, {}, "Every image gets one of"),
+        (IMAGES, {}, "Classes:"),
+    ],
+)
+def test_what_is_not_true_is_not_said(entry, changes, text):
+    assert text not in cards.text(entry | changes, ROWS)
+
+
+def test_images_of_a_model_that_crops():
+    config = CIFAR["config"] | {"data": {"image_size": 256}}
+    preprocessing = {"kind": "mean_crop", "statistics": "m", "crop": [32, 32]}
+    changes = {"config": config, "preprocessing": preprocessing}
+    assert "shape `(n, 256, 256, 3)`" in cards.text(CIFAR | changes, ROWS)
+
+
+@pytest.mark.parametrize("value", ["removed", None, ""])
+@pytest.mark.parametrize("field", sorted(cards.FIELDS))
+def test_missing_field(field, value):
+    entry = MNIST | {field: value}
+    if value == "removed":
+        del entry[field]
+    with pytest.raises(errors.CorruptError, match=f"lacks {field}, which a model card"):
+        cards.text(entry, ROWS)
+
+
+def test_missing_split():
+    with pytest.raises(errors.CorruptError, match="lacks examples.validation, which"):
+        cards.text(MNIST | {"examples": DAMAGED}, ROWS)
+
+
+@published
+def test_front_matter(tag):
+    entry = entries.manifest()[tag]
+    plain, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
+    assert card.startswith("---\n") and card.endswith(f"---\n\n{plain}")
+    found = yaml.safe_load(card.split("---\n")[1])
+    assert (found["license"], found["library_name"]) == ("apache-2.0", "keras")
+    assert "arxiv:1511.07289" in found["tags"]
+    assert len(set(found["tags"])) == len(found["tags"])
+    assert entry["arguments"]["activation"]["name"] in found["tags"]
+    (listed,) = found["model-index"]
+    (result,) = listed["results"]
+    (measured,) = result["metrics"]
+    assert listed["name"] == tag
+    assert [result["dataset"]["type"]] == found["datasets"]
+    assert (result["dataset"]["name"], result["dataset"]["split"]) == (
+        entry["dataset"], "test"
+    )  # fmt: skip
+    assert found["metrics"] == [measured["type"]]
+    assert found["pipeline_tag"] == result["task"]["type"]
+    if entry["classes"]:
+        error = entry["metrics"]["test_error_percent"]
+        assert measured["type"] == "accuracy"
+        assert 100 * (1 - measured["value"]) == pytest.approx(error)
+    else:
+        assert measured["value"] == entry["metrics"]["test_squared_error"]
+
+
+def test_front_matter_of_images_of_your_own():
+    card = cards.text(MNIST | {"dataset": "my: photos"}, [], front_matter=True)
+    assert yaml.safe_load(card.split("---\n")[1])["datasets"] == ["my: photos"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The folder of a finished run."""
+    tag = "mine.mnist_elu-00000000"
+    for name in (f"{tag}.json", "outcome.json"):
+        files.write_json(tmp_path / name, MNIST | {"tag": tag})
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", [".", "mine.mnist_elu-00000000.weights.h5", "mine.mnist_elu-00000000.json"]
+)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_model_card_of_a_run(run, name, kind, capsys):
+    assert elu_zoo.model_card(kind(run / name)) is None
+    assert capsys.readouterr().out.startswith("# mine.mnist_elu-00000000\n")
+
+
+def test_model_card_of_a_tag(capsys):
+    elu_zoo.model_card(MNIST["tag"])
+    assert capsys.readouterr().out == cards.text(MNIST, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("mnist_mlp_8x128.mnist_elu", errors.UsageError, "Did you mean 'mnist_mlp_8x1"),
+        ("", errors.UsageError, "Unknown weights ''"),
+        ("no/such.weights.h5", errors.NotFoundError, "There is no no/such.json, the"),
+        (Path("no"), errors.NotFoundError, "There is no no.json"),
+        (3, errors.UsageTypeError, "Received: 3 of type int"),
+        (None, errors.UsageTypeError, "Received: None of type NoneType"),
+    ],
+)
+def test_wrong_names(name, kind, message):
+    with pytest.raises(kind, match=message):
+        elu_zoo.model_card(name)
+
+
+def test_a_folder_without_a_finished_run(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="outcome.json, the entry of which"):
+        elu_zoo.model_card(tmp_path)
+
+
+def test_a_card_needs_neither_keras_nor_tensorflow():
+    code = (
+        f"import sys, elu_zoo; elu_zoo.model_card({TAGS[0]!r})\n"
+        "heavy = {'keras', 'tensorflow', 'jax', 'numpy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.startswith(f"# {TAGS[0]}\n")
+    assert result.stdout.endswith("\n[]\n")

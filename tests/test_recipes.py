@@ -1,0 +1,208 @@
+"""Recipes: the command of a run gives its config again, and what the sections say."""
+
+import importlib
+
+import pytest
+
+from elu_zoo import recipes
+from elu_zoo.bin import config as config_flag
+from elu_zoo.training import settings
+from elu_zoo.weights import entries
+
+
+def parsed(command):
+    """Returns the config of a command, as plain JSON values."""
+    config_flag.resolved(command.split())  # raises for what the command line refuses
+    flag, *others = command.removeprefix("elu-zoo-train --config=").split()
+    name, _, arguments = flag.partition(":")
+    module = importlib.import_module(f"elu_zoo.configs.{name}")
+    config = module.get_config(arguments)
+    for other in others:
+        key, _, value = other.removeprefix("--config.").partition("=")
+        assert key == "model.activation.alpha"
+        config.model.activation.alpha = float(value)
+    return settings.as_dict(config)
+
+
+def same_but_for_new_keys(old, new):
+    """Whether a config has each entry of one that an earlier version wrote."""
+    if isinstance(old, dict):
+        return all(
+            k in new and same_but_for_new_keys(v, new[k]) for k, v in old.items()
+        )
+    return old == new
+
+
+@pytest.mark.parametrize("tag", entries.list_weights())
+def test_the_command_of_published_weights_gives_their_config(tag):
+    entry = entries.manifest()[tag]
+    assert same_but_for_new_keys(entry["config"], parsed(recipes.command(entry)))
+
+
+def test_another_config_is_told_from_the_same():
+    old = {"a": {"b": 1}, "c": [2]}
+    assert same_but_for_new_keys(old, {"a": {"b": 1, "x": 0}, "c": [2], "y": 0})
+    assert not same_but_for_new_keys(old, {"a": {"b": 2}, "c": [2]})
+    assert not same_but_for_new_keys(old, {"a": {}, "c": [2]})
+
+
+def made(command):
+    """Returns what an entry holds of the run of a command."""
+    return {"tag": "a run", "config": parsed(command)}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "mnist_mlp_8x128:activation=relu,batch_norm=True,seed=3",
+        "mnist_mlp_8x128:activation=elu,seed=3,smoke=True",
+        "mnist_mlp_8x128:activation=elu,seed=0 --config.model.activation.alpha=0.5",
+        "mnist_mlp_5x256:activation=elu,seed=0",
+        "mnist_autoencoder:learning_rate=0.0001,activation=elu,seed=0",
+        "mnist_autoencoder:learning_rate=1e-05,activation=elu,seed=0",
+        "mnist_autoencoder_mse:activation=shifted_relu,seed=1",
+        "elu_cifar_11:dataset=cifar100,activation=elu,seed=0",
+        "elu_cifar_11:dataset=cifar10,schedule=paper,epochs=24,activation=elu,seed=0",
+        "elu_cifar_11:dataset=cifar100_coarse,schedule=fast,epochs=3,validation=True,"
+        "activation=elu,seed=0",
+        "elu_cifar_18:dataset=cifar10,padding=same,activation=elu,seed=0",
+        "elu_imagenet_15:activation=relu,seed=2",
+        "quickstart:activation=elu,seed=0",
+    ],
+)
+def test_a_command_is_found_again(config):
+    command = f"elu-zoo-train --config={config}"
+    assert recipes.command(made(command)) == command
+
+
+@pytest.mark.parametrize("name", ["mine", "my-own", "elu_cifar_11-svhn", "", "a/b"])
+def test_other_configs_have_no_command(name):
+    entry = made("elu-zoo-train --config=quickstart")
+    entry["config"]["name"] = name
+    assert recipes.command(entry) is None
+
+
+ENTRY = entries.manifest()["elu_cifar_11.cifar100_elu-44d48cf4"]
+
+
+def changed(**changes):
+    """Returns an entry with some entries of its config.train changed."""
+    config = ENTRY["config"]
+    return ENTRY | {"config": config | {"train": config["train"] | changes}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "0, on straight lines to 0.05 at iteration 2,250, 0 at iteration 15,000"),
+        (
+            {"boundaries": [0.5]},
+            "0, on straight lines to 0.05 at iteration 7,500, 0 at iteration 15,000",
+        ),
+        (
+            {"learning_rate_shape": "steps", "boundaries": [5000, 0.5]},
+            "0, 0.05 from iteration 5,000, 0 from iteration 7,500",
+        ),
+        (
+            {"learning_rate_shape": "steps", "boundaries": [], "learning_rates": [0.1]},
+            "0.1",
+        ),
+    ],
+)
+def test_learning_rate(changes, text):
+    assert f"\n| learning rate | {text} |\n" in recipes.procedure(changed(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "update | SGD on batches of 100, Nesterov momentum 0.9, L2 decay 0.0005"),
+        (
+            {"nesterov": False},
+            "update | SGD on batches of 100, heavy-ball momentum 0.9",
+        ),
+        ({"momentum": 0.0}, "update | SGD on batches of 100, L2 decay 0.0005"),
+        ({"dropout": [[0.5, 0], [0.1]]}, "dropout | 0.5, 0; then 0.1 |"),
+        ({"precision": "float32"}, "precision | float32 |"),
+        ({}, "precision | bfloat16_conv, variables in float32 |"),
+        ({"loss": "half_squared_error"}, "loss | half squared error |"),
+    ],
+)
+def test_update(changes, line):
+    assert f"\n| {line}" in recipes.procedure(changed(**changes))
+
+
+def test_entries_of_early_versions_lack_some_settings():
+    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    assert "precision" not in entry["config"]["train"]
+    found = recipes.procedure(entry)
+    assert "| update | SGD on batches of 64 |\n| precision | float32 |" in found
+    assert "dropout" not in found
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "ours, not the paper's: 30 epochs, 15,000 iterations"),
+        ({"schedule_share": 0.5}, "ours, not the paper's, 50% of it: 30 epochs, "),
+        ({"schedule": "paper"}, "the paper's, in full: 30 epochs, "),
+        ({"schedule": "paper", "schedule_share": 0.1}, "the paper's, 10% of it: 30 "),
+    ],
+)
+def test_schedule(changes, text):
+    assert recipes.schedule(ENTRY | changes).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "`configs/elu_cifar_11.py` says what the paper leaves open and what was"),
+        ({"tag": "mine"}, "changed stands in the entry alone."),
+        ({"config": ENTRY["config"] | {"name": "mine"}}, "none of the package's"),
+        ({"parent": "net.mnist_elu-0"}, "| began with | the weights net.mnist_elu-0 |"),
+        ({"wall_time_seconds": 159.6}, "| took | 2.7 minutes on AMD EPYC, 2 cores |"),
+        ({"wall_time_seconds": 7200.0}, "| took | 2 hours on AMD EPYC, 2 cores |"),
+        ({"commit": "release 1.0"}, "| code | release 1.0 on keras 3.15.1, numpy "),
+    ],
+)
+def test_procedure(changes, text):
+    assert text in recipes.procedure(ENTRY | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "50,000 images to train on, none to validate, 10,000 to test. Classes: "),
+        ({}, "beetle, bicycle, bottle and 90 more.\n\nTerms of the data: CIFAR: A. "),
+        ({"classes": ["cat", "dog"]}, " Classes: cat, dog.\n"),
+        ({"classes": []}, "10,000 to test.\n"),
+        (
+            {"examples": {"train": 1, "validation": 2000, "test": 3}},
+            "cifar100: 1 images to train on, 2,000 to validate, 3 to test.",
+        ),
+    ],
+)
+def test_training_data(changes, text):
+    assert text in recipes.training_data(ENTRY | changes)
+
+
+@pytest.mark.parametrize(
+    ("description", "text"),
+    [
+        ({"kind": "rescale", "scale": 1 / 255}, "pixels are multiplied by 0.003922."),
+        ({"kind": "gcn_zca", "statistics": "x_zca-1"}, "by the statistics `x_zca-1`"),
+        (
+            {"kind": "mean_crop", "statistics": "x_mean-1", "crop": [8, 8]},
+            "the mean image `x_mean-1` is subtracted",
+        ),
+        ({"kind": "new"}, "does the rest itself: new."),
+    ],
+)
+def test_preprocessing(description, text):
+    assert text in recipes.preprocessing(ENTRY | {"preprocessing": description})
+
+
+def test_augmentation_is_told():
+    assert "went through `pad_crop_flip`" in recipes.preprocessing(ENTRY)
+    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    assert "went through" not in recipes.preprocessing(entry)

@@ -1,0 +1,196 @@
+"""What was measured: intervals against closed forms, runs and the paper's numbers."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from elu_zoo import results
+from elu_zoo.weights import entries
+
+Z = 1.959963984540054  # the normal distribution's quantile of 0.975
+
+
+@pytest.mark.parametrize("count", [1, 10, 100, 10_000])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3524, 0.5, 1.0])
+def test_wilson(share, count):
+    """The ends solve (share - p)^2 = z^2 p (1 - p) / count."""
+    z2 = Z**2 / count
+    expected = sorted(np.roots([1 + z2, -2 * share - z2, share**2]).real)
+    # A root of a double one at 0 or 1 is known to half of the digits.
+    assert results.wilson(share, count) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("share", "count", "expected"),
+    [
+        (0.0, 10, (0.0, Z**2 / (10 + Z**2))),
+        (1.0, 10, (10 / (10 + Z**2), 1.0)),
+        (0.5, 10, (0.2366, 0.7634)),
+        (0.3524, 10_000, (0.3431, 0.3618)),
+    ],
+)
+def test_known_wilson_intervals(share, count, expected):
+    low, high = results.wilson(share, count)
+    assert (low, high) == pytest.approx(expected, abs=5e-5)
+    assert 0 <= low <= share <= high <= 1
+
+
+def within(t, freedom):
+    """The probability of |T| <= t in closed form (Abramowitz and Stegun, 26.7.3-4)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    odd = freedom % 2
+    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    for k in range(2 + odd, freedom + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (k - 1) / k
+    if odd:
+        return 2 / math.pi * (angle + math.sin(angle) * total)
+    return math.sin(angle) * total
+
+
+@pytest.mark.parametrize("freedom", range(1, 31))
+def test_quantiles_of_student(freedom):
+    quantile = results._STUDENT[freedom - 1]
+    assert within(quantile, freedom) == pytest.approx(0.95, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("values", "quantile"),
+    [([1.0, 3.0], 12.7062), ([2.38, 2.5, 2.44], 4.30265), ([1.0, 2.0] * 30, 2.04227)],
+)
+def test_student(values, quantile):
+    mean = sum(values) / len(values)
+    variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
+    half = quantile * math.sqrt(variance / len(values))
+    assert results.student(values) == pytest.approx((mean - half, mean + half))
+
+
+def test_the_interval_of_many_values_is_hardly_wider_than_it_need_be():
+    assert 1 < results._STUDENT[-1] / Z < 1.043
+
+
+ENTRY = {
+    "model": "net",
+    "dataset": "mnist",
+    "arguments": {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False},
+    "config": {"name": "net-fast30"},
+    "schedule": "fast",
+    "epochs": 30,
+    "metrics": {"test_error_percent": 2.5, "test_loss": 0.1},
+    "examples": {"train": 50_000, "validation": 10_000, "test": 10_000},
+}
+SQUARED = ENTRY | {"metrics": {"test_squared_error": 3.1668, "test_loss": 57.0}}
+
+
+def row(seed=0, **changes):
+    return {
+        "config": "net-fast30",
+        "model": "net",
+        "dataset": "mnist",
+        "activation": "elu",
+        "batch_norm": "False",
+        "schedule": "fast",
+        "epochs": "30",
+        "seed": str(seed),
+        "test_error_percent": str(2.5 + seed),
+        "test_squared_error": str(3.0 + seed),
+        **changes,
+    }
+
+
+def test_of_a_file():
+    found = results.of_file(ENTRY)
+    assert found.of == "this file, on 10,000 test images"
+    assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
+    found = results.of_file(SQUARED)
+    assert (found.value, found.interval) == ("3.17, squared", "")
+
+
+@pytest.mark.parametrize(
+    ("entry", "rows", "expected"),
+    [
+        (ENTRY, [], ("its recipe", "", "no run in results.csv")),
+        (ENTRY, [row()], ("its recipe, seed 0", "2.50 %", "one run: no interval")),
+        (
+            ENTRY,
+            [row(10), row(2), row(0)],
+            ("its recipe, 3 runs (seeds 0, 2, 10)", "6.50 ± 5.29 %",
+             "0.00 to 19.64 %"),
+        ),
+        (
+            SQUARED,
+            [row(0), row(1)],
+            ("its recipe, 2 runs (seeds 0, 1)", "3.50 ± 0.71, squared",
+             "0.00 to 9.85, squared"),
+        ),
+    ],
+)  # fmt: skip
+def test_of_a_recipe(entry, rows, expected):
+    found = results.of_recipe(entry, rows)
+    assert (found.of, found.value, found.interval) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [
+        ("config", "net-fast24"),
+        ("model", "other"),
+        ("dataset", "mnist_5k"),
+        ("activation", "relu"),
+        ("batch_norm", "True"),
+        ("schedule", "paper"),
+        ("epochs", "3"),
+    ],
+)
+def test_other_runs_are_of_another_recipe(key, other):
+    assert results.runs_of(ENTRY, [row(), row(1, **{key: other})]) == [row()]
+
+
+def test_batch_normalised_runs_are_told_apart():
+    arguments = ENTRY["arguments"] | {"batch_norm": True}
+    normalised = row(1, batch_norm="True")
+    entry = ENTRY | {"arguments": arguments}
+    assert results.runs_of(entry, [row(), normalised]) == [normalised]
+
+
+PAPER = {
+    "model": "net",
+    "dataset": "mnist",
+    "activation": "elu",
+    "batch_norm": "False",
+    "runs": "10",
+    "test_error_percent": "28.75",
+    "standard_deviation": "0.24",
+    "section": "4.2",
+}
+ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "paper", "expected"),
+    [
+        ({}, PAPER, ("the paper, section 4.2, 10 runs", "28.75 ± 0.24 %")),
+        ({}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
+        ({"width": 1.0}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
+        ({"width": 0.5}, PAPER, ("the paper", "no number")),
+        ({"batch_norm": True}, PAPER, ("the paper", "no number")),
+        ({}, PAPER | {"dataset": "cifar10"}, ("the paper", "no number")),
+    ],
+)
+def test_of_the_paper(arguments, paper, expected):
+    entry = ENTRY | {"arguments": ENTRY["arguments"] | arguments}
+    found = results.of_paper(entry, [paper])
+    assert (found.of, found.value, found.interval) == (*expected, "")
+
+
+@pytest.mark.parametrize("tag", entries.list_weights())
+def test_published_weights_are_among_the_runs_of_their_recipe(tag):
+    entry = entries.manifest()[tag]
+    runs = results.runs_of(entry, results.read("results.csv"))
+    own = [run for run in runs if run["sha256"] == entry["sha256"]]
+    assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
+    values = [float(run[results.metric(entry)]) for run in runs]
+    found = results.of_recipe(entry, results.read("results.csv"))
+    assert found.value.startswith(f"{statistics.mean(values):.2f}")
