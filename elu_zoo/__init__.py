@@ -20,9 +20,11 @@ _PUBLIC = {
     "get_model": "elu_zoo.zoo",
     "list_models": "elu_zoo.zoo",
     "model_info": "elu_zoo.zoo",
+    "model_card": "elu_zoo.cards",
     "preprocess_input": "elu_zoo.predictions",
     "decode_predictions": "elu_zoo.predictions",
     "list_weights": "elu_zoo.weights",
+    "fetch_weights": "elu_zoo.weights",
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -40,7 +40,7 @@ class CorruptError(EluZooError):
 
 
 class ResourceError(EluZooError):
-    """The machine refused: no space, no permission, locked by another process."""
+    """The machine or its network refused: no space, no permission, a lock, no host."""
 
 
 class TrainingError(EluZooError):

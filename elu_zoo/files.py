@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from elu_zoo import errors
 
@@ -47,13 +47,18 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file atomically: a reader sees the old one or the new one."""
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Yields a temporary file that becomes `path` when the block succeeds.
+
+    A reader sees the old file or the new one; when the block raises, nothing is left
+    behind.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
@@ -63,6 +68,12 @@ def write_bytes(path: Path, content: bytes) -> None:
             os.unlink(name)
         raise
     _sync(path.parent)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file atomically: a reader sees the old one or the new one."""
+    with new_file(path) as file:
+        file.write(content)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -1,23 +1,38 @@
-"""Takes finished runs into the repository: rows of results, and weights that ship.
+"""Releases finished runs: weights, entry, card and export, and a row of results.
 
 python tools/release_weights.py runs/mnist_mlp_8x128/elu-s0 ...
+python tools/release_weights.py --push runs/mnist_mlp_8x128/elu-s0 ...
+python tools/release_weights.py --push --to=hf:owner/repo runs/elu_cifar_18/elu-s0
 python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
 
-A run becomes a row of configs/results.csv, once. Unless --results_only is given, its
-weight file is copied to elu_zoo/weights/ with its entry, which the manifest lists.
+The first command writes the release files of each run to dist/weights/<tag>, tells what
+a release would change, and changes nothing of it: float16 weights, their entry, the
+model card as README.md, the exported SavedModel as an archive, and the statistics that
+the package does not carry. With --push the run becomes a row of configs/results.csv,
+once, and its weights are listed in elu_zoo/weights/manifest.json. Their file is copied
+to that folder; or, with --to, all files are uploaded to a repository of the Hugging
+Face Hub, in one commit, and downloaded again before anything here changes. A repository
+has one README.md: use one for each run. Afterwards tools/golden_outputs.py and
+tools/results_table.py bring what is made of the manifest up to date.
 """
 
 import csv
+import dataclasses
+import importlib.util
 import io
 import json
+import re
 import shutil
+import tempfile
 from pathlib import Path
 
 from absl import app, flags
 
 from elu_zoo import errors, files
+from elu_zoo.export import release as export_release
+from elu_zoo.layers import statistics_file
 from elu_zoo.training import objective, outcome
-from elu_zoo.weights import entries
+from elu_zoo.weights import entries, fetch
 
 _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results.csv"
@@ -30,7 +45,15 @@ COLUMNS = (
     "wall_time_seconds hardware sha256"
 ).split()
 
-_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows, ship no weights.")
+_PACKAGE = "package"
+_HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)")
+
+_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows, release nothing.")
+_TO = flags.DEFINE_string("to", _PACKAGE, "Where to: package, or hf:owner/repo.")
+_PUSH = flags.DEFINE_bool("push", False, "Release; without it, tell what that changes.")
+_OUTPUT = flags.DEFINE_string(
+    "output", str(_ROOT / "dist" / "weights"), "Gets <tag>/, the files of a release."
+)
 
 
 def row(workdir: Path, entry: entries.Entry) -> dict[str, object]:
@@ -47,11 +70,15 @@ def row(workdir: Path, entry: entries.Entry) -> dict[str, object]:
     }
 
 
+def _rows() -> list[dict[str, str]]:
+    if not _RESULTS.is_file():
+        return []
+    return list(csv.DictReader(_RESULTS.read_text().splitlines()))
+
+
 def add_row(new: dict[str, object]) -> None:
     """Adds a row to the results, unless the run is there already."""
-    rows = []
-    if _RESULTS.is_file():
-        rows = list(csv.DictReader(_RESULTS.read_text().splitlines()))
+    rows = _rows()
     if any(old["sha256"] == new["sha256"] for old in rows):
         return
     rows.append(new)
@@ -63,41 +90,218 @@ def add_row(new: dict[str, object]) -> None:
     files.write_bytes(_RESULTS, text.getvalue().encode())
 
 
-def ship(workdir: Path, entry: entries.Entry) -> None:
-    """Copies weights and entry into the package and lists them."""
-    name = entry["tag"] + entries.SUFFIX
-    # Whitening statistics are carried as well.
-    kinds = "*" + entries.SUFFIX, "*.npz"
-    carried = sum(p.stat().st_size for kind in kinds for p in _WEIGHTS.glob(kind))
-    if carried + entry["bytes"] > _LIMIT_BYTES:
-        raise errors.ResourceError(
-            f"With {name} the package would carry {carried + entry['bytes']} bytes; "
-            f"{_LIMIT_BYTES} is the limit."
+def check(runs: dict[Path, entries.Entry], to: str) -> None:
+    """Refuses what must not, or cannot, be released, before any work.
+
+    Args:
+        runs: entries by the folders of their runs.
+        to: "package" or `hf:owner/repo`.
+
+    Raises:
+        UsageError: `to` is of another form or lacks its library, a run is a smoke run,
+            or statistics that it needs are missing.
+        ResourceError: the package would carry too many bytes.
+        CorruptError: a weight file is not that of its run.
+    """
+    if to != _PACKAGE:
+        _check_hub(to, len(runs))
+    for workdir, entry in runs.items():
+        _check_run(workdir, entry, to)
+        path = workdir / (entry["tag"] + entries.SUFFIX)
+        if files.sha256(path) != entry["sha256"]:
+            raise errors.CorruptError(
+                f"{path} is damaged: its SHA-256 is not that of its entry, "
+                f"{entry['sha256']}. Train again into another folder."
+            )
+    if to == _PACKAGE:
+        _check_size(list(runs.values()))
+
+
+def _check_hub(to: str, count: int) -> None:
+    if not _HUB.fullmatch(to):
+        raise errors.UsageError(f"--to is package or hf:owner/repo, got {to!r}.")
+    if count > 1:
+        raise errors.UsageError(
+            f"{to} has one README.md, the card of one run; got {count} runs."
         )
+    if importlib.util.find_spec("huggingface_hub") is None:
+        raise errors.UsageError(
+            f'--to={to} needs huggingface_hub: pip install "elu-zoo[hub]".'
+        )
+
+
+def _check_run(workdir: Path, entry: entries.Entry, to: str) -> None:
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")
     statistics = entry["preprocessing"].get("statistics")
-    if statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
+    if to != _PACKAGE:
+        _statistics(entry)  # which are uploaded
+    elif statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
         raise errors.UsageError(
-            f"{name} needs the statistics {statistics}, which do not ship. Train with "
-            "those that do, or run tools/fit_statistics.py."
+            f"{entry['tag']} needs the statistics {statistics}, which do not ship. "
+            "Train with those that do, or run tools/fit_statistics.py."
         )
+
+
+def _check_size(new: list[entries.Entry]) -> None:
+    # Whitening statistics are carried as well.
+    kinds = "*" + entries.SUFFIX, "*.npz"
+    sizes = {p.name: p.stat().st_size for kind in kinds for p in _WEIGHTS.glob(kind)}
+    sizes |= {entry["tag"] + entries.SUFFIX: entry["bytes"] for entry in new}
+    if sum(sizes.values()) > _LIMIT_BYTES:
+        raise errors.ResourceError(
+            f"With {', '.join(entry['tag'] for entry in new)} the package would carry "
+            f"{sum(sizes.values())} bytes; {_LIMIT_BYTES} is the limit. Release to a "
+            "repository of the hub: --to=hf:owner/repo."
+        )
+
+
+def _statistics(entry: entries.Entry) -> Path | None:
+    """Returns the file of the statistics that an entry names; what ships comes first.
+
+    Raises:
+        NotFoundError: it is not on this machine.
+    """
+    name = entry["preprocessing"].get("statistics")
+    if not name:
+        return None
+    shipped = _WEIGHTS / f"{name}.npz"
+    kind = "mean" if "_mean-" in name else "zca"
+    return shipped if shipped.is_file() else statistics_file.find(name, kind)
+
+
+def published(entry: entries.Entry, to: str) -> entries.Entry:
+    """Returns the entry of a run as the manifest will list it, with its sources."""
+    known = entries.manifest().get(entry["tag"], entry)["sources"]
+    new = [] if to == _PACKAGE else [to]
+    return {**entry, "sources": list(dict.fromkeys([*known, *new]))}
+
+
+def build(workdir: Path, entry: entries.Entry, folder: Path) -> None:
+    """Writes the files of a release into a folder, instead of what is there."""
+    ours = {k: str(v) for k, v in row(workdir, entry).items()}
+    rows = [other for other in _rows() if other["sha256"] != entry["sha256"]]
+    rows.append({**dict.fromkeys(COLUMNS, ""), **ours})
+    statistics = _statistics(entry)
+    if statistics and statistics.parent == _WEIGHTS:
+        statistics = None
+    weights = workdir / (entry["tag"] + entries.SUFFIX)
+    export_release.write(weights, entry, rows, folder, statistics)
+
+
+def ship(workdir: Path, entry: entries.Entry) -> None:
+    """Copies weights and entry into the package and lists them."""
+    _check_run(workdir, entry, _PACKAGE)
+    _check_size([entry])
+    name = entry["tag"] + entries.SUFFIX
     shutil.copyfile(workdir / name, _WEIGHTS / name)
-    files.write_json(_WEIGHTS / f"{entry['tag']}.json", entry)
-    listed = {**entries.manifest(), entry["tag"]: entry}
+    _list(entry)
+
+
+def upload(folder: Path, entry: entries.Entry, to: str) -> None:
+    """Uploads the files of a release in one commit, and downloads them again.
+
+    Raises:
+        ResourceError: the hub refused, or what it gives back is something else.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+    # Not upload_folder: with hf_xet it may split a folder into several commits.
+    operations = [CommitOperationAdd(p.name, p) for p in sorted(folder.iterdir())]
+    repository = _HUB.fullmatch(to)["repository"]
+    try:
+        api = HfApi()
+        api.create_repo(repository, exist_ok=True)
+        api.create_commit(
+            repository, operations, commit_message=f"Release {entry['tag']}"
+        )
+    # Its versions raise errors of different HTTP libraries.
+    except Exception as error:
+        raise errors.ResourceError(
+            f"{to} did not take the files: {' '.join(str(error).split())} `hf auth "
+            "login`, or $HF_TOKEN, gives the right to write."
+        ) from error
+    with tempfile.TemporaryDirectory() as scratch:
+        for file in fetch.files_of(entry):
+            if (folder / file.name).is_file():
+                there = {"folder": Path(scratch), "sources": (to,)}
+                fetch.download(dataclasses.replace(file, **there))
+
+
+def _list(entry: entries.Entry) -> None:
+    tag = entry["tag"]
+    if (_WEIGHTS / (tag + entries.SUFFIX)).is_file():
+        files.write_json(_WEIGHTS / f"{tag}.json", entry)
+    listed = {**entries.manifest(), tag: entry}
     files.write_json(_WEIGHTS / "manifest.json", {"entries": listed})
     entries.manifest.cache_clear()
 
 
+def release(
+    runs: dict[Path, entries.Entry], to: str, output: Path, push: bool
+) -> list[str]:
+    """Builds the files of releases and, with `push`, releases them.
+
+    Args:
+        runs: entries by the folders of their runs.
+        to: "package" or `hf:owner/repo`.
+        output: gets <tag>/, the files of each release.
+        push: without it nothing but `output` is changed.
+
+    Returns:
+        Lines that say what has changed, or would.
+    """
+    check(runs, to)
+    runs = {workdir: published(entry, to) for workdir, entry in runs.items()}
+    lines = []
+    for workdir, entry in runs.items():
+        build(workdir, entry, output / entry["tag"])
+        lines += _changes(entry, output / entry["tag"], to)
+    if not push:
+        return [*lines, "Nothing of this is done yet; --push does it."]
+    for workdir, entry in runs.items():
+        if to != _PACKAGE:
+            upload(output / entry["tag"], entry, to)
+        add_row(row(workdir, entry))
+        if to != _PACKAGE:
+            _list(entry)
+        else:
+            ship(workdir, entry)
+    return lines
+
+
+def _changes(entry: entries.Entry, folder: Path, to: str) -> list[str]:
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
+    is_new = all(old["sha256"] != entry["sha256"] for old in _rows())
+    row_of_it = "a new row" if is_new else "has its row already"
+    name = entry["tag"] + entries.SUFFIX
+    if to == _PACKAGE:
+        place = f"elu_zoo/weights: gets {name}, {entry['bytes']} bytes"
+    else:
+        place = f"{to}: gets {len(sizes)} files, {sum(sizes.values())} bytes"
+    sources = ", ".join(entry["sources"]) or "no source but the package"
+    return [
+        f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}",
+        f"  {folder}: {', '.join(sizes)}",
+        f"  configs/results.csv: {row_of_it}",
+        f"  {place}",
+        f"  elu_zoo/weights/manifest.json: lists {entry['tag']}, {sources}",
+    ]
+
+
 def main(argv: list[str]) -> None:
-    for path in map(Path, argv[1:]):
-        entry = outcome.find(path)
+    runs = {path: outcome.find(path) for path in map(Path, argv[1:])}
+    for path, entry in runs.items():
         if entry is None:
             raise errors.UsageError(f"{path} is not the folder of a finished run.")
-        add_row(row(path, entry))
-        if not _RESULTS_ONLY.value:
-            ship(path, entry)
-        print(f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}")
+    if not runs:
+        raise errors.UsageError("Name the folders of finished runs.")
+    if _RESULTS_ONLY.value:
+        for path, entry in runs.items():
+            add_row(row(path, entry))
+            print(f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}")
+        return
+    print("\n".join(release(runs, _TO.value, Path(_OUTPUT.value), _PUSH.value)))
 
 
 if __name__ == "__main__":

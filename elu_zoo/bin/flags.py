@@ -1,6 +1,7 @@
 """The flags that binaries share, and how every binary starts and ends."""
 
 import functools
+import importlib
 import importlib.util
 import logging
 import os
@@ -22,11 +23,25 @@ _HELP = frozenset(("--help", "-help", "-h", "--helpshort", "-helpshort"))
 
 _SHARED: dict[str, Callable[[], object]] = {
     "config": config.define,
+    "data": functools.partial(
+        flags.DEFINE_string,
+        "data",
+        None,
+        "A data set's name, of the zoo or of tensorflow-datasets; a folder "
+        "<class>/<image>; or an .npz file.",
+    ),
     "data_dir": functools.partial(
         flags.DEFINE_string,
         "data_dir",
         None,
         "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR by default.",
+    ),
+    "module": functools.partial(
+        flags.DEFINE_string,
+        "module",
+        None,
+        "A Python file, or a module's name, that is imported first: it registers "
+        "networks or activations of your own.",
     ),
     "model": functools.partial(
         flags.DEFINE_string, "model", None, "Name of a model, see list_models()."
@@ -52,6 +67,9 @@ _SHARED: dict[str, Callable[[], object]] = {
     ),
 }
 
+# Of binaries that take a model with its weights.
+OF_MODELS = "model", "weights", "activation", "allow_unverified", "module"
+
 _DEBUG = flags.DEFINE_bool("debug", False, "Show a traceback with an error.")
 
 
@@ -76,6 +94,17 @@ def no_arguments(argv: list[str]) -> None:
     """Refuses what stands on the command line and is no flag."""
     if len(argv) > 1:
         raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
+
+
+def alone(name: str, arguments: list[str]) -> None:
+    """Refuses what is given beside a flag that takes no other one."""
+    others = sorted(set(flags.FLAGS) - _NOT_OURS - {name, "debug"})
+    given = [f"--{other}" for other in others if flags.FLAGS[other].present]
+    if given or arguments:
+        raise errors.UsageError(
+            f"--{name} takes nothing beside it. Received: "
+            f"{' '.join([*given, *arguments])}."
+        )
 
 
 def run(main: Callable[[list[str]], int | None], *, verbose: bool = False) -> None:
@@ -105,7 +134,34 @@ def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]
     _check_backend()
     if not _DEBUG.value:
         import_tensorflow_silently()
+    if "module" in flags.FLAGS and flags.FLAGS.module:
+        _import(flags.FLAGS.module)
     return main(argv)
+
+
+def _import(module: str) -> None:
+    """Imports a module by its name or its file, under the file's name.
+
+    Raises:
+        UsageError: there is none, or it raises.
+    """
+    sys.path.insert(0, "")
+    try:
+        if module.endswith(".py"):
+            name = os.path.basename(module).removesuffix(".py")
+            specification = importlib.util.spec_from_file_location(name, module)
+            sys.modules[name] = found = importlib.util.module_from_spec(specification)
+            specification.loader.exec_module(found)
+        else:
+            importlib.import_module(module)
+    except errors.EluZooError:
+        raise
+    # It is the user's code: whatever it raises is news about that file.
+    except Exception as error:
+        raise errors.UsageError(
+            f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
+            "where."
+        ) from error
 
 
 def _check_backend() -> None:
@@ -168,7 +224,7 @@ def _parse(argv: list[str]) -> list[str]:
             f"Unknown flag --{error.flagname}. {hint}See --help."
         ) from None
     except (flags.Error, AttributeError, TypeError, ValueError) as error:
-        missing = re.findall(r"Flag (--\w+) must have a value", str(error))
+        missing = sorted(re.findall(r"Flag (--\w+) must have a value", str(error)))
         message = f"Missing: {', '.join(missing)}. See --help."
         raise errors.UsageError(message if missing else str(error)) from error
 

@@ -3,6 +3,7 @@
 elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
 elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
+elu-zoo-predict --prefetch='elu_imagenet_15.*'
 """
 
 import json
@@ -12,29 +13,29 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import flags, table
+from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
     "saved_model", None, "Folder of an exported model, instead of --model --weights."
 )
-_DATA = absl_flags.DEFINE_string(
-    "data", None, "Predict test images of this data set instead of IMAGE files."
-)
-_COUNT = absl_flags.DEFINE_integer(
-    "count", 10, "How many images of --data.", lower_bound=1
-)
+_COUNT = absl_flags.DEFINE_integer("count", 10, "Test images of --data.", lower_bound=1)
 _TOP = absl_flags.DEFINE_integer("top", 3, "Classes shown an image.", lower_bound=1)
 _PICTURE = absl_flags.DEFINE_string(
-    "picture",
-    "reconstructions.png",
-    "PNG file for an autoencoder's answer; with --json only where it is named.",
+    "picture", "reconstructions.png", "PNG of reconstructions; with --json if named."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object an image.")
-flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
+_PREFETCH = absl_flags.DEFINE_string(
+    "prefetch", None, "Download the weights whose tags match; takes no other flag."
+)
+flags.define(*flags.OF_MODELS, "data", "data_dir")
 
 
 def main(argv: list[str]) -> None:
     paths, values = argv[1:], absl_flags.FLAGS
-    if bool(paths) == bool(_DATA.value):
+    if _PREFETCH.present:
+        flags.alone("prefetch", paths)
+        return print(*fetch_weights(_PREFETCH.value), sep="\n")
+    if bool(paths) == bool(values.data):
         raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
     if paths and _COUNT.present:
         raise errors.UsageError("--count is of --data, not of IMAGE files.")
@@ -58,7 +59,7 @@ def main(argv: list[str]) -> None:
         images, rows = predictor.images_of_files(paths, model)
     else:
         images, rows = predictor.images_of_data(
-            _DATA.value, values.data_dir, _COUNT.value
+            values.data, values.data_dir, _COUNT.value, model
         )
     note = ""
     if not model.is_autoencoder:

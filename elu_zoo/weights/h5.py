@@ -71,7 +71,10 @@ def write(model: keras.Model) -> bytes:
 
 
 def read(
-    path: Path, expected: dict[str, list[tuple[int, ...]]], sha256: str | None
+    path: Path,
+    expected: dict[str, list[tuple[int, ...]]],
+    sha256: str | None,
+    remedy: str = "Delete it and get it again.",
 ) -> Arrays:
     """Reads a weight file after every check; nothing of it is used before.
 
@@ -79,6 +82,7 @@ def read(
         path: a regular file named `*.weights.h5`.
         expected: what `shapes` says of the model that will take the weights.
         sha256: the hash that the file must have; None leaves it unverified.
+        remedy: what to do about a file of another hash.
 
     Returns:
         The arrays of each layer, by layer name.
@@ -95,7 +99,7 @@ def read(
         if found != sha256:
             raise errors.CorruptError(
                 f"{path} is damaged or another file: its SHA-256 is {found}, "
-                f"expected {sha256} ({len(content)} bytes). Delete it and get it again."
+                f"expected {sha256} ({len(content)} bytes). {remedy}"
             )
     if not content.startswith(_MAGIC):
         raise errors.CorruptError(f"{path} is not an HDF5 file.")

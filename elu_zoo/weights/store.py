@@ -2,14 +2,13 @@
 
 import dataclasses
 import os
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from elu_zoo import activations, errors, files, registry
-from elu_zoo.weights import entries, h5
+from elu_zoo import activations, errors, registry
+from elu_zoo.weights import entries, fetch, h5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +21,12 @@ class Weights:
     def load(self, model: keras.Model) -> h5.Arrays:
         """Reads the file for a model of the same shapes; assigns nothing yet."""
         sha256 = self.entry["sha256"] if self.entry else None
-        return h5.read(self.path, h5.shapes(model), sha256)
+        is_cached = self.path.parent == fetch.weights_folder()
+        if is_cached and self.entry and self.entry["sources"]:
+            remedy = "Delete it: the next use of these weights downloads it again."
+        else:
+            remedy = "Delete it and get it again."
+        return h5.read(self.path, h5.shapes(model), sha256, remedy)
 
 
 def find_weights(
@@ -75,6 +79,7 @@ def find(
         UsageError: nothing of this name, or it belongs to another model.
         NotFoundError: a path that does not exist.
         CorruptError: a file without an entry, unless allowed.
+        ResourceError: published weights could not be downloaded.
     """
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
@@ -162,12 +167,5 @@ def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> Weights:
 
 
 def _located(entry: entries.Entry) -> Weights:
-    name = entry["tag"] + entries.SUFFIX
-    carried = Path(str(resources.files("elu_zoo.weights"))) / name
-    for path in (carried, files.home() / "weights" / name):
-        if path.is_file():
-            return Weights(path, entry)
-    raise errors.NotFoundError(
-        f"The weights {entry['tag']} are neither in the package nor in "
-        f"{files.home() / 'weights'}. Put {name} there."
-    )
+    weights, *_ = fetch.ensure(entry)
+    return Weights(weights, entry)

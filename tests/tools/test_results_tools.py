@@ -1,31 +1,16 @@
 """The scripts that turn finished runs into rows, weights and the README's table."""
 
 import csv
-import importlib.util
 import json
-from pathlib import Path
+import re
+import shutil
 
 import pytest
+from scripts import TOOLS, release_weights, results_table
 
-from elu_zoo import errors, files
+from elu_zoo import cards, errors, files
 from elu_zoo.benchmark import report
 from elu_zoo.weights import entries
-
-TOOLS = Path(__file__).parents[2] / "tools"
-
-
-def load(name):
-    specification = importlib.util.spec_from_file_location(
-        f"tool_{name}", TOOLS / f"{name}.py"
-    )
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-# The flags of a script can be defined once in a process.
-release_weights = load("release_weights")
-results_table = load("results_table")
 
 
 def entry(sha256="a" * 64, seed=0, smoke=False):
@@ -243,16 +228,58 @@ def test_speed(part, expected):
     assert results_table.speed(part, TIMES) == expected
 
 
-def test_the_committed_readme_is_up_to_date():
+def test_the_committed_files_are_up_to_date():
     root = TOOLS.parent
-    readme = (root / "README.md").read_text()
-    rows, paper = (
-        list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
-        for name in ("results.csv", "paper.csv")
-    )
-    times = report.read(root / "configs" / "benchmark.csv")
-    assert rows and paper and times
-    assert results_table.updated(readme, rows, paper, times) == readme
+    assert [path.relative_to(root).as_posix() for path in results_table.made(root)] == [
+        "README.md", "configs/README.md",
+    ]  # fmt: skip
+    assert results_table.stale(root) == []
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of what the generated files are made of, and of themselves."""
+    for name in ("README.md", "configs"):
+        source = TOOLS.parent / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["README.md", "configs/README.md"])
+def test_a_changed_file_is_found(copy, name):
+    text = (copy / name).read_text()
+    (copy / name).write_text(text.replace("±", "+"))
+    assert results_table.stale(copy) == [name]
+
+
+def test_a_missing_card_page_is_found(copy):
+    (copy / "configs" / "README.md").unlink()
+    assert results_table.stale(copy) == ["configs/README.md"]
+
+
+@pytest.mark.parametrize("field", ["examples", "multiply_accumulates", "hardware"])
+def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monkeypatch):
+    tag, entry = next(iter(entries.manifest().items()))
+    less = {key: value for key, value in entry.items() if key != field}
+    monkeypatch.setattr(entries, "manifest", lambda: {tag: less})
+    with pytest.raises(errors.CorruptError, match=f"{tag} lacks {field}, which"):
+        results_table.stale(copy)
+
+
+def test_the_card_page_has_a_linked_section_for_every_file():
+    page = (TOOLS.parent / "configs" / "README.md").read_text()
+    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert titles == entries.list_weights()
+    # As GitHub and others make anchors of titles.
+    anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
+    assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors
+    assert len(re.findall(r"^### Limits$", page, re.MULTILINE)) == len(titles)
+
+
+@pytest.mark.parametrize("name", ["README.md", "configs/README.md"])
+def test_the_licence_is_said_in_the_same_words(name):
+    text = " ".join((TOOLS.parent / name).read_text().split())
+    assert text.count(cards.LICENCE) == 1
 
 
 def test_every_shipped_file_has_its_row_in_the_results():

@@ -1,5 +1,7 @@
-"""A small network and its weight file, for the tests to damage."""
+"""A small network and its weight file, for the tests to damage; a server of files."""
 
+import file_sources
+import loopback
 import published_weights
 import pytest
 
@@ -24,3 +26,17 @@ def path(content, tmp_path):
     path = tmp_path / "net.weights.h5"
     path.write_bytes(content)
     return path
+
+
+@pytest.fixture
+def server():
+    with loopback.serve(file_sources.Handler) as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty $ELU_ZOO_HOME, and no proxy on the way to the loopback interface."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return tmp_path / "home"

@@ -6,7 +6,7 @@ import published_weights as made_weights
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.weights import entries, store
+from elu_zoo.weights import entries, fetch, store
 
 MODEL = made_weights.MODEL
 WANTED = {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False}
@@ -67,7 +67,7 @@ def test_the_package_comes_first(published, tmp_path, monkeypatch):
     file = published["elu"]["tag"] + entries.SUFFIX
     package.mkdir()
     (package / file).write_bytes(b"")
-    monkeypatch.setattr(store.resources, "files", lambda name: package)
+    monkeypatch.setattr(fetch.resources, "files", lambda name: package)
     assert find("mnist").path == package / file
     (package / file).unlink()
     assert find("mnist").path == tmp_path / "home" / "weights" / file

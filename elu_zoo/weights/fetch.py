@@ -1,0 +1,226 @@
+"""Finds the files of an entry: in the package, in the cache, at the entry's sources.
+
+What is downloaded is held against the manifest's SHA-256 before it gets its name, so
+that a file in `$ELU_ZOO_HOME` is whole, whoever sent it and however many processes
+asked for it at once.
+"""
+
+import contextlib
+import dataclasses
+import glob
+import hashlib
+import re
+import time
+from importlib import resources
+from pathlib import Path
+
+from absl import logging
+
+from elu_zoo import errors, files
+from elu_zoo.weights import entries
+
+# Names are as `elu_zoo.layers.statistics_file` makes them; entries tell no sizes.
+_STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
+_STATISTICS_BYTES = 32_000_000
+_STALE_SECONDS = 3600.0  # a download writes more often than that
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """A published file, and what tells it from any other.
+
+    Attributes:
+        name: of the file, wherever it lies.
+        folder: where it is kept on this machine, unless the package carries it.
+        sha256: in hexadecimal, or its first digits.
+        size: in bytes; None where it is not known.
+        sources: see `network.chunks`.
+    """
+
+    name: str
+    folder: Path
+    sha256: str
+    size: int | None
+    sources: tuple[str, ...]
+
+    def find(self) -> Path | None:
+        """Returns where the file is on this machine, unverified."""
+        carried = Path(str(resources.files("elu_zoo.weights"))) / self.name
+        places = carried, self.folder / self.name
+        return next((path for path in places if path.is_file()), None)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether a file's content is this one's."""
+        return files.sha256(path).startswith(self.sha256)
+
+
+def files_of(entry: entries.Entry) -> list[File]:
+    """Returns the files that an entry needs: the weights, then any statistics."""
+    sources = tuple(entry["sources"])
+    name = entry["tag"] + entries.SUFFIX
+    found = [
+        File(name, weights_folder(), entry["sha256"], entry["bytes"], sources),
+    ]
+    statistics = str(entry["preprocessing"].get("statistics"))
+    matched = _STATISTICS.fullmatch(statistics)
+    if matched:
+        folder = files.home() / "statistics"
+        name = f"{statistics}.npz"
+        found.append(File(name, folder, matched["sha16"], None, sources))
+    return found
+
+
+def weights_folder() -> Path:
+    """Returns where weights are kept that do not ship with the package."""
+    return files.home() / "weights"
+
+
+def ensure(entry: entries.Entry) -> list[Path]:
+    """Returns where the files of an entry are; downloads those that are nowhere.
+
+    Args:
+        entry: of the manifest.
+
+    Returns:
+        The path of each of `files_of(entry)`. What was there before is not verified.
+
+    Raises:
+        NotFoundError: a file is not on this machine, and the entry names no source.
+        ResourceError: no source gave it, or it cannot be written.
+    """
+    return [file.find() or download(file) for file in files_of(entry)]
+
+
+def fetch_weights(pattern: str = "*") -> list[Path]:
+    """Makes sure that published weights are on this machine, and undamaged.
+
+    What neither the package nor `$ELU_ZOO_HOME` has is downloaded from the sources
+    that the manifest names, as is what lies damaged in `$ELU_ZOO_HOME`: afterwards
+    `get_model` needs no network for these weights.
+
+    Args:
+        pattern: shell wildcards on the tags of `list_weights()`, `"mnist_*"`.
+
+    Returns:
+        The weight files, in the order of `list_weights(pattern)`, then the files of
+        statistics that they name.
+
+    Raises:
+        UsageError: no tag matches.
+        EluZooError: files are missing or damaged, which the message names; all others
+            are there.
+
+    Example:
+        >>> elu_zoo.fetch_weights("mnist_mlp_*")
+    """
+    manifest = entries.manifest()
+    tags = entries.list_weights(pattern)
+    if not tags:
+        models = sorted({f"{entry['model']}.*" for entry in manifest.values()})
+        raise errors.unknown("weights", pattern, [*models, *entries.list_weights()])
+    of_tags = [files_of(manifest[tag]) for tag in tags]
+    wanted = [found[0] for found in of_tags]
+    wanted += [file for found in of_tags for file in found[1:]]
+    paths, failures = [], []
+    for file in dict.fromkeys(wanted):
+        try:
+            paths.append(_undamaged(file))
+        except (errors.EluZooError, OSError) as error:
+            failures.append(error)
+    if len(failures) > 1:
+        raise errors.ResourceError(
+            f"{len(failures)} of {len(failures) + len(paths)} files are missing. "
+            + " ".join(map(str, failures))
+        )
+    if failures:
+        raise failures[0]
+    return paths
+
+
+def _undamaged(file: File) -> Path:
+    path = file.find()
+    if path is None:
+        return download(file)
+    if file.is_at(path):
+        return path
+    if path.parent == file.folder and file.sources:
+        return download(file)  # replaces it, once it is there
+    remedy = "Delete it and get it" if path.parent == file.folder else "Install elu-zoo"
+    raise errors.CorruptError(
+        f"{path} is damaged or another file: its SHA-256 is {files.sha256(path)}, "
+        f"expected {_digits(file)}. {remedy} again."
+    )
+
+
+def download(file: File) -> Path:
+    """Downloads a file into its folder, from the first of its sources that gives it.
+
+    Raises:
+        NotFoundError: it has no sources.
+        ResourceError: none of them gave it, or the folder cannot be written.
+    """
+    from elu_zoo.weights import network
+
+    _remove_stale(file)
+    failures = []
+    for source in file.sources:
+        try:
+            size = _download(source, file)
+        except network.SourceError as error:
+            failures.append(f"{source}: {error}")
+        except OSError as error:
+            raise errors.ResourceError(
+                f"{file.name} cannot be written to {file.folder}: {error}. Set "
+                "$ELU_ZOO_HOME to a folder that can."
+            ) from error
+        else:
+            if failures:
+                reasons = "; ".join(failures)
+                logging.warning("%s did not come from %s.", file.name, reasons)
+            logging.info("Downloaded %s, %d bytes, from %s.", file.name, size, source)
+            return file.folder / file.name
+    missing = f"{file.name} is neither in the package nor in {file.folder}"
+    size = "" if file.size is None else f", {file.size} bytes"
+    by_hand = f"Put {file.name} there (SHA-256 {_digits(file)}{size})."
+    if not failures:
+        raise errors.NotFoundError(f"{missing}, and no source is known. {by_hand}")
+    raise errors.ResourceError(
+        f"{missing}, and no source gave it: {'; '.join(failures)}. Without a network: "
+        f"{by_hand}"
+    )
+
+
+def _download(source: str, file: File) -> int:
+    """Downloads a file from one source, and returns its size."""
+    from elu_zoo.weights import network
+
+    limit = _STATISTICS_BYTES if file.size is None else file.size
+    digest, size = hashlib.sha256(), 0
+    with (
+        files.new_file(file.folder / file.name) as target,
+        contextlib.closing(network.chunks(source, file.name, limit)) as chunks,
+    ):
+        for chunk in chunks:
+            size += len(chunk)
+            if size > limit:
+                raise network.SourceError(f"it sends more than {limit} bytes")
+            digest.update(chunk)
+            target.write(chunk)
+        if file.size is not None and size < file.size:
+            raise network.SourceError(f"it ended after {size} of {file.size} bytes")
+        if not digest.hexdigest().startswith(file.sha256):
+            raise network.SourceError(f"its SHA-256 is {digest.hexdigest()}")
+    return size
+
+
+def _remove_stale(file: File) -> None:
+    """Removes what downloads left that were killed before they could."""
+    for name in glob.glob(f".{glob.escape(file.name)}.*", root_dir=file.folder):
+        path = file.folder / name
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _STALE_SECONDS:
+                path.unlink()
+
+
+def _digits(file: File) -> str:
+    return file.sha256 if len(file.sha256) == 64 else f"{file.sha256}..."

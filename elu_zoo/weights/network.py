@@ -1,0 +1,183 @@
+"""The bytes of a file from a source, read as if an enemy had sent them.
+
+A source is a folder of files: `https://host/folder`, under which `<file name>` lies, or
+`hf:owner/repo`, a repository of the Hugging Face Hub, which needs the extra `hub`. Only
+http and https are spoken, also after a redirection. No answer keeps us longer than a
+slow line would need for it, however it spreads its bytes, headers and redirections
+among them, nor takes more memory than a buffer's.
+"""
+
+import functools
+import http.client
+import io
+import re
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+
+import elu_zoo
+
+_SILENCE_SECONDS = 10.0  # without a single byte
+_GRACE_SECONDS = 30.0  # of a download, beside the time of its bytes
+_BYTES_PER_SECOND = 20_000  # what is slower is given up
+_OVERHEAD_BYTES = 1 << 20  # of headers, generously
+_CHUNK_BYTES = 1 << 16
+_REPOSITORY = re.compile(r"hf:([\w.-]+/[\w.-]+)")
+
+
+class SourceError(Exception):
+    """A source did not give the file; the message is the reason, in a few words."""
+
+
+def chunks(source: str, name: str, limit: int) -> Iterator[bytes]:
+    """Yields the content of a file, piece by piece.
+
+    Args:
+        source: `https://host/folder`, `http://...` or `hf:owner/repo`.
+        name: of the file in it.
+        limit: how many bytes it has at most; a little more may come.
+
+    Raises:
+        SourceError: nothing, or not all of it, came.
+    """
+    pace = _Pace(limit + _OVERHEAD_BYTES)
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        _Redirections(),
+        urllib.request.HTTPErrorProcessor(),
+        _Handler(pace),
+    ):
+        opener.add_handler(handler)
+    try:
+        request = _request(source, name)
+        with opener.open(request, timeout=_SILENCE_SECONDS) as response:
+            while chunk := response.read(_CHUNK_BYTES):
+                yield chunk
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise SourceError(_line(f"HTTP {error.code} {error.reason}")) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise SourceError(_line(str(reason) or type(reason).__name__)) from error
+
+
+def _request(source: str, name: str) -> urllib.request.Request:
+    headers = {"User-Agent": f"elu_zoo/{elu_zoo.__version__}"}
+    repository = _REPOSITORY.fullmatch(source)
+    if repository:
+        return _hub_request(repository[1], name, headers)
+    if not source.startswith(("https://", "http://")):
+        raise SourceError("a source is https://host/folder or hf:owner/repo")
+    url = f"{source.rstrip('/')}/{urllib.parse.quote(name)}"
+    return urllib.request.Request(url, headers=headers)
+
+
+def _hub_request(
+    repository: str, name: str, headers: dict[str, str]
+) -> urllib.request.Request:
+    """Returns the request for a file of the hub, with the user's token if there is one.
+
+    `huggingface_hub.hf_hub_download` cannot be told how long it may take, and reads
+    ten million bytes before it says that any came.
+    """
+    try:
+        from huggingface_hub import constants, get_token, hf_hub_url
+    except ImportError:
+        raise SourceError(
+            'huggingface_hub is not installed: pip install "elu-zoo[hub]"'
+        ) from None
+    if constants.HF_HUB_OFFLINE:
+        raise SourceError("$HF_HUB_OFFLINE is set")
+    request = urllib.request.Request(hf_hub_url(repository, name), headers=headers)
+    token = get_token()
+    if token and not constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
+        # The hub redirects to other hosts; they must not see it.
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    return request
+
+
+def _line(text: str) -> str:
+    """Returns what a server said as something that a terminal may show."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:200]
+
+
+class _Pace:
+    """What is left of the time and the bytes of a download."""
+
+    def __init__(self, limit: int):
+        self._limit = limit
+        self._start = time.monotonic()
+        self._count = 0
+
+    def check(self) -> None:
+        seconds = time.monotonic() - self._start
+        if seconds > _GRACE_SECONDS + self._count / _BYTES_PER_SECOND:
+            raise TimeoutError(f"too slow, {self._count} bytes came in {seconds:.0f} s")
+        if self._count > self._limit:
+            raise OSError(f"more than {self._limit} bytes came")
+
+    def count(self, number: int) -> None:
+        self._count += number
+
+
+class _Stream(io.RawIOBase):
+    """What comes through a socket, while the pace allows it."""
+
+    def __init__(self, raw: io.RawIOBase, pace: _Pace):
+        self._raw = raw
+        self._pace = pace
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int | None:
+        self._pace.check()
+        number = self._raw.readinto(buffer)
+        self._pace.count(number or 0)
+        return number
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer whose lines and bytes all pass through a `_Stream`."""
+
+    def __init__(self, pace: _Pace, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.fp = io.BufferedReader(_Stream(self.fp.detach(), pace))
+
+
+class _Redirections(urllib.request.HTTPRedirectHandler):
+    """Follows redirections without what comes with them."""
+
+    def redirect_request(self, request, response, *arguments):
+        response.close()  # else all of it is read, at once
+        return super().redirect_request(request, response, *arguments)
+
+
+class _Handler(urllib.request.HTTPSHandler):
+    """http and https at a pace."""
+
+    http_request = urllib.request.HTTPSHandler.https_request
+
+    def __init__(self, pace: _Pace):
+        super().__init__()
+        self._pace = pace
+
+    def http_open(self, request):
+        return self.do_open(http.client.HTTPConnection, request)
+
+    def do_open(self, http_class, request, **arguments):
+        def connection(*args, **keywords):
+            made = http_class(*args, **keywords)
+            made.response_class = functools.partial(_Response, self._pace)
+            return made
+
+        return super().do_open(connection, request, **arguments)

@@ -1,0 +1,67 @@
+"""elu-zoo-predict --prefetch, as a user types it."""
+
+import loopback
+import published_weights as made_weights
+import pytest
+
+from elu_zoo.weights import entries
+
+
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    """Two tags by activation: a server has all files, this machine that of relu."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    content = {}
+
+    class Handler(loopback.Handler):
+        def do_GET(self):
+            self.answer(content[self.path[1:]])
+
+    with loopback.serve(Handler) as server:
+        made = [
+            made_weights.make(activation=name, sources=[server.address])
+            for name in ("relu", "elu")
+        ]
+        made_weights.publish(monkeypatch, tmp_path / "home", *made)
+        tags = {e["arguments"]["activation"]["name"]: e["tag"] for e, _, _ in made}
+        for entry, data, _ in made:
+            content[entry["tag"] + entries.SUFFIX] = data
+        path(tmp_path, tags["elu"]).unlink()
+        yield tags
+
+
+def path(folder, tag):
+    return folder / "home" / "weights" / (tag + entries.SUFFIX)
+
+
+def test_prefetch(cli, published, tmp_path):
+    paths = [path(tmp_path, published[name]) for name in ("elu", "relu")]
+    result = cli("predict", "--prefetch=mnist_mlp_*")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == "".join(f"{p}\n" for p in paths)
+    assert all(p.is_file() for p in paths)
+    result = cli("predict", "--prefetch", published["relu"])
+    assert (result.code, result.out) == (0, f"{paths[1]}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["a.png"], 2, "--prefetch takes nothing beside it. Received: a.png."),
+        (["--model=x", "--json", "a"], 2, "beside it. Received: --json --model a."),
+        (["--prefetch=mnist_mpl*"], 2, "Unknown weights 'mnist_mpl*'. Did you mean"),
+        (["--prefetch="], 2, "Unknown weights ''."),
+    ],
+)
+def test_a_mistake(cli, published, arguments, code, message):
+    result = cli("predict", "--prefetch=*", *arguments)
+    assert result.code == code and message in result.error
+
+
+def test_a_failure(cli, tmp_path, monkeypatch):
+    made = made_weights.make(sources=["http://127.0.0.1:1"])
+    made_weights.publish(monkeypatch, tmp_path / "home", made)
+    path(tmp_path, made[0]["tag"]).unlink()
+    result = cli("predict", "--prefetch=*")
+    assert result.code == 1
+    assert "http://127.0.0.1:1: [Errno 111] Connection refused" in result.error

@@ -1,0 +1,78 @@
+"""A stand-in of the Hugging Face Hub: what an upload and a download need of it.
+
+It takes files as `regular` ones, base64 in the commit; the hub itself takes large ones
+through another storage.
+"""
+
+import base64
+import json
+
+import loopback
+import yaml
+
+TOKEN = "secret"
+
+
+class Hub(loopback.Handler):
+    """Answers of one hub, with one repository at most.
+
+    Attributes:
+        files: content by name, of the repository.
+        commits: the summaries of its commits.
+    """
+
+    files: dict[str, bytes]
+    commits: list[str]
+    damages = False
+
+    def do_POST(self):
+        body = self.body()
+        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+            self.reply({"error": "Invalid username or password."}, 401)
+        elif self.path == "/api/repos/create":
+            wanted = json.loads(body)
+            address = self.server.address
+            self.reply({"url": f"{address}/{wanted['organization']}/{wanted['name']}"})
+        elif self.path == "/api/validate-yaml":
+            front_matter = json.loads(body)["content"].split("---\n")[1]
+            valid = isinstance(yaml.safe_load(front_matter), dict)
+            errors = [] if valid else [{"message": "no mapping"}]
+            self.reply({"errors": errors, "warnings": []})
+        elif self.path == "/api/models/owner/repo/preupload/main":
+            modes = {"uploadMode": "regular", "shouldIgnore": False}
+            wanted = json.loads(body)["files"]
+            self.reply({"files": [{"path": f["path"], **modes} for f in wanted]})
+        elif self.path == "/api/models/owner/repo/commit/main":
+            self.commit([json.loads(line) for line in body.splitlines()])
+        else:
+            self.send_error(404)
+
+    def commit(self, lines):
+        for line in lines:
+            value = line["value"]
+            if line["key"] == "header":
+                self.commits.append(value["summary"])
+            else:
+                self.files[value["path"]] = base64.b64decode(value["content"])
+        url = f"{self.server.address}/owner/repo/commit/{'a' * 40}"
+        self.reply({"commitOid": "a" * 40, "commitUrl": url, "success": True})
+
+    def do_GET(self):
+        content = self.files.get(self.path.removeprefix("/owner/repo/resolve/main/"))
+        if content is None:
+            self.send_error(404)
+        else:
+            self.answer(content[:-1] + b"?" if self.damages else content)
+
+    def body(self) -> bytes:
+        """Returns what comes with a request, of a stated length or in chunks."""
+        if "Content-Length" in self.headers:
+            return self.rfile.read(int(self.headers["Content-Length"]))
+        parts = []
+        while size := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        return b"".join(parts)
+
+    def reply(self, value, code=200):
+        self.answer(json.dumps(value).encode(), code, Content_Type="application/json")

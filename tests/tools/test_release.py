@@ -1,0 +1,330 @@
+"""Releases: what is built, what is refused, and what a push changes, and where."""
+
+import csv
+import gzip
+import importlib.util
+import json
+import os
+import re
+import tarfile
+import types
+
+import hub_stand_in
+import huggingface_hub.constants
+import loopback
+import numpy as np
+import published_weights as made_weights
+import pytest
+from scripts import TOOLS, release_weights
+
+import elu_zoo
+from elu_zoo import errors, files
+from elu_zoo.export import release
+from elu_zoo.export.saved_model import load_saved_model
+from elu_zoo.layers import statistics_file
+from elu_zoo.weights import entries
+
+TO = "hf:owner/repo"
+# Now, while nothing has removed its flags.
+DEFAULTS = {
+    name: getattr(release_weights, f"_{name.upper()}").default
+    for name in ("results_only", "push", "to", "output")
+}
+LAST = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
+
+
+def finished(folder, **changes):
+    """Makes the folder of a finished run of a small network; returns its entry."""
+    made, content, _ = made_weights.make()
+    of_weights = "tag model arguments sha256 bytes parameters".split()
+    same = (e for e in entries.manifest().values() if e["model"] == made["model"])
+    entry = {**next(same), **{k: made[k] for k in of_weights}, "sources": [], **changes}
+    made_weights.write(folder, entry, content)
+    files.write_json(folder / "outcome.json", entry)
+    text = "".join(json.dumps(row) + "\n" for row in LAST)
+    (folder / "metrics.jsonl").write_text(text)
+    return entry
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """(folder, entry) of a finished run; tests do not change it."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return folder, finished(folder)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Points the script at a repository without weights."""
+    weights = tmp_path / "repository" / "weights"
+    weights.mkdir(parents=True)
+    monkeypatch.setattr(release_weights, "_RESULTS", weights.parent / "results.csv")
+    monkeypatch.setattr(release_weights, "_WEIGHTS", weights)
+    yield weights.parent
+    entries.manifest.cache_clear()
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A stand-in of the hub, to which huggingface_hub talks."""
+    monkeypatch.setattr(hub_stand_in.Hub, "files", {}, raising=False)
+    monkeypatch.setattr(hub_stand_in.Hub, "commits", [], raising=False)
+    monkeypatch.setenv("HF_TOKEN", hub_stand_in.TOKEN)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with loopback.serve(hub_stand_in.Hub) as server:
+        constants = huggingface_hub.constants
+        template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "ENDPOINT", server.address)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+        yield hub_stand_in.Hub
+
+
+def tree(folder):
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+def manifest(repository):
+    return json.loads((repository / "weights" / "manifest.json").read_text())["entries"]
+
+
+def rows(repository):
+    return list(csv.DictReader((repository / "results.csv").read_text().splitlines()))
+
+
+def test_a_dry_run(run, repository, tmp_path):
+    workdir, entry = run
+    lines = release_weights.release({workdir: entry}, "package", tmp_path / "o", False)
+    assert tree(repository) == {}
+    tag = entry["tag"]
+    folder = tmp_path / "o" / tag
+    names = ["README.md", f"{tag}.json", f"{tag}.tar.gz", f"{tag}.weights.h5"]
+    assert sorted(tree(folder)) == names
+    assert (folder / names[3]).read_bytes() == (workdir / names[3]).read_bytes()
+    assert entries.read(folder / names[1]) == entry
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\nlicense: apache-2.0\n") and entry["sha256"] in card
+    assert [re.sub(r"\d+ bytes", "N bytes", line) for line in lines[1:]] == [
+        f"  {folder}: {', '.join(names)}",
+        "  configs/results.csv: a new row",
+        f"  elu_zoo/weights: gets {names[3]}, N bytes",
+        f"  elu_zoo/weights/manifest.json: lists {tag}, no source but the package",
+        "Nothing of this is done yet; --push does it.",
+    ]
+
+    with tarfile.open(folder / names[2]) as tar:
+        members = tar.getmembers()
+        tar.extractall(tmp_path / "unpacked", filter="data")
+    assert {m.name.split("/")[0] for m in members} == {entry["model"]}
+    loaded = load_saved_model(tmp_path / "unpacked" / entry["model"])
+    images = np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1))
+    model = elu_zoo.get_model(entry["model"], weights=workdir)
+    expected = model(images.astype("float32"))
+    found = loaded.predict(images)["logits"]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    assert loaded.class_names == tuple(entry["classes"])
+
+
+def test_an_archive_says_nothing_of_who_packed_it_or_when(tmp_path):
+    contents = {"b/1/x.pb": b"x" * 9000, "b/1/variables/y": b"", "a": b"z"}
+    archives = []
+    for turn, names in enumerate((list(contents), list(contents)[::-1])):
+        folder = tmp_path / str(turn)
+        for name in names:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(contents[name])
+            path.chmod(0o600 + turn)
+            os.utime(path, (turn * 1e6, turn * 1e6))
+        target = tmp_path / f"{turn}.tar.gz"
+        release.archive(folder, target)
+        archives.append(target.read_bytes())
+    assert archives[0] == archives[1]
+    assert archives[0][4:8] == bytes(4)  # gzip's own time
+    with tarfile.open(tmp_path / "0.tar.gz") as tar:
+        members = tar.getmembers()
+        found = {m.name: tar.extractfile(m).read() for m in members if m.isfile()}
+    assert found == contents
+    names = ["a", "b", "b/1", "b/1/variables", "b/1/variables/y", "b/1/x.pb"]
+    assert [m.name for m in members] == names
+    plain = {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members}
+    assert plain == {(0, 0, 0, "", "")}
+    assert {m.mode for m in members if m.isfile()} == {0o644}
+    assert gzip.decompress(archives[0])[257:262] == b"ustar"
+
+
+@pytest.fixture
+def cheap(monkeypatch):
+    """Builds releases without an export, which takes most of the time."""
+
+    def write(weights, entry, rows, folder, statistics=None):
+        made_weights.write(folder, entry, weights.read_bytes())
+        (folder / "README.md").write_text("---\nlicense: x\n---\n")
+        if statistics:
+            (folder / statistics.name).write_bytes(statistics.read_bytes())
+
+    monkeypatch.setattr(release_weights.export_release, "write", write)
+
+
+def test_a_push_to_the_package(run, repository, tmp_path, cheap):
+    workdir, entry = run
+    for _ in range(2):  # the second time changes nothing
+        release_weights.release({workdir: entry}, "package", tmp_path / "o", True)
+        name = entry["tag"] + entries.SUFFIX
+        weights = repository / "weights"
+        assert (weights / name).read_bytes() == (workdir / name).read_bytes()
+        assert manifest(repository)[entry["tag"]] == entry
+        assert entries.read(weights / f"{entry['tag']}.json") == entry
+        assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
+
+
+def test_a_push_to_the_hub(run, repository, tmp_path, hub):
+    workdir, entry = run
+    lines = release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
+    folder = tmp_path / "o" / entry["tag"]
+    assert len(tree(folder)) == 4 and hub.files == tree(folder)
+    assert hub.commits == [f"Release {entry['tag']}"]
+    listed = {**entry, "sources": [TO]}
+    assert manifest(repository)[entry["tag"]] == listed
+    assert entries.read(folder / f"{entry['tag']}.json") == listed
+    assert sorted(tree(repository)) == ["results.csv", "weights/manifest.json"]
+    assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
+    size = sum(len(content) for content in hub.files.values())
+    assert f"  {TO}: gets 4 files, {size} bytes" in lines
+
+
+@pytest.mark.parametrize("fault", ["token", "damage", "gone"])
+def test_a_failed_upload_changes_nothing(
+    run, repository, tmp_path, hub, cheap, monkeypatch, fault
+):
+    workdir, entry = run
+    reason = f"{TO} did not take the files: .*HF_TOKEN"
+    if fault == "token":
+        monkeypatch.setenv("HF_TOKEN", "another")
+    elif fault == "gone":
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
+    else:
+        monkeypatch.setattr(hub, "damages", True)
+        reason = f"no source gave it: {TO}: its SHA-256 is "
+    with pytest.raises(errors.ResourceError, match=reason) as caught:
+        release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
+    assert "\n" not in str(caught.value)
+    assert tree(repository) == {}
+
+
+def test_statistics_that_do_not_ship_are_released_to_the_hub(
+    repository, tmp_path, hub, cheap, monkeypatch
+):
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+    path = statistics_file.write_mean(
+        statistics_file.cache_folder(), "images", np.zeros((2, 2, 3))
+    )
+    described = {"kind": "mean_crop", "statistics": path.stem}
+    entry = finished(tmp_path / "run", preprocessing=described)
+    with pytest.raises(errors.UsageError, match=f"{path.stem}, which do not ship"):
+        release_weights.check({tmp_path / "run": entry}, "package")
+    release_weights.release({tmp_path / "run": entry}, TO, tmp_path / "o", True)
+    assert hub.files[path.name] == path.read_bytes()
+    missing = {**entry, "preprocessing": {"statistics": f"images_zca-{'0' * 16}"}}
+    with pytest.raises(errors.NotFoundError, match="no whitening statistics"):
+        release_weights.check({tmp_path / "run": missing}, TO)
+
+
+def test_a_source_that_is_known_stays(run, monkeypatch):
+    _, entry = run
+    known = {**entry, "sources": ["https://host/x"]}
+    monkeypatch.setattr(entries, "manifest", lambda: {entry["tag"]: known})
+    for to, expected in [("package", []), (TO, [TO])]:
+        sources = release_weights.published(entry, to)["sources"]
+        assert sources == ["https://host/x", *expected]
+
+
+@pytest.mark.parametrize(
+    ("to", "message"),
+    [
+        ("hub", "--to is package or hf:owner/repo, got 'hub'"),
+        ("hf:owner", "--to is package or hf:owner/repo"),
+        (TO, "has one README.md, the card of one run; got 2 runs"),
+    ],
+)
+def test_refused_destinations(run, to, message):
+    workdir, entry = run
+    with pytest.raises(errors.UsageError, match=message):
+        release_weights.check({workdir: entry, workdir / "x": entry}, to)
+
+
+def test_the_hub_needs_its_library(run, monkeypatch):
+    workdir, entry = run
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(errors.UsageError, match=r'pip install "elu-zoo\[hub\]"'):
+        release_weights.check({workdir: entry}, TO)
+
+
+def test_refused_runs(run, repository, tmp_path, monkeypatch):
+    workdir, entry = run
+    smoke = {**entry, "config": {**entry["config"], "smoke": True}}
+    with pytest.raises(errors.UsageError, match="is a smoke run"):
+        release_weights.check({workdir: smoke}, TO)
+    with pytest.raises(errors.CorruptError, match="h5 is damaged: its SHA-256 is not"):
+        release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
+    monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * entry["bytes"] - 1)
+    release_weights.check({workdir: entry}, "package")
+    (repository / "weights" / (entry["tag"] + entries.SUFFIX)).write_bytes(b"0")
+    release_weights.check({workdir: entry}, "package")  # is replaced, not added
+    (repository / "weights" / "x.npz").write_bytes(bytes(entry["bytes"]))
+    with pytest.raises(errors.ResourceError, match=r"limit. .*--to=hf:owner/repo"):
+        release_weights.check({workdir: entry}, "package")
+    with pytest.raises(errors.ResourceError, match="limit"):
+        release_weights.release({workdir: entry}, "package", tmp_path / "o", False)
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.fixture
+def script(monkeypatch, tmp_path, capsys):
+    """Runs the script with flags; binaries of other tests have removed its own."""
+
+    def script(*workdirs, **given):
+        for name, default in DEFAULTS.items():
+            value = types.SimpleNamespace(value=given.get(name, default))
+            monkeypatch.setattr(release_weights, f"_{name.upper()}", value)
+        release_weights.main(["", *map(str, workdirs)])
+        return capsys.readouterr().out
+
+    return script
+
+
+def test_a_run_that_is_not_finished(script, run, tmp_path):
+    with pytest.raises(errors.UsageError, match="is not the folder of a finished run"):
+        script(run[0], tmp_path)
+    with pytest.raises(errors.UsageError, match="Name the folders"):
+        script()
+
+
+def test_flags(script, run, repository, tmp_path, cheap, hub):
+    workdir, entry = run
+    output = tmp_path / "o"
+    assert script(workdir, output=output).endswith("--push does it.\n")
+    assert tree(repository) == {} and len(tree(output)) == 3
+    said = script(workdir, results_only=True)
+    assert said.startswith(f"{entry['tag']}: error ") and len(said.splitlines()) == 1
+    assert list(tree(repository)) == ["results.csv"]
+    script(workdir, output=output, push=True, to=TO)
+    assert manifest(repository)[entry["tag"]]["sources"] == [TO]
+    script(workdir, output=output, push=True)
+    assert (repository / "weights" / (entry["tag"] + entries.SUFFIX)).is_file()
+    assert len(rows(repository)) == 1
+
+
+def test_a_release_is_a_dry_run_into_the_package_by_default():
+    root = TOOLS.parent
+    assert DEFAULTS == {
+        "results_only": False,
+        "push": False,
+        "to": "package",
+        "output": str(root / "dist" / "weights"),
+    }
+    assert "/dist/" in (root / ".gitignore").read_text().splitlines()

@@ -1,0 +1,132 @@
+"""Sources of a file that behave well, or badly, each in its own way."""
+
+import hashlib
+from pathlib import Path
+
+import loopback
+import numpy as np
+
+from elu_zoo.weights import entries
+
+CONTENT = np.random.default_rng(0).bytes(150_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+WRONG = CONTENT[:-1] + b"?"
+TAG = f"net.mnist_elu-{SHA256[:8]}"
+NAME = TAG + entries.SUFFIX
+ENTRY = {
+    "tag": TAG,
+    "model": "net",
+    "dataset": "mnist",
+    "sha256": SHA256,
+    "bytes": len(CONTENT),
+    "preprocessing": {},
+}
+
+
+def entry(*sources: str, **changes) -> dict:
+    """Returns what of an entry a download looks at."""
+    return {**ENTRY, "sources": list(sources), **changes}
+
+
+def present(folder: Path) -> list[str]:
+    """Returns every file below a folder, hidden ones among them."""
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+class Handler(loopback.Handler):
+    """Each folder behaves in its own way; `content` is what most of them send."""
+
+    content = CONTENT
+
+    def do_GET(self):
+        getattr(self, self.path.split("/")[1])()
+
+    def good(self):
+        self.answer(self.content)
+
+    def truncated(self):
+        self.answer(self.content[:-9], Content_Length=str(len(self.content)))
+
+    def short(self):
+        self.answer(self.content[:-9])
+
+    def wrong(self):
+        self.answer(WRONG)
+
+    def long(self):
+        self.answer(self.content + b"?")
+
+    def endless(self):
+        self.answer(b"", Content_Length="9" * 18)
+        self.spread(self.content, seconds=0)
+
+    def unsized(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def chunked(self):
+        self.protocol_version = "HTTP/1.1"
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for part in (self.content[:70_000], self.content[70_000:], b""):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+
+    def absent(self):
+        self.send_error(404)
+
+    def broken(self):
+        self.answer(self.content, 503)
+
+    def rude(self):
+        self.send_response(500, "no\x1b[2J\rway")
+        self.end_headers()
+
+    def garbage(self):
+        self.wfile.write(b"SSH-2.0-OpenSSH\r\n")
+
+    def hangs_up(self):
+        self.close_connection = True
+
+    def silent(self):
+        self.server.stopped.wait()
+
+    def drips(self):
+        self.answer(b"", Content_Length=str(len(self.content)))
+        self.spread(b"x")
+
+    def drips_headers(self):
+        self.send_response(200)
+        self.flush_headers()
+        self.spread(b"x")
+
+    def drips_chunks(self):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.spread(b"0")
+
+    def spread(self, part, seconds=0.02):
+        while not self.server.stopped.wait(seconds):
+            self.wfile.write(part)
+
+    def never_begins(self):
+        self.spread(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
+
+    def moved(self):
+        """Redirects, with more beside it than fits into the memory."""
+        self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
+        self.spread(self.content, seconds=0)
+
+    def circle(self):
+        self.answer(b"", 302, Location=self.path)
+
+    def to_a_file(self):
+        self.answer(b"", 302, Location="file:///etc/passwd")
+
+    def to_ftp(self):
+        self.answer(b"", 302, Location="ftp://127.0.0.1/x")
+
+    def folder(self, name):
+        return f"/{name}/{self.path.rpartition('/')[2]}"

@@ -1,0 +1,218 @@
+"""Files of entries: found, downloaded, kept whole, asked for by name."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import loopback
+import numpy as np
+import published_weights as made_weights
+import pytest
+from file_sources import CONTENT, NAME, SHA256, WRONG, Handler, entry, present
+
+import elu_zoo
+from elu_zoo import errors, files
+from elu_zoo.layers import statistics_file
+from elu_zoo.weights import entries, fetch, network
+
+
+@pytest.fixture
+def publish(monkeypatch):
+    """Makes entries the whole manifest."""
+
+    def publish(*made):
+        table = {entry["tag"]: entry for entry in made}
+        monkeypatch.setattr(entries, "manifest", lambda: table)
+        return made[0]
+
+    return publish
+
+
+def test_no_source(home):
+    with pytest.raises(FileNotFoundError, match="no source is known. Put .* there"):
+        fetch.ensure(entry())
+
+
+def test_a_model(server, home, publish, monkeypatch):
+    made, content, model = made_weights.make(sources=[f"{server.address}/good"])
+    publish(made)
+    monkeypatch.setattr(Handler, "content", content)
+    found = elu_zoo.get_model(made_weights.MODEL, weights="mnist")
+    for value, expected in zip(found.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected.astype(np.float16))
+    again = elu_zoo.get_model(made_weights.MODEL, weights=made["tag"])
+    assert again.count_params() == found.count_params()
+    assert len(server.requests) == 1
+
+    path = home / "weights" / (made["tag"] + entries.SUFFIX)
+    path.write_bytes(content[:-1])
+    with pytest.raises(errors.CorruptError, match="Delete it: the next use of these"):
+        elu_zoo.get_model(made_weights.MODEL, weights="mnist")
+    assert elu_zoo.fetch_weights() == [path]  # gets it anew
+    assert path.read_bytes() == content and len(server.requests) == 2
+
+
+class Together(Handler):
+    """Answers two requests at once, half of each before the rest of any."""
+
+    barrier = threading.Barrier(2, timeout=10)
+
+    def good(self):
+        self.answer(self.content[:70_000], Content_Length=str(len(self.content)))
+        self.barrier.wait()
+        self.wfile.write(self.content[70_000:])
+
+
+PROCESS = """
+import json, sys
+from elu_zoo.weights import entries
+table = json.loads(sys.argv[1])
+entries.manifest = lambda: table
+import elu_zoo
+print(*elu_zoo.fetch_weights())
+"""
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_two_at_once(home, publish, kind):
+    with loopback.serve(Together) as server:
+        made = publish(entry(f"{server.address}/good"))
+        code = [sys.executable, "-c", PROCESS, json.dumps({made["tag"]: made})]
+
+        def run():
+            if kind == "threads":
+                return str(*elu_zoo.fetch_weights())
+            return subprocess.run(
+                code, capture_output=True, text=True, check=True, timeout=60
+            ).stdout.strip()
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            results = [pool.submit(run) for _ in range(2)]
+        path = home / "weights" / NAME
+        assert [result.result() for result in results] == [str(path)] * 2
+        assert len(server.requests) == 2
+    assert path.read_bytes() == CONTENT and present(home) == [f"weights/{NAME}"]
+
+
+def test_an_interruption_leaves_nothing(home, monkeypatch):
+    def chunks(*_):
+        yield CONTENT[:1000]
+        assert len(present(home)) == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(network, "chunks", chunks)
+    with pytest.raises(KeyboardInterrupt):
+        fetch.ensure(entry("https://host"))
+    assert present(home) == []
+
+
+def test_what_a_killed_download_left_is_removed(server, home):
+    folder = home / "weights"
+    folder.mkdir(parents=True)
+    for name, hours in ((f".{NAME}.old", 2), (f".{NAME}.new", 0), (".other.old", 2)):
+        (folder / name).touch()
+        then = time.time() - 3600 * hours
+        os.utime(folder / name, (then, then))
+    fetch.ensure(entry(f"{server.address}/good"))
+    assert present(folder) == [f".{NAME}.new", ".other.old", NAME]
+
+
+@pytest.mark.parametrize("function", ["fsync", "replace", "chmod"])
+def test_a_full_disk_is_no_sources_fault(server, home, monkeypatch, function):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, function, refuse)
+    with pytest.raises(
+        errors.ResourceError, match="cannot be written to .*No space.*ELU_ZOO_HOME"
+    ):
+        fetch.ensure(entry(*[f"{server.address}/good"] * 2))
+    assert present(home) == [] and len(server.requests) == 1
+
+
+def test_a_home_that_is_a_file(server, home):
+    home.touch()
+    with pytest.raises(errors.ResourceError, match="cannot be written to"):
+        fetch.ensure(entry(f"{server.address}/good"))
+
+
+STATISTICS = f"images_zca-{SHA256[:16]}"
+
+
+@pytest.mark.parametrize("name", [STATISTICS, STATISTICS.replace("zca", "mean")])
+def test_statistics(server, home, tmp_path, name):
+    source = f"{server.address}/good"
+    described = entry(source, preprocessing={"kind": "x", "statistics": name})
+    paths = [home / "weights" / NAME, home / "statistics" / f"{name}.npz"]
+    assert fetch.ensure(described) == paths
+    assert [p.read_bytes() for p in paths] == [CONTENT] * 2
+    assert statistics_file.find(name, name[7:].partition("-")[0]) == paths[1]
+
+
+def test_statistics_are_verified_and_limited(server, home, monkeypatch):
+    described = {"preprocessing": {"statistics": STATISTICS}}
+    (home / "weights").mkdir(parents=True)
+    (home / "weights" / NAME).write_bytes(CONTENT)
+    remedy = f"Put {STATISTICS}.npz there .SHA-256 {SHA256[:16]}\\.\\.\\..\\."
+    with pytest.raises(errors.ResourceError, match=f"its SHA-256 is .*{remedy}"):
+        fetch.ensure(entry(f"{server.address}/wrong", **described))
+    monkeypatch.setattr(fetch, "_STATISTICS_BYTES", 149_999)
+    with pytest.raises(errors.ResourceError, match="it sends more than 149999 bytes"):
+        fetch.ensure(entry(f"{server.address}/good", **described))
+    assert present(home) == [f"weights/{NAME}"]
+
+
+@pytest.mark.parametrize("name", [None, "images", "../x_zca-0123456789abcdef", 3])
+def test_other_statistics_are_not_looked_for(home, name):
+    described = {"preprocessing": {"statistics": name}}
+    assert len(fetch.files_of(entry(**described))) == 1
+
+
+def test_fetching_by_pattern(server, home, publish, caplog):
+    good, bad = f"{server.address}/good", f"{server.address}/absent"
+    described = {"preprocessing": {"statistics": STATISTICS}}
+    publish(
+        entry(good, tag="net.b", **described),
+        entry(good, tag="net.a", **described),
+        entry(bad, tag="bad.a"),
+        entry(tag="bad.b"),
+    )
+    weights, statistics = home / "weights", home / "statistics"
+    expected = [weights / "net.a.weights.h5", weights / "net.b.weights.h5"]
+    expected.append(statistics / f"{STATISTICS}.npz")
+    assert elu_zoo.fetch_weights("net.*") == expected
+    assert len(server.requests) == 3
+    expected[0].unlink()
+    with pytest.raises(
+        errors.ResourceError,
+        match="2 of 5 files are missing.*bad.a.*404.*bad.b.*no sou",
+    ):
+        elu_zoo.fetch_weights()
+    assert expected[0].is_file()
+    with pytest.raises(errors.NotFoundError, match="bad.b.weights.h5 is neither"):
+        elu_zoo.fetch_weights("bad.b")
+
+
+def test_an_unknown_pattern(publish):
+    publish(entry(tag="mnist_mlp.mnist_elu-1", model="mnist_mlp"))
+    with pytest.raises(
+        errors.UsageError,
+        match=r"Unknown weights 'mnist_mpl.*'.*mean 'mnist_mlp\.\*'\?.*mnist_elu-1",
+    ):
+        elu_zoo.fetch_weights("mnist_mpl*")
+
+
+@pytest.mark.parametrize("place", ["package", "home"])
+def test_damage_that_no_source_mends(home, publish, tmp_path, monkeypatch, place):
+    publish(entry("https://host") if place == "package" else entry())
+    folder = tmp_path / "package" if place == "package" else home / "weights"
+    folder.mkdir(parents=True)
+    (folder / NAME).write_bytes(WRONG)
+    monkeypatch.setattr(fetch.resources, "files", lambda name: tmp_path / "package")
+    remedy = "Install elu-zoo" if place == "package" else "Delete it and get it"
+    with pytest.raises(errors.CorruptError, match=f"is damaged or.*{remedy} again"):
+        elu_zoo.fetch_weights()

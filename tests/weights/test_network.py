@@ -1,0 +1,168 @@
+"""Downloads from good sources, and from all kinds of bad ones."""
+
+import hashlib
+import re
+import sys
+import time
+
+import huggingface_hub.constants
+import loopback
+import pytest
+from file_sources import CONTENT, NAME, SHA256, WRONG, Handler, entry, present
+
+from elu_zoo import errors
+from elu_zoo.weights import fetch, network
+
+
+@pytest.mark.parametrize("behaviour", ["good", "unsized", "chunked", "moved"])
+def test_a_download(server, home, caplog, behaviour):
+    source = f"{server.address}/{behaviour}"
+    with caplog.at_level("INFO", "absl"):
+        (path,) = fetch.ensure(entry(source))
+    assert path == home / "weights" / NAME and path.read_bytes() == CONTENT
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert present(home) == [f"weights/{NAME}"]
+    assert caplog.messages == [f"Downloaded {NAME}, 150000 bytes, from {source}."]
+    count = len(server.requests)
+    assert fetch.ensure(entry(source)) == [path]
+    assert len(server.requests) == count
+
+
+# What the source does, or is, and what the message says of it.
+BAD = {
+    "truncated": "it ended after 149991 of 150000 bytes",
+    "short": "it ended after 149991 of 150000 bytes",
+    "wrong": f"its SHA-256 is {hashlib.sha256(WRONG).hexdigest()}",
+    "long": "it sends more than 150000 bytes",
+    "endless": "it sends more than 150000 bytes",
+    "never_begins": "more than 250000 bytes came",
+    "absent": "HTTP 404 Not Found",
+    "broken": "HTTP 503 Service Unavailable",
+    "rude": r"HTTP 500 no \[2J way",
+    "garbage": "SSH-2.0-OpenSSH",
+    "hangs_up": "Remote end closed connection without response",
+    "silent": "timed out",
+    "drips": "too slow, .* bytes came in 0 s",
+    "drips_headers": "too slow, .* bytes came in 0 s",
+    "drips_chunks": "too slow, .* bytes came in 0 s",
+    "circle": "HTTP 302 .*infinite loop",
+    "to_a_file": "HTTP 302 .*Redirection to url 'file:///etc/passwd' is not allowed",
+    "to_ftp": "unknown url type: ftp",
+    "CLOSED": "Connection refused",
+    "ftp://127.0.0.1/x": "a source is https://host/folder or hf:owner/repo",
+    "hf:nobody": "a source is https://host/folder or hf:owner/repo",
+    "/etc": "a source is https://host/folder or hf:owner/repo",
+    "": "a source is https://host/folder or hf:owner/repo",
+    "http://": "no host given",
+    "http://127.0.0.1:port": "nonnumeric port",
+    "http://[": "Invalid IPv6 URL",
+}
+SLOW = "silent", "drips", "drips_headers", "drips_chunks"
+
+
+@pytest.fixture
+def closed():
+    """The address of a server that is there no more."""
+    with loopback.serve(Handler) as server:
+        address = server.address
+    return address
+
+
+@pytest.fixture
+def bad(request, server, closed, monkeypatch):
+    """(a bad source, the reason that its message gives)"""
+    monkeypatch.setattr(network, "_OVERHEAD_BYTES", 100_000)
+    name = request.param
+    if name in SLOW:
+        silence = 0.2 if name == "silent" else 2.0
+        monkeypatch.setattr(network, "_SILENCE_SECONDS", silence)
+        monkeypatch.setattr(network, "_GRACE_SECONDS", 0.2)
+    is_ours = hasattr(Handler, name)
+    source = f"{server.address}/{name}" if is_ours else name.replace("CLOSED", closed)
+    return source, BAD[name]
+
+
+@pytest.mark.parametrize("bad", BAD, indirect=True)
+def test_a_bad_source_alone(bad, home):
+    source, reason = bad
+    start = time.monotonic()
+    with pytest.raises(errors.ResourceError, match=reason) as caught:
+        fetch.ensure(entry(source))
+    assert time.monotonic() - start < 2
+    message = str(caught.value)
+    assert message.isprintable() and f"{source}: " in message
+    assert f"neither in the package nor in {home / 'weights'}, and no" in message
+    assert message.endswith(
+        f"Without a network: Put {NAME} there (SHA-256 {SHA256}, 150000 bytes)."
+    )
+    assert present(home) == []
+
+
+@pytest.mark.parametrize("bad", sorted(set(BAD) - set(SLOW)), indirect=True)
+def test_a_bad_source_before_a_good_one(bad, server, home, caplog):
+    source, reason = bad
+    (path,) = fetch.ensure(entry(source, f"{server.address}/good"))
+    assert path.read_bytes() == CONTENT
+    assert present(home) == [f"weights/{NAME}"]
+    assert f"{NAME} did not come from {source}: " in caplog.text
+    assert re.search(reason, caplog.text)
+
+
+def test_a_slow_source_before_a_good_one(server, home, monkeypatch, caplog):
+    monkeypatch.setattr(network, "_GRACE_SECONDS", 0.7)
+    sources = [f"{server.address}/{name}" for name in ("drips", "good")]
+    (path,) = fetch.ensure(entry(*sources))
+    assert path.read_bytes() == CONTENT and "too slow" in caplog.text
+
+
+def test_every_reason_is_in_the_message(server, home, closed):
+    sources = [f"{server.address}/{name}" for name in ("absent", "wrong", "short")]
+    with pytest.raises(errors.ResourceError) as caught:
+        fetch.ensure(entry(*sources, closed))
+    for source, name in zip([*sources, closed], [*sources, "CLOSED"], strict=True):
+        reason = BAD[name.rpartition("/")[2]]
+        assert re.search(f"{re.escape(source)}: [^;]*{reason}", str(caught.value))
+    assert len(server.requests) == 3
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    """The server as the Hugging Face Hub; what it has, it has at another place."""
+    constants = huggingface_hub.constants
+    template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(Handler, "owner", Handler.moved, raising=False)
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    return server
+
+
+def test_the_hub(hub, home):
+    (path,) = fetch.ensure(entry("hf:owner/repo"))
+    assert path.read_bytes() == CONTENT
+    (first, headers), (second, others) = hub.requests
+    assert first == f"/owner/repo/resolve/main/{NAME}"
+    assert headers["Authorization"] == "Bearer secret"
+    assert second == f"/good/{NAME}" and "Authorization" not in others
+
+
+@pytest.mark.parametrize(
+    ("constant", "value"),
+    [("HF_HUB_OFFLINE", True), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", True)],
+)
+def test_settings_of_the_hub(hub, home, monkeypatch, constant, value):
+    monkeypatch.setattr(huggingface_hub.constants, constant, value)
+    if constant == "HF_HUB_OFFLINE":
+        with pytest.raises(errors.ResourceError, match="HF_HUB_OFFLINE is set"):
+            fetch.ensure(entry("hf:owner/repo"))
+        assert hub.requests == []
+    else:
+        fetch.ensure(entry("hf:owner/repo"))
+        assert "Authorization" not in hub.requests[0][1]
+
+
+def test_the_hub_without_its_library(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(
+        errors.ResourceError, match=r'is not installed: pip install "elu-zoo\[hub\]"'
+    ):
+        fetch.ensure(entry("hf:owner/repo"))
