@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import runpy
 from collections.abc import Iterator
 from importlib import resources
@@ -65,6 +66,23 @@ def resolved(argv: list[str]) -> list[str]:
     flag = f"--config={path}{colon}{arguments}"
     is_config = [a.lstrip("-").partition("=")[0] == "config" for a in argv]
     return [flag if c else a for a, c in zip(argv, is_config, strict=True)]
+
+
+def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
+    """Returns a config that trains on other data, under another name."""
+    if data is None:
+        return config
+    name = re.sub(r"\W+", "_", data.rstrip(os.sep).rpartition(os.sep)[2])
+    parts = config.name.split("-")
+    place = parts.index(config.data.name) if config.data.name in parts[1:] else None
+    config.name = "-".join(
+        [*parts, name] if place is None else [*parts[:place], name, *parts[place + 1 :]]
+    )
+    if "folder" in config.data and data != config.data.name:
+        config.data.folder = data
+    else:
+        config.data.name = data
+    return config
 
 
 def _joined(argv: list[str]) -> list[str]:

@@ -5,22 +5,18 @@ elu-zoo-evaluate --model=elu_imagenet_15 --weights=<run> --data=imagenet2012
 """
 
 import json
-import os
 import sys
 
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
 
-_DATA = absl_flags.DEFINE_string(
-    "data", None, "Name of a data set, or a folder of images.", required=True
-)
 _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "Which split is measured."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
-flags.define("model", "weights", "activation", "allow_unverified", "data_dir")
-absl_flags.mark_flags_as_required(["model", "weights"])
+flags.define(*flags.OF_MODELS, "data", "data_dir")
+absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 
 def main(argv: list[str]) -> None:
@@ -36,7 +32,7 @@ def main(argv: list[str]) -> None:
     entry = store.find_weights(values.model, **arguments).entry
     model = zoo.get_model(values.model, **arguments)
     trained = entry["config"].get("data", {}) if entry else {}
-    data = _load(_DATA.value, values.data_dir, model.input_shape[1], trained)
+    data = _load(values, model.input_shape[1:], trained)
     if len(model.output_shape) == 2:  # of an autoencoder it is an image
         classes = model.output_shape[1]
         predictions.check_classes(classes, entry, data.name, data.class_names)
@@ -63,14 +59,15 @@ def main(argv: list[str]) -> None:
         )
 
 
-def _load(name: str, data_dir: str | None, side: int, trained):
+def _load(values, shape: tuple[int, int, int], trained: dict):
+    from elu_zoo import registry
     from elu_zoo.data import imagenet, sources
 
-    folder = "" if name in sources.ENCODED else name
-    if name in sources.names() or (folder and not os.path.isdir(folder)):
-        return sources.load(name, data_dir)
+    if registry.entry(values.model).preprocessing["kind"] != "mean_crop":
+        return sources.load(values.data, values.data_dir, shape)
+    folder = "" if values.data in sources.ENCODED else values.data
     count = trained.get("validation_images", imagenet.VALIDATION_IMAGES)
-    return imagenet.load(folder, side, count, data_dir)
+    return imagenet.load(folder, shape[0], count, values.data_dir)
 
 
 def run() -> None:

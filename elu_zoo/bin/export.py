@@ -13,7 +13,7 @@ _EXPORT_DIR = absl_flags.DEFINE_string(
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "The next free one by default.", lower_bound=1
 )
-flags.define("model", "weights", "activation", "allow_unverified")
+flags.define(*flags.OF_MODELS)
 absl_flags.mark_flags_as_required(["model", "weights"])
 
 

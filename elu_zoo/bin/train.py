@@ -9,6 +9,7 @@ from pathlib import Path
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
+from elu_zoo.bin.config import with_data
 
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
@@ -35,7 +36,7 @@ _ACCUMULATE = absl_flags.DEFINE_integer(
     "memory.",
     lower_bound=1,
 )
-flags.define("config", "data_dir")
+flags.define("config", "data", "data_dir", "module")
 
 
 def default_workdir(config) -> Path:
@@ -47,11 +48,12 @@ def default_workdir(config) -> Path:
 
 def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
-    config = absl_flags.FLAGS.config
+    config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
     from elu_zoo import training
-    from elu_zoo.training import objective, settings
+    from elu_zoo.training import finetuning, objective, settings
 
+    config = finetuning.resolved(config)
     settings.check(config)
     workdir = _WORKDIR.value or default_workdir(config)
     entry = training.train(

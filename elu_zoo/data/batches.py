@@ -22,7 +22,7 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     if count < batch_size:
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
-            "Use a smaller batch_size or more examples."
+            "Use a smaller train.batch_size or more examples."
         )
     return count // batch_size
 

@@ -82,7 +82,7 @@ class EncodedSplit:
                 yield [x.image for x in found], [x.label for x in found]
 
         def decoded(image: Any, label: Any) -> tuple[Any, Any]:
-            return pixels.resized(image, self.side), label
+            return pixels.decoded(image, self.image_shape), label
 
         dataset = tf.data.Dataset.from_generator(
             read,
@@ -112,7 +112,7 @@ class EncodedSplit:
         for position in positions:
             (example,) = self.examples.read([position])
             try:
-                pixels.checked(example.image, self.side)
+                pixels.checked(example.image, self.image_shape)
             except errors.DataError as reason:
                 return errors.DataError(f"{example.name} cannot be used: {reason}.")
         return errors.DataError(f"Images cannot be decoded: {error}.")

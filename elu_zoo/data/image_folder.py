@@ -17,6 +17,7 @@ from elu_zoo.data.examples import Example
 SUFFIXES = (".jpeg", ".jpg", ".png")
 CLASS_NAMES = "class_names.txt"
 _READERS = 16  # files at once, which hides the latency of a network's disk
+SPLITS = ("train", "validation")
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -69,13 +70,17 @@ class ImageFolder:
     splits: dict[str, FilesOfSplit]
 
 
-def find(folder: str | os.PathLike) -> ImageFolder:
+def find(folder: str | os.PathLike, names: Sequence[str] = SPLITS) -> ImageFolder:
     """Finds the images of `<folder>/<class>/<file>`.
 
     Labels number the folders that hold images by name. Of a folder that holds `train/`
     and `val/` (or `validation/`) these are the splits; else all images are one split. A
     file `class_names.txt`, `<class folder> <name>` a line, names classes for people.
     What is no image is ignored, and the log counts it.
+
+    Args:
+        folder: the folder.
+        names: of the splits that are looked for, the first of them `train`.
 
     Raises:
         NotFoundError: there is no such folder.
@@ -87,10 +92,10 @@ def find(folder: str | os.PathLike) -> ImageFolder:
         raise errors.NotFoundError(f"There is no folder {folder}.")
     train = folder / "train"
     roots = {"train": train if train.is_dir() else folder}
-    for name in ("val", "validation"):
-        if train.is_dir() and (folder / name).is_dir():
-            roots["validation"] = folder / name
-            break
+    for split in names[1:] if train.is_dir() else ():
+        for name in (split, split.removesuffix("idation")):
+            if (folder / name).is_dir():
+                roots[split] = folder / name
     found = {split: _scan(root) for split, root in roots.items()}
     classes = sorted({path.split("/")[0] for path, _ in found["train"]})
     splits = {}

@@ -13,42 +13,84 @@ _MOST_PIXELS = 2**27
 _TINY_SIDE = 32
 _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
 _PNG_GREY = (b"\0", b"\4")  # types of colour, the second with transparency
+_LUMA = (0.299, 0.587, 0.114)
+_AT_ONCE = 1000
 
 
-def resized(encoded: tf.Tensor, side: int) -> tf.Tensor:
+Shape = tuple[int, int, int]
+
+
+def decoded(encoded: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Decodes a JPEG or PNG image, in a graph too.
 
     Args:
         encoded: scalar string tensor.
-        side: of the result; an image of another size is resized to fit, bilinear
-            with antialiasing, without keeping its proportions (paper, 4.4).
+        shape: of the result, of 1 or 3 channels; see `fitted`.
 
     Returns:
-        uint8 tensor `(side, side, 3)`.
+        uint8 tensor of this shape.
     """
-    image = tf.io.decode_image(encoded, channels=3, expand_animations=False)
-    image = tf.cond(
-        tf.reduce_all(tf.shape(image)[:2] == side),
-        lambda: image,
-        lambda: _resized(image, side),
+    # Its grey is that of `fitted`.
+    image = tf.io.decode_image(encoded, channels=shape[2], expand_animations=False)
+    return fitted(tf.ensure_shape(image, (None, None, shape[2])), shape)
+
+
+def fitted(images: tf.Tensor, shape: Shape) -> tf.Tensor:
+    """Adapts images to a shape, in a graph too.
+
+    An alpha channel is dropped; grey becomes three equal channels, colours become
+    their luma (ITU-R BT.601). Another size is resized to fit, bilinear with
+    antialiasing, without keeping proportions, as the paper resizes ImageNet (4.4).
+
+    Args:
+        images: uint8 `(..., height, width, channels)`, of 1 to 4 channels, which are
+            known.
+        shape: `(height, width, channels)` of the result, of 1 or 3 channels.
+
+    Returns:
+        uint8 tensor `(..., *shape)`.
+    """
+    height, width, channels = shape
+    if images.shape[-1] in (2, 4):
+        images = images[..., :-1]
+    if images.shape[-1] > channels:
+        luma = tf.tensordot(tf.cast(images, tf.float32), _LUMA, 1)
+        images = _rounded(luma)[..., None]
+    elif images.shape[-1] < channels:
+        images = tf.repeat(images, channels, axis=-1)
+    images = tf.cond(
+        tf.reduce_all(tf.shape(images)[-3:-1] == (height, width)),
+        lambda: images,
+        lambda: _rounded(
+            tf.image.resize(images, (height, width), "bilinear", antialias=True)
+        ),
     )
-    return tf.ensure_shape(image, (side, side, 3))
+    return tf.ensure_shape(images, (*images.shape[:-3], *shape))
 
 
-def _resized(image: tf.Tensor, side: int) -> tf.Tensor:
-    image = tf.image.resize(image, (side, side), "bilinear", antialias=True)
-    return tf.cast(tf.clip_by_value(tf.round(image), 0.0, 255.0), tf.uint8)
+def all_fitted(images: np.ndarray, shape: Shape) -> np.ndarray:
+    """Returns `fitted` images of one size, some at once to bound the memory."""
+    parts = range(0, len(images), _AT_ONCE)
+    found = np.empty((len(images), *shape), np.uint8)
+    for i in parts:
+        part = tf.constant(images[i : i + _AT_ONCE])
+        found[i : i + _AT_ONCE] = fitted(part, shape).numpy()
+    return found
 
 
-def checked(encoded: bytes, side: int) -> tuple[np.ndarray, str]:
+def _rounded(values: tf.Tensor) -> tf.Tensor:
+    return tf.cast(tf.clip_by_value(tf.round(values), 0.0, 255.0), tf.uint8)
+
+
+def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
     """Decodes an image that may be anything.
 
     Args:
         encoded: the content of a file.
-        side: see `resized`.
+        shape: see `decoded`.
 
     Returns:
-        The pixels, uint8 `(side, side, 3)`, and what is unusual about the image,
+        The pixels, uint8 of this shape, and what is unusual about the image,
         with commas between: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
 
     Raises:
@@ -70,7 +112,7 @@ def checked(encoded: bytes, side: int) -> tuple[np.ndarray, str]:
                 f"it has {height} x {width} pixels; usable are sides of at least "
                 f"{_LEAST_SIDE} and at most {_MOST_PIXELS} pixels in all"
             )
-        pixels = resized(tf.constant(encoded), side).numpy()
+        pixels = decoded(tf.constant(encoded), shape).numpy()
     except tf.errors.OpError as error:
         reason = " ".join(error.message.split("[Op:")[0].split("}}")[-1].split())
         reason = reason.rstrip(".")

@@ -80,7 +80,7 @@ def prepare(
     def written(split: str) -> Iterator[list[Example]]:
         part: list[Example] = []
         count = 0
-        for seen in survey.look(splits[split], image_size, encode):
+        for seen in survey.look(splits[split], (image_size, image_size, 3), encode):
             if not _usable(seen, report, max_bad_examples):
                 continue
             image, pixels = seen.made
@@ -102,7 +102,7 @@ def prepare(
         image = mean.value()
         data = imagenet.data_of(records.find(made), image_size)
         if "validation" not in splits:  # a part of these images is held out
-            image = survey.mean_image(data.train)
+            image = survey.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(made, data.images, image)
         named = zip(found.classes, found.class_names, strict=True)
         lines = "".join(f"{key}\t{name}\n" for key, name in named)

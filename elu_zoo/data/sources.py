@@ -167,7 +167,11 @@ def names() -> list[str]:
     return sorted(_ROWS)
 
 
-def load(name: str, data_dir: str | Path | None = None) -> ImageData:
+def load(
+    name: str,
+    data_dir: str | Path | None = None,
+    image_shape: tuple[int, int, int] | None = None,
+) -> ImageData:
     """Loads a data set; reads local files only.
 
     The first load decodes (MNIST: about 10 s) and caches the arrays in
@@ -175,16 +179,44 @@ def load(name: str, data_dir: str | Path | None = None) -> ImageData:
     are the same images in the same order on every machine, whoever prepared the files.
 
     Args:
-        name: one of `names()`.
+        name: one of `names()`; or images of your own, see `elu_zoo.data.own`: a folder
+            `<class>/<image>`, an .npz file, or what tensorflow-datasets prepared.
         data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
             ~/tensorflow_datasets. `mnist_5k` comes with a package and ignores it.
+        image_shape: `(height, width, channels)` to which every image is adapted, see
+            `elu_zoo.data.pixels.fitted`; None keeps them as they are.
 
     Raises:
         UsageError: there is no data set of that name.
         DataError: it is missing, unprepared, damaged, or not what it should be.
     """
     if name not in _ROWS:
-        raise errors.unknown("data set", name, names())
+        from elu_zoo.data import own
+
+        return own.load(name, data_dir, image_shape)
+    data = _load(name, data_dir)
+    return data if image_shape is None else adapted(data, image_shape)
+
+
+def adapted(data: ImageData, shape: tuple[int, int, int]) -> ImageData:
+    """Returns a data set with its images adapted to a shape, in memory."""
+    if tuple(shape) == data.image_shape:
+        return data
+    from elu_zoo.data import pixels
+
+    def fitted(split: Split) -> Split:
+        return Split(pixels.all_fitted(split.images, shape), split.labels)
+
+    return dataclasses.replace(
+        data,
+        train=fitted(data.train),
+        validation=fitted(data.validation),
+        test=fitted(data.test),
+        images="_".join([data.images, *map(str, shape)]),
+    )
+
+
+def _load(name: str, data_dir: str | Path | None) -> ImageData:
     row = _ROWS[name]
     try:
         source = row.find(data_dir)

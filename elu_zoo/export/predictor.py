@@ -91,7 +91,7 @@ def images_of_files(
 
 
 def images_of_data(
-    name: str, data_dir: str | None, count: int
+    name: str, data_dir: str | None, count: int, predictor: Predictor
 ) -> tuple[np.ndarray, list[dict[str, Any]]]:
     """Returns the first test images, and a row with name and class of each."""
     if name in sources.ENCODED:
@@ -99,7 +99,7 @@ def images_of_data(
             f"The images of {name} stay on the disk: name their files or folders "
             "instead of --data. elu-zoo-evaluate measures all of them."
         )
-    data = sources.load(name, data_dir)
+    data = sources.load(name, data_dir, predictor.image_shape)
     test = data.test.first(min(count, len(data.test)))
     return test.images, [
         {"image": f"{data.name} test {index}", "true": data.class_names[label]}

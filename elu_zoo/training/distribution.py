@@ -85,8 +85,10 @@ def create_policy(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", policy.kind(model)}
-    # Our dropout is keyed in a step and leaves its generator's state alone.
-    others = [x for x in model.layers if not isinstance(x, layers.Dropout)]
+    # Our dropout is keyed in a step and leaves its generator's state alone; a frozen
+    # layer updates nothing.
+    updating = (x for x in model.layers if x.trainable)
+    others = [x for x in updating if not isinstance(x, layers.Dropout)]
     if replicas > 1:
         facts.add("several")
     if replicas > 1 and any(x.non_trainable_variables for x in others):

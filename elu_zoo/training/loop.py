@@ -18,6 +18,7 @@ from elu_zoo.layers import preprocess
 from elu_zoo.training import (
     augmentation,
     backends,
+    finetuning,
     metrics,
     outcome,
     precision,
@@ -76,6 +77,7 @@ def train(
     commit = outcome.commit()  # of the code that runs, which may change meanwhile
 
     # 1. Refuse what cannot work before anything is started.
+    config = finetuning.resolved(config)
     settings.check(config)
     encoded = config.data.name in sources.ENCODED
     places, create_step = backends.choose(encoded)
@@ -114,6 +116,8 @@ def train(
     phases = Phases(config.train, total)
     with placement.scope():
         model = _build_model(config, data, preprocessing, inside, phases)
+        finetuning.load_body(model, config)
+        finetuning.freeze(model, config)
         precision.apply(model, config.train.precision)
         optimizer = keras.optimizers.SGD(
             momentum=config.train.momentum, nesterov=config.train.nesterov
@@ -138,7 +142,8 @@ def train(
             # Here and not before: a run that cannot start leaves no folder behind.
             stack.enter_context(files.exclusive(workdir / "LOCK"))
 
-        # 4. Restore: the folder's own checkpoint, else the seed's initial weights.
+        # 4. Restore: the folder's own checkpoint; else what the model was built
+        # with, the weights that the config names or the seed's initial ones.
         variables = [*model.variables, *optimizer.variables]
         checkpoints = Checkpoints(workdir, variables, config.train.checkpoints_kept)
         position = Position(settings.config_hash(config), data.images)
@@ -195,7 +200,7 @@ def train(
 
 def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:
     if config.data.name not in sources.ENCODED:
-        return sources.load(config.data.name, data_dir)
+        return sources.load(config.data.name, data_dir, finetuning.image_shape(config))
     from elu_zoo.data import imagenet
 
     data = config.data
@@ -211,7 +216,12 @@ def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split |
 
 
 def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:
-    """Returns the network's preprocessing, with the data set's own statistics."""
+    """Returns the network's preprocessing, with the data set's own statistics.
+
+    Weights to start from have been trained on theirs.
+    """
+    if parent := finetuning.parent(config):
+        return parent["preprocessing"]
     description = registry.entry(config.model.name).preprocessing
     if description["kind"] == "gcn_zca":
         return {**description, "statistics": statistics.find(data)}
@@ -229,7 +239,8 @@ def _build_model(
     phases: Phases,
 ) -> keras.Model:
     """Returns the network, with the preprocessing inside of it or without."""
-    arguments = {key: config.model[key] for key in config.model if key != "name"}
+    others = "name", "weights"
+    arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
     return zoo.get_model(

@@ -62,9 +62,9 @@ def check(config: ConfigDict, iterations: int) -> None:
             boundaries that do not fit.
     """
     registered = registry.entry(config.model.name)
-    if not registered.is_phased:
-        return
     train = config.train
+    if not registered.is_phased or "dropout" not in train:
+        return
     schedules.check_boundaries(
         "train.phase_boundaries", train.phase_boundaries, iterations
     )

@@ -96,9 +96,9 @@ def check_boundaries(name: str, boundaries: Sequence[int], iterations: int) -> N
 
 
 def _iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
-    """Returns boundaries as iterations."""
+    """Returns boundaries as iterations, the share of a short run as the first one."""
     whole = numbers.Integral
-    return [b if isinstance(b, whole) else round(b * end) for b in boundaries]
+    return [b if isinstance(b, whole) else max(1, round(b * end)) for b in boundaries]
 
 
 def _check_numbers(name: str, entries: Sequence, kind: type) -> None:

@@ -51,6 +51,12 @@ _KINDS_OF_ENCODED = {
     "data.crop_size": int,
     "data.validation_images": int,
 }
+# Of runs that go on from weights, or on images of other shapes.
+_KINDS_OF_FINETUNING = {
+    "model.weights": str,
+    "data.image_shape": tuple,
+    "train.freeze": tuple,
+}
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
@@ -133,6 +139,11 @@ def _check_names(model: Any, data: Any) -> None:
 def _check_data(config: ConfigDict) -> None:
     data = config.data
     encoded = data.name in sources.ENCODED
+    if not data.name:
+        raise errors.UsageError(
+            "data.name is missing. Pass --data: a data set's name, a folder "
+            "<class>/<image>, or an .npz file."
+        )
     augmentations = ("none", "crop_flip" if encoded else "pad_crop_flip")
     if data.augmentation not in augmentations:
         raise errors.unknown(
@@ -184,18 +195,17 @@ def check_run(
 
 def _check_entries(config: ConfigDict) -> None:
     """Checks that the config has each entry, of its type, and no other."""
-    kinds = _kinds(_get(config, "model.name"), _get(config, "data.name"))
+    kinds = _kinds(config)
     entries = {key: _get(config, key) for key in kinds}
-    arguments = _arguments(_get(config, "model.name"))
+    arguments = _KINDS_OF_FINETUNING | _arguments(_get(config, "model.name"))
     missing = [key for key, value in entries.items() if value is None]
     if missing:
         raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
-    kinds |= arguments
     for key in _flat(as_dict(config)):
         if key in arguments:
-            entries[key] = _get(config, key)
+            kinds[key], entries[key] = arguments[key], _get(config, key)
         elif key not in kinds and not key.startswith("model.activation."):
-            raise errors.unknown("config entry", key, kinds)
+            raise errors.unknown("config entry", key, kinds | arguments)
     for key, value in entries.items():
         kind = kinds[key]
         fits = isinstance(value, int | float if kind is float else kind)
@@ -206,13 +216,16 @@ def _check_entries(config: ConfigDict) -> None:
             )
 
 
-def _kinds(model: Any, data: Any) -> dict[str, type]:
+def _kinds(config: ConfigDict) -> dict[str, type]:
     """Returns the type of each entry that a config must have."""
     kinds = dict(_KINDS)
+    model = _get(config, "model.name")
     # A name that is missing or of another type is refused as an entry.
     if isinstance(model, str) and registry.entry(model).is_phased:
-        kinds |= _KINDS_OF_PHASES
-    if data in sources.ENCODED:
+        # Without any of them a run is one phase, with the network's own rates.
+        if any(_get(config, key) is not None for key in _KINDS_OF_PHASES):
+            kinds |= _KINDS_OF_PHASES
+    if _get(config, "data.name") in sources.ENCODED:
         kinds |= _KINDS_OF_ENCODED
     return kinds
 

@@ -150,7 +150,7 @@ def letters(monkeypatch):
     renamed = dataclasses.replace(
         data, name="mnist", class_names=tuple("abcdefghij"), note=""
     )
-    monkeypatch.setattr(sources, "load", lambda name, data_dir: renamed)
+    monkeypatch.setattr(sources, "load", lambda *_: renamed)
 
 
 def test_data_of_other_classes(cli, trained, letters):

@@ -36,14 +36,14 @@ SIZES = [(8, 8, 16), (40, 30, 16), (17, 16, 16), (16, 33, 16), (200, 9, 12)] + [
 @pytest.mark.parametrize(("height", "width", "side"), SIZES)
 def test_resizes_like_a_triangle_filter(height, width, side):
     image = noise(height, width)
-    found = pixels.resized(tf.constant(png(image)), side).numpy()
+    found = pixels.decoded(tf.constant(png(image)), (side, side, 3)).numpy()
     assert (found.dtype, found.shape) == (np.uint8, (side, side, 3))
     assert np.abs(found - reference(image, side)).max() <= 1
 
 
 def test_stays_within_the_range_of_bytes():
     image = np.repeat(np.repeat(noise(9, 9) // 128 * 255, 3, 0), 4, 1)
-    found = pixels.resized(tf.constant(png(image)), 30).numpy()
+    found = pixels.decoded(tf.constant(png(image)), (30, 30, 3)).numpy()
     assert np.abs(found - reference(image, 30)).max() <= 1
     assert (found.min(), found.max()) == (0, 255)
 
@@ -52,7 +52,7 @@ def test_stays_within_the_range_of_bytes():
 def test_images_of_that_size_are_not_resized(encode, monkeypatch):
     monkeypatch.setattr(tf.image, "resize", lambda *_, **__: tf.constant(0.0))
     encoded = encode(noise(24, 24))
-    found = pixels.resized(tf.constant(encoded), 24)
+    found = pixels.decoded(tf.constant(encoded), (24, 24, 3))
     np.testing.assert_array_equal(found, tf.io.decode_image(encoded, channels=3))
     if encode is png:
         np.testing.assert_array_equal(found, noise(24, 24))
@@ -61,13 +61,15 @@ def test_images_of_that_size_are_not_resized(encode, monkeypatch):
 def test_resizes_in_a_graph():
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def graph(encoded):
-        found = pixels.resized(encoded, 16)
+        found = pixels.decoded(encoded, (16, 16, 3))
         assert found.shape == (16, 16, 3)
         return found
 
     for image in (noise(16, 16), noise(40, 20), noise(16, 20), noise(9, 40, 1, 1)):
         encoded = tf.constant(png(image))
-        np.testing.assert_array_equal(graph(encoded), pixels.resized(encoded, 16))
+        np.testing.assert_array_equal(
+            graph(encoded), pixels.decoded(encoded, (16, 16, 3))
+        )
 
 
 def rows_of_png(image):
@@ -103,7 +105,7 @@ GREY = noise(40, 40, channels=1)
     ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
 )
 def test_kinds_of_images(encoded, oddity, expected):
-    found, told = pixels.checked(encoded, 40)
+    found, told = pixels.checked(encoded, (40, 40, 3))
     assert (found.dtype, found.shape, told) == (np.uint8, (40, 40, 3), oddity)
     if expected is None:
         expected = tf.io.decode_jpeg(encoded, channels=3)
@@ -111,11 +113,13 @@ def test_kinds_of_images(encoded, oddity, expected):
     if "grey" in oddity:
         assert (found == found[..., :1]).all()
         assert np.abs(found.astype(float) - GREY).mean() < 4
-    np.testing.assert_array_equal(found, pixels.resized(tf.constant(encoded), 40))
+    np.testing.assert_array_equal(
+        found, pixels.decoded(tf.constant(encoded), (40, 40, 3))
+    )
 
 
 def test_cmyk():
-    found, oddity = pixels.checked(CMYK, 12)
+    found, oddity = pixels.checked(CMYK, (12, 12, 3))
     assert oddity == "cmyk, tiny"
     for column, inks in zip((2, 9), CMYK_INKS, strict=True):
         colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
@@ -127,7 +131,7 @@ def test_cmyk():
     [(8, 8, "tiny"), (31, 40, "tiny"), (40, 31, "tiny"), (32, 32, ""), (33, 40, "")],
 )
 def test_tiny_images_are_told(height, width, oddity):
-    found, told = pixels.checked(jpeg(noise(height, width)), 16)
+    found, told = pixels.checked(jpeg(noise(height, width)), (16, 16, 3))
     assert (found.shape, told) == ((16, 16, 3), oddity)
 
 
@@ -143,7 +147,7 @@ def test_tiny_images_are_told(height, width, oddity):
 )
 def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
     image = noise(side, side, channels=channels)
-    assert pixels.checked(encode(image), 16)[1] == oddity
+    assert pixels.checked(encode(image), (16, 16, 3))[1] == oddity
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
@@ -151,15 +155,15 @@ def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
 def test_images_of_nothing(encode, height, width):
     message = f"^it has {height} x {width} pixels; usable are sides of at least 8 and "
     with pytest.raises(errors.DataError, match=message):
-        pixels.checked(encode(noise(height, width)), 16)
+        pixels.checked(encode(noise(height, width)), (16, 16, 3))
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
 def test_the_most_pixels(encode, monkeypatch):
     monkeypatch.setattr(pixels, "_MOST_PIXELS", 1200)
-    assert pixels.checked(encode(noise(40, 30)), 8)[0].shape == (8, 8, 3)
+    assert pixels.checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
     with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 pixels"):
-        pixels.checked(encode(noise(40, 31)), 8)
+        pixels.checked(encode(noise(40, 31)), (8, 8, 3))
 
 
 @pytest.mark.parametrize(
@@ -167,9 +171,9 @@ def test_the_most_pixels(encode, monkeypatch):
     [jpeg_of(30_000, 30_000), png_of(30_000, 30_000, 2, (b"IDAT", b""))],
 )
 def test_huge_images_are_refused_before_decoding(encoded, monkeypatch):
-    monkeypatch.setattr(pixels, "resized", lambda *_: pytest.fail("decoded"))
+    monkeypatch.setattr(pixels, "decoded", lambda *_: pytest.fail("decoded"))
     with pytest.raises(errors.DataError, match="^it has 30000 x 30000 pixels; "):
-        pixels.checked(encoded, 16)
+        pixels.checked(encoded, (16, 16, 3))
 
 
 BMP = b"BM" + struct.pack("<IIII", 306, 0, 54, 40)
@@ -181,7 +185,7 @@ GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7
 def test_formats_that_only_tensorflow_takes(encoded):
     assert tf.io.decode_image(encoded, expand_animations=False).shape[-1] == 3
     with pytest.raises(errors.DataError, match="^it is neither JPEG nor PNG$"):
-        pixels.checked(encoded, 16)
+        pixels.checked(encoded, (16, 16, 3))
 
 
 @pytest.mark.parametrize(
@@ -202,6 +206,6 @@ def test_formats_that_only_tensorflow_takes(encoded):
 )
 def test_what_is_no_image(encoded, message):
     with pytest.raises(errors.DataError, match=message) as caught:
-        pixels.checked(encoded, 16)
+        pixels.checked(encoded, (16, 16, 3))
     for part in ("\n", "[Op:", "{{"):
         assert part not in str(caught.value)

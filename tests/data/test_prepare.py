@@ -158,7 +158,7 @@ def test_the_mean_is_that_of_the_stored_training_images(flat, tmp_path, monkeypa
     prepare.prepare(flat, tmp_path / "out", image_size=SIDE, quality=30)
     np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
     data = imagenet.load(tmp_path / "out", SIDE)
-    expected = survey.mean_image(data.train)
+    expected = survey.mean_image(data.train, classes=data.num_classes)
     monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
     mean = statistics_file.read_mean(statistics.find_mean(data))
     np.testing.assert_allclose(mean, expected, rtol=1e-6)

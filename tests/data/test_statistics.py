@@ -163,7 +163,7 @@ def test_bad_images_have_no_mean(encoded, home):
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
         rf"{encoded}/b/02\.png: it is neither JPEG nor PNG; "
-        rf"{encoded}/b/21\.png: the file is empty\. Mend or delete them; "
+        rf"{encoded}/b/21\.png: the file is empty\. Mend or delete them. "
     )
     with pytest.raises(errors.DataError, match=message):
         statistics.find_mean(data)

@@ -11,6 +11,7 @@ from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.examples import Example
 
 SIDE, P = 16, np.arange(12)
+SHAPE = SIDE, SIDE, 3
 
 
 def reading(*images):
@@ -30,7 +31,7 @@ def of_folder(folder):
 def test_sees_every_image_in_order(monkeypatch, cores):
     monkeypatch.setattr(survey.os, "cpu_count", lambda: cores)
     images = [noise(SIDE, SIDE, seed) for seed in range(60)]
-    seen = list(survey.look(reading(*map(png, images)), SIDE))
+    seen = list(survey.look(reading(*map(png, images)), SHAPE))
     assert [x.name for x in seen] == [str(i) for i in range(60)]
     assert [x.label for x in seen] == [i % 3 for i in range(60)]
     np.testing.assert_array_equal([x.pixels for x in seen], images)
@@ -41,7 +42,7 @@ def test_oddities_and_reasons():
     images = (CMYK, jpeg(noise(40, 40)), b"", jpeg(noise(9, 40)), b"text")
     images += (png(noise(40, 40)), jpeg(noise(40, 40, channels=1)))
     images += (jpeg_of(30_000, 30_000), jpeg(noise(7, 40)))
-    seen = list(survey.look(reading(*images), SIDE))
+    seen = list(survey.look(reading(*images), SHAPE))
     kinds = ["cmyk, tiny", "", None, "tiny", None, "png", "grey", None, None]
     assert [None if x.pixels is None else x.oddity for x in seen] == kinds
     reasons = [x.oddity for x in seen if x.pixels is None]
@@ -60,7 +61,7 @@ def test_makes_something_of_good_images_on_the_same_threads():
         return int(image.sum())
 
     image = noise(SIDE, SIDE)
-    seen = list(survey.look(reading(png(image), b"text"), SIDE, make))
+    seen = list(survey.look(reading(png(image), b"text"), SHAPE, make))
     assert [x.made for x in seen] == [int(image.sum()), None]
     assert threading.current_thread() not in threads and len(threads) == 1
 
@@ -68,7 +69,7 @@ def test_makes_something_of_good_images_on_the_same_threads():
 def test_says_how_far_it_is(monkeypatch, caplog):
     monkeypatch.setattr(survey, "_LOGGED", 3)
     caplog.set_level("INFO", logger="absl")
-    list(survey.look(reading(*[png(noise(SIDE, SIDE))] * 7), SIDE))
+    list(survey.look(reading(*[png(noise(SIDE, SIDE))] * 7), SHAPE))
     said = [record.getMessage() for record in caplog.records]
     assert said == ["Looked at 3 images.", "Looked at 6 images."]
 
@@ -82,7 +83,7 @@ def test_looks_only_a_few_images_ahead(monkeypatch):
             asked.append(i)
             yield lambda i=i: Example(f"{i}", image, 0)
 
-    looking = survey.look(read_each(), SIDE)
+    looking = survey.look(read_each(), SHAPE)
     assert next(looking).name == "0"
     assert len(asked) < 50
     looking.close()
@@ -92,7 +93,7 @@ def test_looks_only_a_few_images_ahead(monkeypatch):
 def test_files_that_cannot_be_read_end_it(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
     (tmp_path / "a/02.png").unlink()
-    looking = survey.look(survey.read_each(split), SIDE)
+    looking = survey.look(survey.read_each(split), SHAPE)
     assert [next(looking).name[-6:-4] for _ in range(2)] == ["00", "01"]
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
         next(looking)
@@ -126,8 +127,10 @@ def test_the_mean_of_a_split(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 5, "b": 30}, SIDE)))
     images = [noise(SIDE, SIDE, seed) for seed in range(35)]
     expected = np.mean(images, 0, np.float64)
-    np.testing.assert_allclose(survey.mean_image(split), expected, rtol=1e-15)
-    part = survey.mean_image(split.first(7))
+    np.testing.assert_allclose(
+        survey.mean_image(split, classes=2), expected, rtol=1e-15
+    )
+    part = survey.mean_image(split.first(7), classes=2)
     np.testing.assert_allclose(part, np.mean(images[:7], 0, np.float64), rtol=1e-15)
 
 
@@ -141,15 +144,17 @@ def test_other_splits_are_looked_at_as_well(tmp_path, caplog):
     paths = whole.examples.paths
     assert paths[2] == "a/10.jpg"
     first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
-    looked = [pixels.checked(images[path], SIDE)[0] for path in paths[:5]]
+    looked = [pixels.checked(images[path], (SIDE, SIDE, 3))[0] for path in paths[:5]]
     expected = np.mean(looked, 0, np.float64)
-    np.testing.assert_allclose(survey.mean_image(first, other), expected, rtol=1e-15)
+    np.testing.assert_allclose(
+        survey.mean_image(first, other, classes=2), expected, rtol=1e-15
+    )
     seven = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
     assert f"7 images are tiny: {seven}; and 2 more\n" in caplog.text
     assert f"1 images are cmyk, tiny: {tmp_path}/b/0.jpg\n" in caplog.text
     (tmp_path / "b/0.jpg").write_bytes(b"")
     with pytest.raises(errors.DataError, match=r"^1 of 12 images .*/b/0\.jpg: the f"):
-        survey.mean_image(first, other)
+        survey.mean_image(first, other, classes=2)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +167,7 @@ def test_other_splits_are_looked_at_as_well(tmp_path, caplog):
         (
             [2, 5],
             r"^2 of 9 images .*: {0}/a/02\.png: the file is empty; {0}/a/05\.png: the "
-            r"file is empty\. Mend or delete them; tools/prepare_data\.py --max_bad_ex",
+            r"file is empty\. Mend or delete them. tools/prepare_data\.py --max_bad_ex",
         ),
         (
             range(1, 6),
@@ -177,5 +182,13 @@ def test_bad_images_are_counted_and_named(tmp_path, bad, message):
     images.update({f"a/{i:02}.png": b"" for i in bad})
     split = of_folder(fill(tmp_path, images))
     with pytest.raises(errors.DataError, match=message.format(tmp_path)) as caught:
-        survey.mean_image(split)
+        survey.mean_image(split, classes=2)
     assert str(caught.value).count("is empty") == min(5, len(bad))
+
+
+def test_bad_labels_are_counted_and_named(tmp_path):
+    split = of_folder(fill(tmp_path, classes({"a": 2, "b": 3, "c": 1}, SIDE)))
+    assert survey.mean_image(split, classes=3).shape == SHAPE
+    message = r"^1 of 6 images .*/c/00\.png: its label is 2, not one of 0\.\.1\. Mend"
+    with pytest.raises(errors.DataError, match=message):
+        survey.mean_image(split, classes=2)

@@ -124,7 +124,7 @@ def test_classes_of_one_name(images):
 @pytest.mark.parametrize("name", sources.ENCODED)
 def test_images_that_stay_on_the_disk(name):
     with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
-        predictor.images_of_data(name, None, 5)
+        predictor.images_of_data(name, None, 5, None)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_every_value_of_straight_lines(boundaries, values, expected):
         ((11,), (0.1, 0.2), r"increases.*\(11,\)"),
         ((10,), (0.1, 0.2), "Shares of the run fit any length: 0.5 is its middle.$"),
         ((0.5, 0.5), (0.1, 0.2, 0.3), r"increases.*\(5, 5\)"),
-        ((0.01,), (0.1, 0.2), r"increases.*\(0,\)"),
+        ((0.01, 0.02), (0.1, 0.2, 0.3), r"increases.*\(1, 1\)"),
         ((0.99,), (0.1, 0.2), r"increases.*\(10,\)"),
         ((1.0,), (0.1, 0.2), r"shares of the run between 0 and 1.*\(1.0,\)"),
         ((0.0,), (0.1, 0.2), r"shares of the run between 0 and 1.*\(0.0,\)"),

@@ -1,0 +1,166 @@
+"""The config that goes on from weights: a network's own config, and what differs."""
+
+import numpy as np
+import pytest
+from observed import flat, get_config
+
+from elu_zoo import errors, training
+from elu_zoo.bin.config import with_data
+from elu_zoo.configs import finetune
+from elu_zoo.training import finetuning, settings
+
+# What it sets whatever the network.
+SHARED = {
+    "schedule": "fast",
+    "schedule_epochs": 20,
+    "model.weights": "cifar100",
+    "model.activation.name": "",
+    "model.batch_norm": None,
+    "model.width": None,
+    "train.freeze": [],
+    "train.epochs": 20,
+    "train.momentum": 0.9,
+    "train.nesterov": True,
+    "train.learning_rate_shape": "linear",
+    "train.boundaries": [0.15],
+    "train.learning_rates": [0, 0.01, 0],
+}
+RESIDENT = {"data.name": "", "data.image_shape": [], "data.train_on_validation": False}
+# network: (its own config, what else differs from it).
+NETWORKS = {
+    "elu_cifar_11": (
+        get_config("elu_cifar_11", "schedule=fast"),
+        {**RESIDENT, "model.padding": None},
+    ),
+    "elu_cifar_18": (
+        get_config("elu_cifar_18"),
+        {
+            **RESIDENT,
+            "model.padding": None,
+            "train.phase_boundaries": [],
+            "train.dropout": [[0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0]],
+            "train.dropout_placement": ["last"],
+        },
+    ),
+    "mnist_mlp_5x256": (get_config("mnist_mlp_5x256"), RESIDENT),
+    "elu_imagenet_15": (get_config("elu_imagenet_15"), {}),
+    "my_net": (
+        get_config("mnist_mlp_8x128"),
+        {**RESIDENT, "model.name": "my_net"},
+    ),
+}
+
+
+@pytest.mark.parametrize("model", NETWORKS)
+def test_it_is_the_networks_own_config_otherwise(model):
+    base, differing = NETWORKS[model]
+    expected = {**flat(base), **SHARED, **differing}
+    expected["name"] = f"finetune-{model}-cifar100"
+    assert flat(get_config("finetune", f"model={model}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("arg", "changes"),
+    [
+        (
+            "weights=runs/my net/elu-s0",
+            {"name": "finetune-elu_cifar_11-runs_my_net_elu_s0"},
+        ),
+        ("weights=none", {"name": "finetune-elu_cifar_11-none", "model.weights": ""}),
+        ("activation=relu", {"model.activation.name": "relu"}),
+        (
+            "freeze=body",
+            {"train.freeze": ["body"], "name": "finetune-elu_cifar_11-cifar100-body"},
+        ),
+        (
+            "freeze=stack1+stack2",
+            {
+                "train.freeze": ["stack1", "stack2"],
+                "name": "finetune-elu_cifar_11-cifar100-stack1+stack2",
+            },
+        ),
+        ("learning_rate=0.1", {"train.learning_rates": [0, 0.1, 0]}),
+        ("epochs=3", {"train.epochs": 3, "schedule_epochs": 3}),
+        (
+            "examples=500",
+            {"data.train_examples": 500, "name": "finetune-elu_cifar_11-cifar100-500"},
+        ),
+        ("validation=False", {"data.train_on_validation": True}),
+        ("seed=3", {"seed": 3}),
+        (
+            "smoke=True",
+            {
+                "smoke": True,
+                "train.epochs": 2,
+                "train.checkpoint_every": 5,
+                "data.train_examples": 200,
+            },
+        ),
+    ],
+)
+def test_arguments(arg, changes):
+    default = flat(get_config("finetune"))
+    found = flat(get_config("finetune", arg))
+    weights = {"model.weights": "runs/my net/elu-s0"} if "runs/" in arg else {}
+    assert found == {**default, **changes, **weights}
+
+
+def test_each_field_of_its_own_acts(tmp_path):
+    """model.weights, train.freeze and data.image_shape: another first loss each."""
+    images = np.random.default_rng(0).integers(0, 256, (40, 20, 20, 3), "uint8")
+    np.savez(tmp_path / "own.npz", x=images, y=np.arange(40) % 2)
+
+    def losses(**entries):
+        config = finetune.get_config("model=mnist_mlp_5x256,weights=none,epochs=1")
+        given = {
+            "data.name": str(tmp_path / "own.npz"),
+            "data.train_examples": 16,
+            "train.batch_size": 8,
+            "train.learning_rates": (0.1, 0.1, 0.1),
+        }
+        config.update_from_flattened_dict({**given, **entries})
+        workdir = tmp_path / str(len(list(tmp_path.iterdir())))
+        training.train(config, workdir, compile="off")
+        return (workdir / "metrics.jsonl").read_text()
+
+    changes = (
+        {},
+        {"model.weights": "mnist"},
+        {"train.freeze": ("body",)},
+        {"data.image_shape": (16, 16, 3)},
+    )
+    assert len({losses(**entries) for entries in changes}) == len(changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("elu_cifar_11", "my photos/", ("elu_cifar_11-my_photos", "my photos/")),
+        ("mnist_mlp_8x128", "a/b.npz", ("mnist_mlp_8x128-b_npz", "a/b.npz")),
+        ("finetune", "cifar10", ("finetune-elu_cifar_11-cifar100-cifar10", "cifar10")),
+        ("finetune", None, ("finetune-elu_cifar_11-cifar100", "")),
+    ],
+)
+def test_other_data(name, data, expected):
+    config = with_data(get_config(name), data)
+    assert (config.name, config.data.name) == expected
+
+
+def test_other_images_for_the_imagenet_network():
+    config = with_data(get_config("elu_imagenet_15"), "photos")
+    assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
+    same = with_data(get_config("elu_imagenet_15"), "imagenet2012")
+    assert same.data.folder == ""
+
+
+@pytest.mark.parametrize(
+    ("arg", "words"),
+    [
+        ("wieghts=x", "Unknown config argument 'wieghts'. Did you mean 'weights'"),
+        ("epochs=x", "epochs is of type int"),
+        ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),
+    ],
+)
+def test_refused(arg, words):
+    with pytest.raises(errors.UsageError, match=words):
+        settings.check(finetuning.resolved(get_config("finetune", arg)))

@@ -1,0 +1,103 @@
+"""Images and labels of .npz files: what is read, and what is refused."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import image_arrays
+
+GENERATOR = np.random.default_rng(0)
+GREY = GENERATOR.integers(0, 256, (6, 8, 9), "uint8")
+COLOUR = GENERATOR.integers(0, 256, (6, 8, 9, 3), "uint8")
+LABELS = np.array([0, 1, 2, 0, 1, 2])
+
+
+def saved(tmp_path, **arrays):
+    path = tmp_path / "own.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("given", "images", "labels", "class_names"),
+    [
+        ({"x_train": COLOUR, "y_train": LABELS}, COLOUR, LABELS, "012"),
+        ({"images": COLOUR, "labels": LABELS[:, None]}, COLOUR, LABELS, "012"),
+        ({"x": GREY, "y": LABELS.astype("uint8")}, GREY[..., None], LABELS, "012"),
+        ({"x": COLOUR.astype("int64"), "y": LABELS}, COLOUR, LABELS, "012"),
+        ({"x": COLOUR.astype("float32"), "y": LABELS}, COLOUR, LABELS, "012"),
+        (
+            {"x": COLOUR, "y": LABELS, "class_names": np.array(list("abcd"))},
+            *(COLOUR, LABELS, "abcd"),
+        ),
+    ],
+)
+def test_forms(tmp_path, given, images, labels, class_names):
+    found = image_arrays.read(saved(tmp_path, **given), None)
+    assert found["train_images"].dtype == np.uint8
+    np.testing.assert_array_equal(found["train_images"], images)
+    np.testing.assert_array_equal(found["train_labels"], labels)
+    assert list(found["class_names"]) == list(class_names)
+
+
+def test_parts(tmp_path):
+    given = {"x_train": COLOUR, "y_train": LABELS}
+    given |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
+    given |= {"x_test": COLOUR[1:3], "y_test": [3, 1]}
+    found = image_arrays.read(saved(tmp_path, **given), None)
+    np.testing.assert_array_equal(found["validation_images"], COLOUR[:1])
+    np.testing.assert_array_equal(found["test_labels"], [3, 1])
+    assert list(found["class_names"]) == ["0", "1", "2", "3"]
+
+
+def test_images_are_adapted(tmp_path):
+    path = saved(tmp_path, x=GREY, y=LABELS)
+    found = image_arrays.read(path, (8, 9, 3))["train_images"]
+    np.testing.assert_array_equal(found, np.repeat(GREY[..., None], 3, axis=3))
+    assert image_arrays.read(path, (4, 4, 1))["train_images"].shape == (6, 4, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"y_train": LABELS}, "has no array x_train. Expected arrays x_train and"),
+        ({"x_train": COLOUR}, "has no array y_train"),
+        ({"a": COLOUR}, "no images to train on. .* Received: a"),
+        ({}, "Received: nothing"),
+        (
+            {"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS},
+            r"\(6, 3, 8, 9\).*Channels are last: np.moveaxis\(x, 1, 3\)",
+        ),
+        ({"x": COLOUR[0], "y": LABELS}, "6 labels"),
+        ({"x": COLOUR[..., :2], "y": LABELS}, r"1, 3 or 4\)\.$"),
+        ({"x": COLOUR / 255, "y": LABELS}, "are float64, not whole pixels 0..255"),
+        ({"x": COLOUR * np.int64(2), "y": LABELS}, "int64, not whole pixels"),
+        ({"x": COLOUR - np.int64(9), "y": LABELS}, "int64, not whole pixels"),
+        ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64, not whole"),
+        ({"x": COLOUR.astype("U3"), "y": LABELS}, "<U3, not whole pixels"),
+        ({"x": COLOUR, "y": LABELS[:5]}, "x has 6 images, y 5 labels"),
+        ({"x": COLOUR, "y": LABELS / 1}, "float64 of the shape .6,.; expected one"),
+        ({"x": COLOUR, "y": np.eye(6, dtype=int)}, r"Take argmax\(1\)"),
+        (
+            {"x": COLOUR, "y": LABELS, "class_names": np.array([["a"]])},
+            r"class_names is a list of names.*\(1, 1\)",
+        ),
+        ({"x": COLOUR, "y": np.array(list("abcabc"), object)}, "cannot be read as"),
+    ],
+)
+def test_bad_arrays(tmp_path, given, words):
+    with pytest.raises(errors.DataError, match=words):
+        image_arrays.read(saved(tmp_path, **given), None)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4 no archive", b"text"])
+def test_damaged_files(tmp_path, content):
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    with pytest.raises(errors.DataError, match="own.npz cannot be read as .npz"):
+        image_arrays.read(path, None)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="There is no file .*no.npz"):
+        image_arrays.read(tmp_path / "no.npz", None)

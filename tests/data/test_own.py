@@ -1,0 +1,286 @@
+"""Images of one's own: folders, .npz files, data sets of tensorflow-datasets."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+from image_files import classes, fill, jpeg, noise, png, write_tfds
+
+from elu_zoo import errors
+from elu_zoo.data import own, sources
+
+SHAPE = 16, 16, 3
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A cache of the test's own."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
+
+
+def rows(*splits):
+    """The pixels and labels of splits, in an order of their own."""
+    pairs = [
+        (int(label), image.tobytes())
+        for split in splits
+        for image, label in zip(split.images, split.labels, strict=True)
+    ]
+    return sorted(pairs)
+
+
+def test_a_folder(tmp_path):
+    counts = {"cats": 15, "dogs": 25}
+    folder = fill(tmp_path / "My pets", classes(counts))
+    data = sources.load(str(folder), image_shape=SHAPE)
+    assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
+    assert data.images.startswith("my_pets-") and "My pets: those of" in data.terms
+    sizes = [len(data.train), len(data.validation), len(data.test)]
+    assert sizes == [32, 4, 4] and data.image_shape == SHAPE
+    labels = [0] * 15 + [1] * 25
+    pixels = [noise(16, 16, seed).tobytes() for seed in range(40)]
+    expected = sorted(zip(labels, pixels, strict=True))
+    assert rows(data.train, data.validation, data.test) == expected
+
+
+def test_the_parts_of_a_folder_are_kept(tmp_path):
+    folder = fill(tmp_path / "a/train", classes({"x": 4, "y": 4}))
+    fill(tmp_path / "a/val", classes({"x": 2}, seed=20))
+    fill(tmp_path / "a/test", classes({"y": 3}, seed=30))
+    data = own.load(str(folder.parent), None, SHAPE)
+    assert rows(data.test) == sorted(
+        (1, noise(16, 16, s).tobytes()) for s in (30, 31, 32)
+    )
+    assert [len(data.train), len(data.validation)] == [8, 2]
+
+
+def test_class_names_of_a_folder(tmp_path):
+    folder = fill(tmp_path / "a", classes({"n01": 20, "n02": 20}))
+    first = own.load(str(folder), None, SHAPE)
+    (folder / "class_names.txt").write_text("n01 cat\nn02 dog\n")
+    again = own.load(str(folder), None, SHAPE)  # the pixels are those of the cache
+    assert (first.class_names, again.class_names) == (("n01", "n02"), ("cat", "dog"))
+    assert rows(first.train) == rows(again.train) and first.images != again.images
+
+
+def test_changed_images_are_read_again(tmp_path):
+    folder = fill(tmp_path / "a", classes({"x": 20, "y": 20}))
+    first = own.load(str(folder), None, SHAPE)
+    path = folder / "x/00.png"
+    size = path.stat().st_size
+    other = png(noise(16, 16, 99))
+    assert len(other) == size  # noise of one size: names and sizes tell nothing
+    path.write_bytes(other)
+    os.utime(path, ns=(1, 1))
+    second = own.load(str(folder), None, SHAPE)
+    assert first.images != second.images
+    assert (0, noise(16, 16, 99).tobytes()) in rows(
+        second.train, second.validation, second.test
+    )
+
+
+@pytest.mark.parametrize(
+    ("encode", "shape", "expected"),
+    [
+        (png(noise(16, 16)[..., :1]), (16, 16, 3), noise(16, 16)[..., [0, 0, 0]]),
+        (
+            png(noise(16, 16)),
+            (16, 16, 1),
+            noise(16, 16).astype("float64") @ [[0.299], [0.587], [0.114]],
+        ),
+        (
+            png(noise(32, 32)),
+            (16, 16, 3),
+            None,  # antialiased: near the means of 2 x 2 pixels, and blurred
+        ),
+        (
+            jpeg(np.full((40, 30, 3), 90, "uint8")),
+            (16, 12, 3),
+            np.full((16, 12, 3), 90),
+        ),
+    ],
+)
+def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
+    images = {f"{c}/{i}.png": encode for c in "ab" for i in range(3)}
+    data = own.load(str(fill(tmp_path / "x", images)), None, shape)
+    assert data.image_shape == shape
+    if expected is not None:
+        found = data.test.images[0].astype("float64")
+        np.testing.assert_allclose(found, expected, atol=1.01)
+
+
+def test_bad_images_are_counted_and_named(tmp_path):
+    images = classes({"a": 5, "b": 5})
+    images |= {"a/00.png": b"", "a/01.png": png(noise(1, 1)), "b/03.png": b"GIF89a"}
+    folder = fill(tmp_path / "x", images)
+    with pytest.raises(
+        errors.DataError, match="^3 of 10 images cannot be used"
+    ) as caught:
+        own.load(str(folder), None, SHAPE)
+    for words in (
+        "a/00.png: the file is empty",
+        "1 x 1 pixels",
+        "neither JPEG nor PNG",
+    ):
+        assert words in str(caught.value)
+    assert not list((tmp_path / "home").rglob("*.npz"))
+
+
+def test_an_npz_file(tmp_path):
+    images = np.stack([noise(8, 9, seed) for seed in range(50)])
+    labels = np.arange(50) % 2
+    path = tmp_path / "mnist.npz"  # a data set of the zoo has this name
+    np.savez(path, x_train=images, y_train=labels, x_test=images[:5], y_test=labels[:5])
+    data = sources.load(str(path))
+    assert (data.name, data.class_names) == ("mnist_own", ("0", "1"))
+    assert [len(data.train), len(data.validation), len(data.test)] == [45, 5, 5]
+    assert rows(data.train, data.validation) == rows(sources.Split(images, labels))
+    np.testing.assert_array_equal(data.test.images, images[:5])
+    assert data.train.labels.dtype == np.int32
+
+
+def features(shape=(28, 28, 1), dtype=np.uint8):
+    image = tfds.features.Image(shape=shape, dtype=dtype, encoding_format="png")
+    label = tfds.features.ClassLabel(names=["shirt", "bag"])
+    return {"image": image, "label": label}
+
+
+def examples(count, seed=0, shape=(28, 28, 1)):
+    return [
+        {"image": noise(*shape[:2], seed + i, shape[2]), "label": i % 2}
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("name", ["fashion", "fashion/small"])
+def test_a_data_set_of_tensorflow_datasets(tmp_path, name):
+    splits = {"train": examples(30), "test": examples(6, 50)}
+    write_tfds(tmp_path / name / "3.0.1", splits, features(), name="fashion")
+    data = sources.load(name, tmp_path, (28, 28, 3))
+    assert data.name == name.replace("/", "_")
+    assert data.class_names == ("shirt", "bag")
+    assert "terms unknown to tensorflow-datasets" in data.terms
+    expected = [np.repeat(x["image"], 3, axis=2) for x in splits["test"]]
+    labels = [x["label"] for x in splits["test"]]
+    assert rows(data.test) == rows(sources.Split(np.stack(expected), labels))
+    assert [len(data.train), len(data.validation)] == [27, 3]
+    assert own.load(name, tmp_path).image_shape == (28, 28, 1)
+
+
+def test_images_of_several_sizes(tmp_path):
+    several = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
+    given = features(shape=(None, None, 3))
+    write_tfds(tmp_path / "photos/1.0.0", {"train": several}, given)
+    data = own.load("photos", tmp_path, SHAPE)
+    everything = rows(data.train, data.validation, data.test)
+    assert len(everything) == 20
+    kept = [(i % 2, x["image"].tobytes()) for i, x in enumerate(several[10:])]
+    assert set(kept) <= set(everything)
+    with pytest.raises(errors.UsageError, match="no shape in common"):
+        own.load("photos", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("splits", "given", "words"),
+    [
+        ({"test": examples(4)}, features(), "no split 'train'. It has test"),
+        (
+            {"train": [{"image": x["image"]} for x in examples(4)]},
+            {"image": features()["image"]},
+            "no data set of one 8-bit image and one label .* features are: image",
+        ),
+        (
+            {
+                "train": [
+                    {**x, "image": x["image"].astype("uint16")} for x in examples(4)
+                ]
+            },
+            features(dtype=np.uint16),
+            "no data set of one 8-bit image",
+        ),
+    ],
+)
+def test_other_data_sets(tmp_path, splits, given, words):
+    write_tfds(tmp_path / "other/1.0.0", splits, given)
+    with pytest.raises(errors.DataError, match=words):
+        own.load("other", tmp_path, SHAPE)
+
+
+def test_damaged_records(tmp_path):
+    folder = write_tfds(tmp_path / "d/1.0.0", {"train": examples(9)}, features())
+    (record,) = folder.glob("*tfrecord*")
+    record.write_bytes(record.read_bytes()[:-7])
+    with pytest.raises(errors.DataError, match="DataLossError.*Delete .*`tfds build d"):
+        own.load("d", tmp_path, SHAPE)
+    (folder / "dataset_info.json").write_text("{")
+    with pytest.raises(errors.DataError, match="Cannot read the data set in"):
+        own.load("d", tmp_path, (8, 8, 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("cifar1O", errors.UsageError, "Did you mean 'cifar10'.*`tfds build cifar1O"),
+        ("./none", errors.NotFoundError, "no folder or .npz file ./none"),
+        ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
+        ("none.npz", errors.NotFoundError, "There is no file none.npz"),
+    ],
+)
+def test_names_of_nothing(tmp_path, monkeypatch, name, kind, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(kind, match=words):
+        own.load(name, tmp_path, SHAPE)
+
+
+def arrays(count=20, labels=None, **more):
+    images = np.zeros((count, 8, 8, 3), "uint8")
+    labels = np.arange(count) % 2 if labels is None else labels
+    return {"x_train": images, "y_train": labels, **more}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (arrays(labels=np.zeros(20, int)), "has 1 class"),
+        (arrays(labels=np.arange(20) - 1), "1 train labels are outside 0..18.*-1"),
+        (
+            arrays(labels=np.arange(20), class_names=np.array(list("ab"))),
+            "18 train labels are outside 0..1, the first one 2, of image 2",
+        ),
+        (arrays(2), "too few images: 2 in all"),
+        (
+            arrays(x_test=np.zeros((0, 8, 8, 3), "uint8"), y_test=np.zeros(0, int)),
+            "has no test images",
+        ),
+        (
+            arrays(x_test=np.zeros((1, 9, 8, 3), "uint8"), y_test=np.zeros(1, int)),
+            r"test images of \(9, 8, 3\), others of \(8, 8, 3\)",
+        ),
+    ],
+)
+def test_bad_data(tmp_path, given, words):
+    np.savez(tmp_path / "x.npz", **given)
+    with pytest.raises(errors.DataError, match=words):
+        own.load(str(tmp_path / "x.npz"))
+
+
+def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
+    folder = str(fill(tmp_path / "x", classes({"a": 2, "b": 2})))
+    with pytest.raises(errors.UsageError, match="image_shape says"):
+        own.load(folder)
+    with pytest.raises(errors.ResourceError, match="4 images of .* take 12 GiB"):
+        own.load(folder, None, (2**15, 2**15, 3))
+
+
+def test_data_of_the_zoo_are_adapted_too():
+    data = sources.load("mnist_5k")
+    small = sources.load("mnist_5k", image_shape=(14, 14, 3))
+    assert small.image_shape == (14, 14, 3) and small.images == "mnist_5k_14_14_3"
+    np.testing.assert_array_equal(small.train.labels, data.train.labels)
+    red, _, blue = np.moveaxis(small.test.images, 3, 0)
+    np.testing.assert_array_equal(red, blue)
+    assert abs(float(red.mean()) - float(data.test.images.mean())) < 1
+    same = sources.load("mnist_5k", image_shape=(28, 28, 1))
+    assert dataclasses.replace(same, images="") and same.images == "mnist_5k"

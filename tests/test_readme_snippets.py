@@ -1,0 +1,106 @@
+"""Every shell and Python snippet of README.md, run as it stands, in its order."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+ROOT = Path(__file__).parents[1]
+FENCES = re.findall(
+    r"^``` ?(sh|python)\n(.*?)^```$",
+    (ROOT / "README.md").read_text(),
+    re.MULTILINE | re.DOTALL,
+)
+# Installations, the tests themselves and the benchmark of 20 minutes are left out, and
+# the ImageNet network is narrow.
+SHELL = f"""
+set -euo pipefail
+python3() {{ mkdir -p .venv/bin; : > .venv/bin/activate; }}
+pip() {{ :; }}
+elu-zoo-benchmark() {{ :; }}
+python() {{
+  if [ "$1" = -m ]; then return; fi
+  local script=$1; shift
+  command python "{ROOT}/$script" "$@"
+}}
+elu-zoo-train() {{
+  command elu-zoo-train "${{@/#--config=elu_imagenet_15/--config=elu_imagenet_15:smoke=True}}"
+}}
+"""  # noqa: E501
+
+
+def image(seed, side, shade):
+    noise = np.random.default_rng(seed).integers(0, 80, (side, side + 3, 3))
+    return (noise + shade).astype("uint8")
+
+
+def write(path, pixels):
+    encode = tf.io.encode_png if path.suffix == ".png" else tf.io.encode_jpeg
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encode(pixels).numpy())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What the reader of the README has: photographs, digits, ImageNet."""
+    root = tmp_path_factory.mktemp("reader")
+    for label, name in enumerate(("cats", "dogs", "owls")):
+        for i in range(40):
+            path = root / f"my_photos/{name}/{i}.png"
+            write(path, image(100 * label + i, 30 + i, 80 * label))
+    write(root / "my_photo.png", image(0, 64, 80))
+    for split, count in (("train", 60), ("val", 30)):
+        for name in ("n01440764", "n01443537"):
+            for i in range(count):
+                write(root / f"ILSVRC2012/{split}/{name}/{i}.JPEG", image(i, 40, 90))
+    return root
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """Runs a script in that folder, with the commands of this installation."""
+    commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def run(*command):
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, "PATH": commands, "CUDA_VISIBLE_DEVICES": "-1"},
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.data("mnist", "cifar10", "cifar100")
+def test_snippets(run, folder):
+    """The shell first: its exports and its file are read in Python."""
+    snippets = {kind: [t for k, t in FENCES if k == kind] for kind in ("sh", "python")}
+    assert len(snippets["sh"]) >= 5 and len(snippets["python"]) >= 5
+    modules = [t for t in snippets["python"] if t.startswith("# my_")]
+    for text in modules:
+        (folder / text.split()[1]).write_text(text)
+    out = run("bash", "-c", SHELL + "\n".join(snippets["sh"]))
+    for words in ("test error", "true", "my_photo.png", "small_net/1", ".weights.h5"):
+        assert words in out
+    others = [t for t in snippets["python"] if t not in modules]
+    out = run(sys.executable, "-c", "\n".join([*others, "import my_zoo"]))
+    assert (folder / "my_photos.keras").is_file() and "(3, 30)" in out
+
+
+def test_snippets_are_short():
+    """An activation and a network of one's own: under 20 lines each."""
+    (text,) = [t for _, t in FENCES if t.startswith("# my_zoo.py")]
+    parts = re.split(r"^@elu_zoo", text, flags=re.MULTILINE)[1:]
+    assert len(parts) == 2
+    assert all(len(part.strip().splitlines()) < 20 for part in parts)

@@ -1,0 +1,251 @@
+"""Runs that go on from the weights of another: what is loaded, frozen, carried on."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import small_stacks
+
+from elu_zoo import errors, predictions, zoo
+from elu_zoo.configs import finetune
+from elu_zoo.data import sources
+from elu_zoo.training import finetuning, settings
+from elu_zoo.weights import store
+
+MLP = "mnist_mlp_8x128"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """Forty coloured images of three classes, 10 x 12 pixels, in an .npz file."""
+    generator = np.random.default_rng(0)
+    labels = np.arange(40) % 3
+    images = (
+        generator.integers(0, 120, (40, 10, 12, 3)) + 60 * labels[:, None, None, None]
+    )
+    path = tmp_path_factory.mktemp("own") / "shades.npz"
+    names = np.array(["dark", "grey", "light"])
+    np.savez(path, x_train=images.astype("uint8"), y_train=labels, class_names=names)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory):
+    """The folder of a run of narrow networks with ReLU and batch normalisation."""
+    from elu_zoo.configs import quickstart
+    from elu_zoo.training import loop
+
+    config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
+    config.model.width, config.train.epochs = 0.1, 1
+    folder = tmp_path_factory.mktemp("parent") / "relu"
+    loop.train(config, folder, compile="off")
+    return str(folder)
+
+
+def config_of(weights, data, arg="", entries=()):
+    config = finetune.get_config(f"model={MLP},weights={weights},epochs=2,{arg}")
+    given = {"data.name": data, "train.batch_size": 8, "train.checkpoint_every": 3}
+    config.update_from_flattened_dict({**given, **dict(entries)})
+    return config
+
+
+def layers_of(folder):
+    """The float16 values of each layer in the weight file of a run's folder."""
+    (path,) = folder.glob("*.weights.h5")
+    with h5py.File(path) as file:
+        return {
+            group.attrs["name"]: [group["vars"][k][...] for k in sorted(group["vars"])]
+            for group in file["layers"].values()
+            if len(group["vars"])
+        }
+
+
+def test_a_run_takes_over_what_its_weights_say(parent, own, train, tmp_path):
+    entry = train(config_of(parent, own), tmp_path / "run")
+    first = store.find(parent, model=MLP, wanted={}).entry
+    changed = {"num_classes": 3}
+    assert entry["arguments"] == {**first["arguments"], **changed}
+    assert entry["preprocessing"] == first["preprocessing"]
+    assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
+    assert entry["classes"] == ["dark", "grey", "light"]
+    for words in (
+        "shades.npz: those of its images",
+        "The weights it began with, MNIST",
+    ):
+        assert words in entry["data_terms"]
+    model = zoo.get_model(MLP, weights=str(tmp_path / "run"))
+    assert model.input_shape == (None, 28, 28, 1) and model.output_shape == (None, 3)
+    test = sources.load(own, image_shape=(28, 28, 1)).test
+    wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
+    assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
+    named = predictions.decode_predictions(
+        model(test.images), MLP, str(tmp_path / "run")
+    )
+    assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
+
+
+def test_classes_reach_an_export(parent, own, train, tmp_path):
+    from elu_zoo.export import predictor, saved_model
+
+    train(config_of(parent, own, "freeze=body"), tmp_path / "run")
+    weights = {"weights": str(tmp_path / "run")}
+    model = zoo.get_model(MLP, **weights)
+    path = saved_model.export_saved_model(
+        model, tmp_path, name="own", **predictor.description(model, MLP, **weights)
+    )
+    assert (path / "assets/labels.txt").read_text() == "dark\ngrey\nlight\n"
+
+
+@pytest.mark.parametrize("freeze", ["none", "body", "dense1+dense2"])
+def test_freeze(parent, own, train, tmp_path, freeze):
+    train(config_of(parent, own, f"freeze={freeze}"), tmp_path / "run")
+    before, after = layers_of(Path(parent)), layers_of(tmp_path / "run")
+    assert before.keys() == after.keys()
+    same = {
+        name
+        for name in before
+        if name != "classifier"
+        and all((a == b).all() for a, b in zip(before[name], after[name], strict=True))
+    }
+    body = before.keys() - {"classifier"}
+    kept = {
+        "none": set(),
+        "body": body,
+        "dense1+dense2": {n for n in body if n.endswith(("dense1", "dense2"))},
+    }
+    assert same == kept[freeze]
+
+
+def test_the_head_is_new_and_the_body_loaded(parent, own):
+    """Also where old and new classes are as many."""
+    for classes in (3, 10):
+        config = finetuning.resolved(config_of(parent, own))
+        arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
+        seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
+        model = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
+        finetuning.load_body(model, config)
+        trained = layers_of(Path(parent))
+        for layer in (x for x in model.layers if x.weights):
+            found = [np.asarray(w) for w in layer.weights]
+            expected = trained[layer.name]
+            if layer.name == "classifier":
+                expected = seeded.get_layer("classifier").get_weights()
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(a, b.astype("float32"))
+
+
+def test_resume_is_bit_identical(
+    parent, own, train, tmp_path, stop_after, last_arrays, assert_same_bits
+):
+    config = config_of(parent, own, "freeze=dense1")
+    train(config, tmp_path / "whole")
+
+    def stop():
+        raise errors.Interrupted("stop")
+
+    stop_after(4, stop)
+    with pytest.raises(errors.Interrupted):
+        train(config, tmp_path / "cut")
+    train(config, tmp_path / "cut")
+    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "whole"))
+    assert (tmp_path / "cut/metrics.jsonl").read_bytes() == (
+        tmp_path / "whole/metrics.jsonl"
+    ).read_bytes()
+
+
+def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_arrays):
+    """With frozen layers, which update nothing: the normalised ones do not either."""
+    config = config_of(parent, own, "freeze=body")
+    train(config, tmp_path / "one")
+    train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
+    for a, b in zip(
+        last_arrays(tmp_path / "one"), last_arrays(tmp_path / "two"), strict=True
+    ):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "arg", "expected"),
+    [
+        ("none", "", ("elu", 1.0, False)),
+        ("none", "activation=relu", ("relu", 1.0, False)),
+        ("mnist", "", ("elu", 1.0, False)),
+        ("mnist", "activation=relu", ("relu", 1.0, False)),
+        (None, "", ("relu", 0.1, True)),
+    ],
+)
+def test_resolved(parent, weights, arg, expected):
+    config = config_of(weights or parent, "mnist_5k", arg)
+    found = finetuning.resolved(config)
+    settings.check(found)
+    model = found.model
+    assert (model.activation.name, model.width, model.batch_norm) == expected
+    assert finetuning.resolved(found) == found
+    assert config.model.width is None  # it is a copy
+
+
+def test_other_configs_are_left_as_they_are(smoke):
+    config = smoke()
+    assert finetuning.resolved(config) is config
+    assert finetuning.parent(config) is None
+
+
+@pytest.mark.parametrize(
+    ("arg", "entries", "words"),
+    [
+        ("", {"model.width": 0.5}, "trained with width=0.1. Received: width=0.5"),
+        ("activation=elu", {}, "trained with activation=.*relu"),
+        ("", {"model.weights": "cifar100"}, "Unknown weights of mnist_mlp_8x128"),
+        ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
+        ("freeze=body+classifier", {}, "leaves nothing to train"),
+        ("", {"data.name": ""}, "data.name is missing. Pass --data"),
+        ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
+    ],
+)
+def test_refused(parent, own, train, tmp_path, arg, entries, words):
+    with pytest.raises(errors.UsageError, match=words):
+        train(config_of(parent, own, arg, entries), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arg", "entries", "expected"),
+    [
+        ("model=elu_cifar_11", {"data.image_shape": (40, 40, 3)}, (40, 40, 3)),
+        ("model=elu_cifar_11", {}, (32, 32, 3)),
+        ("model=elu_cifar_11,weights=none", {"data.name": "own.npz"}, (32, 32, 3)),
+        ("model=elu_cifar_11,weights=none", {"data.name": "mnist_5k"}, None),
+        (f"model={MLP},weights=mnist", {"data.name": "own.npz"}, (28, 28, 1)),
+    ],
+)
+def test_image_shape(arg, entries, expected):
+    config = finetune.get_config(arg)
+    config.update_from_flattened_dict(dict(entries))
+    assert finetuning.image_shape(finetuning.resolved(config)) == expected
+
+
+def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
+    config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
+    config.data.name, config.train.batch_size = own, 16
+    config.train.learning_rates = (0.0, 1e-9, 0.0)
+    entry = train(config, tmp_path)
+    assert entry["classes"] == []
+    (path,) = tmp_path.glob("*.weights.h5")
+    loaded = zoo.get_model("mnist_autoencoder", weights="mnist").get_weights()
+    found = zoo.get_model("mnist_autoencoder", weights=str(path)).get_weights()
+    for a, b in zip(found, loaded, strict=True):
+        np.testing.assert_allclose(a, b, atol=2e-3)
+
+
+def test_a_network_of_ones_own_with_dropout(phased, own, train, tmp_path):
+    small_stacks.register()
+    config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
+    config.data.name, config.train.batch_size = own, 8
+    entry = train(config, tmp_path)
+    assert entry["arguments"]["input_shape"] == [28, 28, 1]
+    again = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
+    again.data.name, again.train.batch_size = own, 8
+    again.train.freeze = ("stack1",)
+    found = train(again, tmp_path / "again")
+    assert found["parent"] == entry["tag"]
