@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from elu_zoo import errors
+
+_WINDOWS = os.name == "nt"
 
 
 def home() -> Path:
@@ -40,7 +43,9 @@ def sha256(data: bytes | Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    if _WINDOWS and path.is_dir():
+        return  # There folders cannot be opened, and files are flushed by writers only.
+    descriptor = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -108,6 +113,19 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync(path.parent)
+
+
+def check_locks() -> None:
+    """Checks that this system has the locks of `exclusive`.
+
+    Raises:
+        ResourceError: it is Windows.
+    """
+    if importlib.util.find_spec("fcntl") is None:
+        raise errors.ResourceError(
+            "Training locks its folder, by a call that Windows does not have. Train "
+            "under WSL or Linux; models, predictions and exports work here."
+        )
 
 
 @contextlib.contextmanager

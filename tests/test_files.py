@@ -122,6 +122,28 @@ with files.exclusive(Path(sys.argv[1])):
 """
 
 
+def test_on_windows_folders_are_not_opened(tmp_path, monkeypatch):
+    opened, open_ = [], os.open
+
+    def recorded(path, flags, *mode, **options):
+        opened.append((os.path.isdir(path), flags & os.O_ACCMODE))
+        return open_(path, flags, *mode, **options)
+
+    monkeypatch.setattr(files, "_WINDOWS", True)
+    monkeypatch.setattr(os, "open", recorded)
+    with files.new_directory(tmp_path / "new") as folder:
+        (folder / "file").write_bytes(b"x")
+    files.write_bytes(tmp_path / "other", b"x")
+    assert opened and all(kind == (False, os.O_RDWR) for kind in opened)
+
+
+def test_a_system_without_locks_is_refused(monkeypatch):
+    files.check_locks()
+    monkeypatch.setattr(files.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(errors.ResourceError, match="Windows .* Train under WSL"):
+        files.check_locks()
+
+
 def test_lock_names_its_owner_and_ends_with_it(tmp_path):
     lock = tmp_path / "run" / "LOCK"
     owner = subprocess.Popen(

@@ -26,6 +26,7 @@ _SPEED = (
     *("machine", "step", "unit", "memory", "op", "schraudolph", "inference"),
     "start_up",
 )
+_FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)-cifar10")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _CARDS = f"""# Model cards
 
@@ -53,7 +54,8 @@ def table(rows: Rows, paper: Rows) -> str:
     groups = defaultdict(list)
     for row in rows:
         key = row["config"], row["dataset"], row["batch_norm"], row["activation"]
-        groups[key].append(row)
+        if not _FINETUNED.fullmatch(row["config"]):  # they have a table of their own
+            groups[key].append(row)
     lines = [
         "| config | data | activation | runs | test error | the paper's | "
         "training loss | schedule |",
@@ -70,6 +72,42 @@ def table(rows: Rows, paper: Rows) -> str:
             f"| {config} | {dataset} | {name} | {len(runs)} | "
             f"{error(runs)} | {published(runs[0], paper)} | {losses:.3g} | "
             f"{' / '.join(sorted(schedules))} |"
+        )
+    return "\n".join(lines)
+
+
+def finetuned(rows: Rows) -> str:
+    """Returns the errors of fine-tuned networks, a row for each number of labels.
+
+    The last column is the mean difference between runs of one seed, ELU's body minus
+    ReLU's, with Student's 95 % interval.
+
+    Args:
+        rows: of configs/results.csv; others than of the config finetune are left out.
+    """
+    arms = defaultdict(dict)  # (number of labels, weights, activation): error by seed
+    for row in rows:
+        if found := _FINETUNED.fullmatch(row["config"]):
+            key = int(found["labels"]), found["weights"], row["activation"]
+            arms[key][row["seed"]] = float(row["test_error_percent"])
+    kinds = sorted({key[1:] for key in arms})
+    titles = [f"from {w}, {a}".replace("none", "nothing") for w, a in kinds]
+    pair = [("cifar100", "elu"), ("cifar100", "relu")]
+    lines = [
+        f"| labels | runs | {' | '.join(titles)} | elu - relu |",
+        "|---|---" + "|---" * len(titles) + "|---|",
+    ]
+    for labels in sorted({key[0] for key in arms}):
+        of_labels = [arms[labels, *kind] for kind in kinds]
+        means = [spread(list(runs.values())) + " %" for runs in of_labels]
+        elu, relu = (arms[labels, *kind] for kind in pair)
+        differences = [elu[seed] - relu[seed] for seed in elu if seed in relu]
+        low, high = results.student(differences)
+        mean = statistics.mean(differences)
+        counts = " / ".join(sorted({str(len(runs)) for runs in of_labels}))
+        lines.append(
+            f"| {labels:,} | {counts} | {' | '.join(means)} | "
+            f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) |"
         )
     return "\n".join(lines)
 
@@ -138,6 +176,7 @@ def between(text: str, name: str, content: str) -> str:
 def updated(readme: str, rows: Rows, paper: Rows, times: list[report.Row]) -> str:
     """Returns the README with its tables made anew."""
     readme = between(readme, "results", table(rows, paper))
+    readme = between(readme, "finetune", finetuned(rows))
     for part in _SPEED:
         readme = between(readme, part, speed(part, times))
     return readme

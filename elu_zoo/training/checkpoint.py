@@ -5,13 +5,13 @@ and manifest.json (hash of the arrays, state of the loop, versions, its own hash
 folder appears by one rename, after everything in it is on the disk.
 """
 
+import importlib
 import io
 import json
 import re
 import shutil
 import zipfile
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ def versions() -> dict[str, str]:
     """Returns the versions of what the numbers of a run depend on."""
     found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
     found["keras"] = keras.__version__
-    found[keras.backend.backend()] = metadata.version(keras.backend.backend())
+    # Not the distribution's: TensorFlow has several, such as tensorflow-cpu.
+    backend = importlib.import_module(keras.backend.backend())
+    found[backend.__name__] = backend.__version__
     return found
 
 

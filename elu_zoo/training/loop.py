@@ -77,6 +77,7 @@ def train(
     commit = outcome.commit()  # of the code that runs, which may change meanwhile
 
     # 1. Refuse what cannot work before anything is started.
+    files.check_locks()
     config = finetuning.resolved(config)
     settings.check(config)
     encoded = config.data.name in sources.ENCODED

@@ -151,7 +151,8 @@ def _read_once(path: Path, limit: int) -> bytes:
         )
     try:
         # O_NONBLOCK: a named pipe must not make us wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        others = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(path, os.O_RDONLY | others)
     except FileNotFoundError:
         raise not_found(path) from None
     except OSError as error:
