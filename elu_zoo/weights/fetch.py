@@ -91,6 +91,32 @@ def ensure(entry: entries.Entry) -> list[Path]:
     return [file.find() or download(file) for file in files_of(entry)]
 
 
+def keep_statistics(entry: entries.Entry, folder: Path) -> None:
+    """Keeps statistics that lie beside weights, as in a run's folder from elsewhere.
+
+    Args:
+        entry: of the weights.
+        folder: where they are.
+
+    Raises:
+        CorruptError: the file is not the one that its name tells.
+        ResourceError: it cannot be written to where it is looked for.
+    """
+    for file in files_of(entry)[1:]:
+        path = folder / file.name
+        if file.find() or not path.is_file():
+            continue
+        if not file.is_at(path):
+            raise errors.CorruptError(
+                f"{path} is damaged: its SHA-256 is {files.sha256(path)}, expected "
+                f"{_digits(file)}. Get it again, from where the weights came."
+            )
+        try:
+            files.write_bytes(file.folder / file.name, path.read_bytes())
+        except OSError as error:
+            raise _unwritable(file, error) from error
+
+
 def fetch_weights(pattern: str = "*") -> list[Path]:
     """Makes sure that published weights are on this machine, and undamaged.
 
@@ -169,10 +195,7 @@ def download(file: File) -> Path:
         except network.SourceError as error:
             failures.append(f"{source}: {error}")
         except OSError as error:
-            raise errors.ResourceError(
-                f"{file.name} cannot be written to {file.folder}: {error}. Set "
-                "$ELU_ZOO_HOME to a folder that can."
-            ) from error
+            raise _unwritable(file, error) from error
         else:
             if failures:
                 reasons = "; ".join(failures)
@@ -220,6 +243,13 @@ def _remove_stale(file: File) -> None:
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _STALE_SECONDS:
                 path.unlink()
+
+
+def _unwritable(file: File, error: OSError) -> errors.ResourceError:
+    return errors.ResourceError(
+        f"{file.name} cannot be written to {file.folder}: {error}. Set $ELU_ZOO_HOME "
+        "to a folder that can."
+    )
 
 
 def _digits(file: File) -> str:

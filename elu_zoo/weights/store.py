@@ -128,7 +128,9 @@ def _from_path(path: Path, allow_unverified: bool) -> Weights:
         h5.check_name(path)
     beside = path.with_name(path.name.removesuffix(entries.SUFFIX) + ".json")
     if beside.is_file():
-        return Weights(path, entries.read(beside))
+        entry = entries.read(beside)
+        fetch.keep_statistics(entry, path.parent)
+        return Weights(path, entry)
     if not path.exists():
         raise h5.not_found(path)
     if not allow_unverified:

@@ -182,6 +182,40 @@ def test_the_papers_figure(changed, text):
     assert results_table.published({**RUN, **changed}, rows) == text
 
 
+def test_fine_tuned_runs_have_a_table_of_their_own():
+    """Errors 30, 31, 32 with ELU, of the same seeds 33, 35, 34 with ReLU."""
+    errors_of = {
+        ("cifar100", "elu"): (30, 31, 32),
+        ("cifar100", "relu"): (33, 35, 34),
+        ("none", "elu"): (60, 60, 63),
+    }
+    rows = [
+        {
+            **RUN,
+            "config": f"finetune-elu_cifar_11-{weights}-5000-cifar10",
+            "activation": activation,
+            "seed": str(seed),
+            "test_error_percent": str(error),
+        }
+        for (weights, activation), values in errors_of.items()
+        for seed, error in enumerate(values)
+    ]
+    title, _, row = results_table.finetuned(
+        [{**RUN, "config": "other"}, *rows]
+    ).splitlines()
+    assert title == (
+        "| labels | runs | from cifar100, elu | from cifar100, relu | "
+        "from nothing, elu | elu - relu |"
+    )
+    # Of -3, -4, -2: the deviation is 1, t of two degrees of freedom is 4.303.
+    half = 4.30265 / 3**0.5
+    assert row == (
+        "| 5,000 | 3 | 31.00 ± 1.00 % | 34.00 ± 1.00 % | 61.00 ± 1.73 % | "
+        f"-3.00 ({-3 - half:+.2f} to {-3 + half:+.2f}) |"
+    )
+    assert results_table.table(rows[:-1], []).count("\n") == 1
+
+
 def test_only_the_text_between_the_marks_changes():
     begin, end = (mark.format("results") for mark in results_table._MARKS)
     readme = f"before\n{begin}\nold\n{end}\nafter\n"

@@ -249,3 +249,35 @@ def test_a_network_of_ones_own_with_dropout(phased, own, train, tmp_path):
     again.train.freeze = ("stack1",)
     found = train(again, tmp_path / "again")
     assert found["parent"] == entry["tag"]
+
+
+def test_a_folder_brings_what_whitens_its_images(own, train, tmp_path, monkeypatch):
+    """To another machine, and through another run."""
+    config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
+    config.data.name, config.data.image_shape = own, (8, 8, 3)
+    config.train.batch_size, config.model.width = 16, 0.02
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
+    entry = train(config, tmp_path / "run")
+    name = entry["preprocessing"]["statistics"] + ".npz"
+    images = sources.load(own, image_shape=(8, 8, 3)).test.images
+    expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
+
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
+    again = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
+    again.data.name, again.train.batch_size = own, 16
+    train(again, tmp_path / "again")
+    assert (tmp_path / "again" / name).is_file()
+
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "third"))
+    found = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
+    np.testing.assert_array_equal(found, expected)
+
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "file"))
+    with pytest.raises(errors.ResourceError, match=f"{name} cannot be written to"):
+        zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "fourth"))
+    (tmp_path / "run" / name).write_bytes(b"other")
+    with pytest.raises(errors.CorruptError, match="is damaged: its SHA-256"):
+        zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))
+    assert not (tmp_path / "fourth").exists()
