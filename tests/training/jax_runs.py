@@ -33,6 +33,10 @@ RUNS = {
         *("mnist_mlp_8x128", ""),
         {**DIGITS, "train.precision": "bfloat16_matmuls"},
     ),
+    "finetune": (
+        *("finetune", "model=mnist_mlp_8x128,weights=mnist,freeze=dense1+dense2"),
+        DIGITS,
+    ),
     "phases": (
         *("elu_cifar_11", "dataset=mnist_5k,smoke=True"),
         {
