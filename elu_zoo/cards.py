@@ -192,6 +192,8 @@ def _limits(entry: entries.Entry, rows: Sequence[results.Row]) -> str:
         )
     if entry["dataset"] in _DATA:
         limits.append(_DATA[entry["dataset"]][1])
+    if "note" in entry:
+        limits.append(entry["note"])
     limits += [
         f"Trained on images of {height} x {width} pixels only. What resizing others "
         "costs was not measured, nor noise, shifts or attacks.",
@@ -242,7 +244,9 @@ def _metadata(entry: entries.Entry) -> str:
     quoted = json.dumps
     is_classifier = results.metric(entry) != results.SQUARED
     task = "image-classification" if is_classifier else "image-to-image"
-    hub = _DATA.get(entry["dataset"], (entry["dataset"],))[0]
+    # Data of one's own have no name there.
+    hub = _DATA[entry["dataset"]][0] if entry["dataset"] in _DATA else None
+    datasets = f"datasets: {quoted([hub])}\n" if hub else ""
     value = entry["metrics"][results.metric(entry)]
     if is_classifier:
         kind, named = "accuracy", "share of test images that are classified correctly"
@@ -256,8 +260,7 @@ license: {entry["licence"].lower()}
 library_name: keras
 pipeline_tag: {task}
 tags: {quoted(list(dict.fromkeys(tags)))}
-datasets: {quoted([hub])}
-metrics: {quoted([kind])}
+{datasets}metrics: {quoted([kind])}
 model-index:
 - name: {quoted(entry["tag"])}
   results:
@@ -265,7 +268,7 @@ model-index:
       type: {task}
     dataset:
       name: {quoted(entry["dataset"])}
-      type: {quoted(hub)}
+      type: {quoted(hub or "own images")}
       split: test
     metrics:
     - type: {kind}

@@ -1,6 +1,7 @@
 """How a weight file was trained: sections of its model card, and the command."""
 
 import re
+import shlex
 from importlib import resources
 from typing import Any
 
@@ -15,13 +16,20 @@ _NAME = re.compile(
 
 
 def command(entry: Entry) -> str | None:
-    """Returns the command of a run's config; None for a config of your own.
+    """Returns the command of a run's config; None for a config of one's own.
 
     It is that of the published weights to the letter. Of other runs, entries that
     were overridden by --config.<entry> are not in it.
     """
     config = entry["config"]
-    found = _NAME.fullmatch(config["name"])
+    name, other_data, _ = config["name"].partition("@")
+    data = ""
+    if other_data:
+        named = config["data"].get("folder") or config["data"]["name"]
+        data = f" --data={shlex.quote(named)}"
+    if name.startswith("finetune-"):
+        return _finetuning(config) + data
+    found = _NAME.fullmatch(name)
     if not found:
         return None
     installed = resources.files("elu_zoo.configs")
@@ -43,7 +51,26 @@ def command(entry: Entry) -> str | None:
     given = ",".join(f"{key}={value}" for key, value in arguments.items() if value)
     alpha = model["activation"].get("alpha")
     override = "" if alpha is None else f" --config.model.activation.alpha={alpha}"
-    return f"elu-zoo-train --config={found['file']}:{given}{override}"
+    return f"elu-zoo-train --config={found['file']}:{given}{override}{data}"
+
+
+def _finetuning(config: dict[str, Any]) -> str:
+    """Returns the command of a run of configs/finetune.py, without its data."""
+    model, train, data = config["model"], config["train"], config["data"]
+    arguments = {
+        "model": model["name"],
+        "weights": model["weights"] or "none",
+        "activation": model["activation"]["name"],
+        "freeze": "+".join(train["freeze"]) or "none",
+        "learning_rate": train["learning_rates"][1],
+        "epochs": config["schedule_epochs"],
+        "examples": 0 if config["smoke"] else data["train_examples"],
+        "validation": not data["train_on_validation"],
+        "seed": config["seed"],
+        "smoke": config["smoke"],
+    }
+    given = ",".join(f"{key}={value}" for key, value in arguments.items())
+    return f"elu-zoo-train --config={shlex.quote(f'finetune:{given}')}"
 
 
 def training_data(entry: Entry) -> str:
@@ -86,7 +113,7 @@ def procedure(entry: Entry) -> str:
     shell = command(entry)
     how = "The config is none of the package's; the entry holds all of it."
     if shell:
-        file = _NAME.fullmatch(entry["config"]["name"])["file"]
+        file = shell.partition("--config=")[2].strip("'").partition(":")[0]
         how = (
             f"```sh\n{shell}\n```\n\n`configs/{file}.py` says what the paper leaves "
             "open and what was chosen."
@@ -102,7 +129,9 @@ def procedure(entry: Entry) -> str:
         "took": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
     }
     if "parent" in entry:
-        rows["began with"] = f"the weights {entry['parent']}"
+        rows["began with"] = f"the weights {entry['parent']}, but for the classifier"
+        frozen = entry["config"]["train"].get("freeze") or ["nothing"]
+        rows["frozen"] = ", ".join(frozen)
     lines = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
     return f"{how}\n\n| | |\n|---|---|\n{lines}"
 

@@ -189,7 +189,14 @@ def test_front_matter(tag):
 
 def test_front_matter_of_images_of_your_own():
     card = cards.text(MNIST | {"dataset": "my: photos"}, [], front_matter=True)
-    assert yaml.safe_load(card.split("---\n")[1])["datasets"] == ["my: photos"]
+    found = yaml.safe_load(card.split("---\n")[1])
+    assert "datasets" not in found  # on the hub they have no name
+    dataset = found["model-index"][0]["results"][0]["dataset"]
+    assert dataset["name"] == "my: photos" and dataset["type"] == "own images"
+
+
+def test_a_note_on_the_data_is_a_limit():
+    assert "- Seen before." in cards.text(MNIST | {"note": "Seen before."}, [])
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
     """What the reader of the README has: photographs, digits, ImageNet."""
     root = tmp_path_factory.mktemp("reader")
     for label, name in enumerate(("cats", "dogs", "owls")):
-        for i in range(40):
+        for i in range(45):
             path = root / f"my_photos/{name}/{i}.png"
             write(path, image(100 * label + i, 30 + i, 80 * label))
     write(root / "my_photo.png", image(0, 64, 80))

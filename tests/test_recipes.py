@@ -1,12 +1,13 @@
 """Recipes: the command of a run gives its config again, and what the sections say."""
 
 import importlib
+import shlex
 
 import pytest
 
 from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
-from elu_zoo.training import settings
+from elu_zoo.training import finetuning, settings
 from elu_zoo.weights import entries
 
 
@@ -73,6 +74,36 @@ def made(command):
 def test_a_command_is_found_again(config):
     command = f"elu-zoo-train --config={config}"
     assert recipes.command(made(command)) == command
+
+
+@pytest.mark.parametrize(
+    ("config", "data"),
+    [
+        ("finetune:model=elu_cifar_11,weights=cifar100", "cifar10"),
+        ("finetune:weights=none,epochs=7,examples=50,validation=False,seed=3", "a b/"),
+        ("finetune:activation=relu,freeze=stack1+stack2", "x.npz"),
+        ("finetune:model=mnist_mlp_8x128,weights=mnist,smoke=True", "mnist_5k"),
+        ("finetune:model=elu_imagenet_15,weights=none", "photos"),
+        ("elu_cifar_11:schedule=fast,epochs=3", "my_photos"),
+        ("mnist_mlp_8x128:activation=relu", "validation"),
+        ("mnist_mlp_8x128", "lr2"),
+        ("elu_cifar_18:padding=same", "cifar_small"),
+    ],
+)
+def test_the_command_on_other_data(config, data):
+    """It makes the config again, once what it leaves to the weights is filled in."""
+
+    def made_of(config, data):
+        name, _, arguments = config.partition(":")
+        module = importlib.import_module(f"elu_zoo.configs.{name}")
+        config = config_flag.with_data(module.get_config(arguments), data)
+        return settings.as_dict(finetuning.resolved(config))
+
+    expected = made_of(config, data)
+    words = shlex.split(recipes.command({"tag": "a run", "config": expected}))
+    assert words[0] == "elu-zoo-train" and len(words) == 3
+    flags = dict(word.split("=", 1) for word in words[1:])
+    assert made_of(flags["--config"], flags["--data"]) == expected
 
 
 @pytest.mark.parametrize("name", ["mine", "my-own", "elu_cifar_11-svhn", "", "a/b"])
@@ -159,7 +190,10 @@ def test_schedule(changes, text):
         ({}, "`configs/elu_cifar_11.py` says what the paper leaves open and what was"),
         ({"tag": "mine"}, "changed stands in the entry alone."),
         ({"config": ENTRY["config"] | {"name": "mine"}}, "none of the package's"),
-        ({"parent": "net.mnist_elu-0"}, "| began with | the weights net.mnist_elu-0 |"),
+        (
+            {"parent": "net.mnist_elu-0"},
+            "| began with | the weights net.mnist_elu-0, but for the classifier |",
+        ),
         ({"wall_time_seconds": 159.6}, "| took | 2.7 minutes on AMD EPYC, 2 cores |"),
         ({"wall_time_seconds": 7200.0}, "| took | 2 hours on AMD EPYC, 2 cores |"),
         ({"commit": "release 1.0"}, "| code | release 1.0 on keras 3.15.1, numpy "),

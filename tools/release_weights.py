@@ -26,9 +26,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from absl import app, flags
+from absl import flags
 
 from elu_zoo import errors, files
+from elu_zoo.bin import flags as binary
 from elu_zoo.export import release as export_release
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import objective, outcome
@@ -139,7 +140,7 @@ def _check_run(workdir: Path, entry: entries.Entry, to: str) -> None:
     elif statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
         raise errors.UsageError(
             f"{entry['tag']} needs the statistics {statistics}, which do not ship. "
-            "Train with those that do, or run tools/fit_statistics.py."
+            "Publish them together: --to=hf:<owner>/<repo>."
         )
 
 
@@ -305,4 +306,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    binary.run(main)

@@ -26,7 +26,7 @@ _SPEED = (
     *("machine", "step", "unit", "memory", "op", "schraudolph", "inference"),
     "start_up",
 )
-_FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)-cifar10")
+_FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _CARDS = f"""# Model cards
 

@@ -69,20 +69,39 @@ def resolved(argv: list[str]) -> list[str]:
 
 
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
-    """Returns a config that trains on other data, under another name."""
+    """Returns a config that trains on other data, under the name `<config>@<data>`.
+
+    What its schedule says in iterations becomes shares of the run, which may be as long
+    as it likes.
+    """
     if data is None:
         return config
+    if os.path.isdir(data):
+        data = data.rstrip(os.sep) or os.sep  # one folder is one config
+    _share_boundaries(config)
     name = re.sub(r"\W+", "_", data.rstrip(os.sep).rpartition(os.sep)[2])
-    parts = config.name.split("-")
-    place = parts.index(config.data.name) if config.data.name in parts[1:] else None
-    config.name = "-".join(
-        [*parts, name] if place is None else [*parts[:place], name, *parts[place + 1 :]]
-    )
+    config.name += f"@{name}"
     if "folder" in config.data and data != config.data.name:
         config.data.folder = data
     else:
         config.data.name = data
     return config
+
+
+def _share_boundaries(config: ConfigDict) -> None:
+    from elu_zoo.data import sources
+
+    if config.data.name not in sources.names():
+        return
+    examples = config.data.train_examples or sources.training_images(
+        config.data.name, config.data.train_on_validation
+    )
+    total = examples // config.train.batch_size * config.train.epochs
+    for key in ("boundaries", "phase_boundaries"):
+        if key in config.train:
+            config.train[key] = tuple(
+                b / total if isinstance(b, int) else b for b in config.train[key]
+            )
 
 
 def _joined(argv: list[str]) -> list[str]:

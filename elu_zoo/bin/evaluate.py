@@ -52,6 +52,12 @@ def main(argv: list[str]) -> None:
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)
+    if own and entry.get("images", data.images) != data.images:
+        print(
+            f"note: these are not all the images that {entry['tag']} was trained and "
+            f"measured on: {data.images}, then {entry['images']}.",
+            file=sys.stderr,
+        )
     if own and seen and _SPLIT.value != "test":
         print(
             f"note: {entry['tag']} was trained on these {_SPLIT.value} images.",

@@ -145,10 +145,20 @@ def _import(module: str) -> None:
     Raises:
         UsageError: there is none, or it raises.
     """
+    name = os.path.basename(module).removesuffix(".py")
+    is_file = module.endswith(".py")
+    if is_file and not os.path.isfile(module):
+        raise errors.NotFoundError(f"There is no file --module={module}.")
+    other = getattr(sys.modules.get(name), "__file__", None)
+    same = other is not None and os.path.abspath(module) == os.path.abspath(other)
+    taken = name in sys.stdlib_module_names or name in sys.modules
+    if is_file and taken and not same:
+        raise errors.UsageError(
+            f"--module={module}: there is another module {name}. Rename the file."
+        )
     sys.path.insert(0, "")
     try:
-        if module.endswith(".py"):
-            name = os.path.basename(module).removesuffix(".py")
+        if is_file:
             specification = importlib.util.spec_from_file_location(name, module)
             sys.modules[name] = found = importlib.util.module_from_spec(specification)
             specification.loader.exec_module(found)
@@ -157,7 +167,7 @@ def _import(module: str) -> None:
     except errors.EluZooError:
         raise
     # It is the user's code: whatever it raises is news about that file.
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise errors.UsageError(
             f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
             "where."

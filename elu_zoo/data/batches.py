@@ -22,7 +22,7 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     if count < batch_size:
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
-            "Use a smaller train.batch_size or more examples."
+            f"Use more, or smaller batches: --config.train.batch_size={max(1, count)}."
         )
     return count // batch_size
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import errors
+from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
 
 # The names of images and labels, by part.
@@ -15,6 +16,7 @@ _NAMES = {
     "test": (("x_test", "y_test"),),
 }
 CLASS_NAMES = "class_names"
+_LEAST_SIDE = 8  # as of image files
 _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels), x_val, y_val, x_test, "
     "y_test where they are given, and class_names for people"
@@ -37,10 +39,15 @@ def read(path: Path, shape: tuple[int, int, int] | None) -> Arrays:
     if not path.is_file():
         raise errors.NotFoundError(f"There is no file {path}.")
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            given = dict(stored)
+        with zipfile.ZipFile(path), path.open("rb") as file:
+            with np.load(file, allow_pickle=False) as stored:
+                given = dict(stored)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        raise errors.DataError(f"{path} cannot be read as .npz: {error}.") from error
+        objects = "of Python objects, which are not read" * ("pickle" in str(error))
+        raise errors.DataError(
+            f"{path} is no .npz file that can be read: it is damaged, or "
+            f"{objects or 'another kind of file'}. np.savez writes one."
+        ) from error
     arrays: Arrays = {}
     for part, pairs in _NAMES.items():
         found = [pair for pair in pairs if pair[0] in given or pair[1] in given]
@@ -62,15 +69,35 @@ def read(path: Path, shape: tuple[int, int, int] | None) -> Arrays:
             f"{path} has no images to train on. {_EXPECTED}. Received: "
             f"{', '.join(given) or 'nothing'}."
         )
-    labels = np.concatenate([arrays[key] for key in arrays if key.endswith("labels")])
-    numbers = np.arange(labels.max(initial=-1) + 1)
-    arrays["class_names"] = given.get(CLASS_NAMES, numbers).astype(str)
+    if CLASS_NAMES not in given:
+        given[CLASS_NAMES] = _numbers(arrays, path)
+    arrays["class_names"] = given[CLASS_NAMES].astype(str)
     if arrays["class_names"].ndim != 1:
         raise errors.DataError(
             f"{path}: class_names is a list of names, one for each label. Received: "
             f"{arrays['class_names'].shape}."
         )
     return arrays
+
+
+def _numbers(arrays: Arrays, path: Path) -> np.ndarray:
+    """Returns the classes as their numbers, of which each has images to train on."""
+    found = np.unique(arrays["train_labels"])
+    others = [arrays[key] for key in arrays if key.endswith("labels")]
+    everything = np.unique(np.concatenate(others))
+    numbers = np.arange(len(found))
+    if not np.array_equal(found, numbers) or not np.array_equal(everything, numbers):
+        raise errors.DataError(
+            f"{path} has no class_names, so that labels are 0, 1, 2, ..., each with "
+            f"images to train on. Received: {_listed(found)} to train on"
+            + f", {_listed(everything)} in all" * (len(everything) != len(found))
+            + ". np.unique(labels, return_inverse=True)[1] numbers them."
+        )
+    return numbers
+
+
+def _listed(labels: np.ndarray) -> str:
+    return ", ".join(map(str, labels[:5])) + ", ..." * (len(labels) > 5)
 
 
 def _images(
@@ -85,12 +112,21 @@ def _images(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
             f"(n, height, width, 1, 3 or 4).{hint}"
         )
+    if min(images.shape[1:3]) < _LEAST_SIDE:
+        raise errors.DataError(
+            f"{name} has the shape {images.shape}; sides have {_LEAST_SIDE} pixels or "
+            "more."
+        )
+    shapes.check_size(len(images), shape or images.shape[1:])
     if images.dtype != np.uint8:
         whole = np.issubdtype(images.dtype, np.integer) or (
             np.issubdtype(images.dtype, np.floating)
             and (images == images.round()).all()
         )
-        if not whole or (len(images) and (images.min() < 0 or images.max() > 255)):
+        outside = whole and len(images) and (images.min() < 0 or images.max() > 255)
+        if whole and images.dtype.kind == "f" and len(images) and images.max() <= 1:
+            whole = False  # black and white, in [0, 1]
+        if not whole or outside:
             raise errors.DataError(
                 f"{name} are {images.dtype}, not whole pixels 0..255. Scale them back "
                 "before they are saved: (255 * x).round().astype('uint8')."
@@ -106,8 +142,12 @@ def _images(
 def _labels(labels: np.ndarray, name: str) -> np.ndarray:
     if labels.ndim == 2 and labels.shape[1] == 1:  # as of Keras' own data sets
         labels = labels[:, 0]
+    if labels.dtype.kind == "f" and (labels == labels.round()).all():
+        labels = labels.astype(np.int64)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         hint = " Received one column a class? Take argmax(1)." * (labels.ndim == 2)
+        if labels.dtype.kind in "US":
+            hint = " Number them: np.unique(labels, return_inverse=True)[1]."
         raise errors.DataError(
             f"{name} is {labels.dtype} of the shape {labels.shape}; expected one "
             f"integer an image.{hint}"

@@ -103,10 +103,7 @@ def find(folder: str | os.PathLike, names: Sequence[str] = SPLITS) -> ImageFolde
         indices = {name: index for index, name in enumerate(classes)}
         paths = tuple(path for path, _ in found[split])
         if not paths:
-            raise errors.DataError(
-                f"{root} holds no images ({' '.join(SUFFIXES)}) in folders of classes. "
-                f"{LAYOUT}"
-            )
+            raise _no_images(root)
         for path in paths:
             if path.split("/")[0] not in indices:
                 raise errors.DataError(
@@ -129,12 +126,15 @@ def _scan(root: Path) -> list[tuple[str, int]]:
     found, ignored = [], []
     try:
         for folder in (entry for entry in _visible(root) if entry.is_dir()):
+            before = len(found)
             for file in _visible(folder.path):
                 path = f"{folder.name}/{file.name}"
                 if file.name.lower().endswith(SUFFIXES) and not file.is_dir():
                     found.append((path, file.stat().st_size))
                 else:
                     ignored.append(path)
+            if len(found) == before:
+                logging.warning("%s holds no images: no class.", folder.path)
     except OSError as error:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
@@ -145,6 +145,25 @@ def _scan(root: Path) -> list[tuple[str, int]]:
             *(len(ignored), root, " ".join(SUFFIXES), min(ignored)),
         )
     return sorted(found)
+
+
+def _no_images(root: Path) -> errors.DataError:
+    """Returns the error of a folder without images, with what it holds instead."""
+
+    def images(pattern: str) -> list[Path]:
+        return [p for p in root.glob(pattern) if p.name.lower().endswith(SUFFIXES)]
+
+    hint = ""
+    if flat := images("*"):
+        hint = f" {len(flat)} images lie in {root} itself, not in a folder of a class."
+    elif deeper := images("*/*/*"):
+        hint = f" Perhaps you mean {deeper[0].parents[1]}, whose folders hold images."
+    elif others := {p.suffix for p in root.glob("*/*") if p.suffix and p.is_file()}:
+        hint = f" Found are files {' '.join(sorted(others))}; convert images to PNG."
+    return errors.DataError(
+        f"{root} holds no images ({' '.join(SUFFIXES)}) in folders of classes. {LAYOUT}"
+        + hint
+    )
 
 
 def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:

@@ -1,5 +1,7 @@
 """Images of your own: folders, .npz files, and what tensorflow-datasets prepared."""
 
+import difflib
+import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -9,15 +11,11 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data import cache, image_arrays, image_folder, order, readers
+from elu_zoo.data import cache, image_arrays, image_folder, readers, shapes
 from elu_zoo.data.sources import ImageData, Split, names
 
-# Fixed for ever, as in sources.
-_SPLIT_SEED = 20160222
-_HELD_OUT = 10  # one in so many
 _PARTS = ("train", "validation", "test")
-# Of the arrays in memory; larger sets stay encoded, see data.imagenet.
-_LIMIT_BYTES = 2**32
+_HELD_OUT = 0.1  # of the images, for each part that is missing
 
 Shape = tuple[int, int, int]
 
@@ -27,8 +25,10 @@ def load(
 ) -> ImageData:
     """Loads images that are not a data set of the zoo, into memory.
 
-    A part that the data do not have, validation or test, is a tenth of the images for
-    training, drawn at random, the same ones each time.
+    A part that the data do not have, validation or test, is about a tenth of the
+    images for training: those whose pixels have a hash in a tenth of all hashes. An
+    image stays in its part whatever others are added or removed, and its copies with
+    it.
 
     Args:
         name: a folder `<class>/<image>` of PNG and JPEG files, or one of such folders
@@ -54,23 +54,38 @@ def load(
         raise errors.unknown("data set", name, names())
     path = Path(name).expanduser()
     if path.suffix == ".npz":
-        arrays, terms = image_arrays.read(path, image_shape), _terms(name)
+        arrays, terms = image_arrays.read(path, image_shape), _terms(path)
     elif path.is_dir():
         if image_shape is None:
             raise errors.UsageError(
                 f"The images of the folder {name} may have any size: image_shape says "
                 "which (height, width, channels) they get. Received: None."
             )
-        arrays, terms = _of_folder(path, image_shape), _terms(name)
-    elif name[:1] in ("", ".", "~", os.sep) or name.count(os.sep) > 1:
-        raise errors.NotFoundError(f"There is no folder or .npz file {name}.")
+        arrays, terms = _of_folder(path, image_shape), _terms(path)
+    elif _is_path(name):
+        raise errors.NotFoundError(
+            f"There is no folder or .npz file {name}. {_close(path)}"
+        )
     else:
         arrays, terms = _of_tfds(name, data_dir, image_shape)
     return _data(_slug(path.stem if path.exists() else name), arrays, terms)
 
 
-def _terms(name: str) -> str:
-    return f"{Path(name).name}: those of its images."
+def _is_path(name: str) -> bool:
+    ends = name[0] in (".", "~", os.sep) or name[-1] == os.sep
+    return ends or name.count(os.sep) > 1
+
+
+def _close(path: Path) -> str:
+    """Returns a hint to what beside a path has a name like it."""
+    folder = path.parent
+    beside = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    near = difflib.get_close_matches(path.name, beside, n=1)
+    return f"Did you mean {str(folder / near[0])!r}?" if near else ""
+
+
+def _terms(path: Path) -> str:
+    return f"{path.name}: those of its images."
 
 
 def _slug(name: str) -> str:
@@ -82,30 +97,32 @@ def _slug(name: str) -> str:
 def _of_folder(folder: Path, shape: Shape) -> cache.Arrays:
     found = image_folder.find(folder, _PARTS)
     parts = found.splits
-    check_size(sum(map(len, parts.values())), shape)
+    paths = [parts[part].root / path for part in parts for path in parts[part].paths]
+    shapes.check_size(len(paths), shape)
+    size = "x".join(map(str, shape))
 
     def build() -> cache.Arrays:
         from elu_zoo.data import survey
 
+        logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
         arrays: cache.Arrays = {}
-        count, bad = 0, []
+        bad = []
         for part, examples in parts.items():
-            count += len(examples)
+            pixels = np.empty((len(examples), *shape), np.uint8)
             each = map(_reader(examples), range(len(examples)))
-            seen = list(survey.look(each, shape))
-            bad += [x for x in seen if x.pixels is None]
-            if not bad:
-                arrays[f"{part}_images"] = np.stack([x.pixels for x in seen])
-                arrays[f"{part}_labels"] = examples.labels
+            for index, seen in enumerate(survey.look(each, shape)):
+                if seen.pixels is None:
+                    bad.append(seen)
+                else:
+                    pixels[index] = seen.pixels
+            arrays[f"{part}_images"] = pixels
+            arrays[f"{part}_labels"] = examples.labels
         if bad:
-            raise survey.refusal(bad, count)
+            raise survey.refusal(bad, len(paths))
         return arrays
 
     # Names and sizes alone do not show that an image was drawn over.
-    paths = [parts[part].root / path for part in parts for path in parts[part].paths]
     changed = files.sha256(repr([p.stat().st_mtime_ns for p in paths]).encode())[:8]
-    size = "x".join(map(str, shape))
-    logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
     key = f"{found.name}-{found.fingerprint}-{changed}-{size}"
     return {
         **cache.load(key, paths, build),
@@ -124,8 +141,9 @@ def _of_tfds(
         source = readers.find_tfds_images(name, data_dir, shape)
     except errors.DataError as error:
         raise errors.UsageError(
-            f"{errors.unknown('data set', name, names())} It is no folder and no .npz "
-            f"file either; as one of tensorflow-datasets: {error}"
+            f"{errors.unknown('data set', name, names())} There is no folder and no "
+            f".npz file {name} either. {_close(Path(name))} As one of "
+            f"tensorflow-datasets: {error}"
         ) from error
     size = "x".join(map(str, shape or ()))
     key = f"tfds-{_slug(name)}-{source.version}-{size}"
@@ -133,51 +151,56 @@ def _of_tfds(
     return arrays, str(arrays["terms"])
 
 
-def check_size(count: int, shape: Shape) -> None:
-    """Refuses what would not fit the memory.
-
-    Raises:
-        ResourceError: more than 4 GiB of pixels.
-    """
-    if count * int(np.prod(shape)) > _LIMIT_BYTES:
-        raise errors.ResourceError(
-            f"{count} images of {shape} take {count * int(np.prod(shape)) / 2**30:.0f} "
-            f"GiB of memory; {_LIMIT_BYTES // 2**30} GiB is the limit. Take a smaller "
-            "image_shape, or train elu_imagenet_15, whose images stay on the disk."
-        )
-
-
 def _data(name: str, arrays: cache.Arrays, terms: str) -> ImageData:
     class_names = tuple(map(str, arrays["class_names"]))
-    _check(name, arrays, len(class_names))
+    _check(name, arrays, class_names)
     # Of what was read, whatever files it came from.
-    content = b"".join(arrays[key].tobytes() for key in sorted(arrays))
+    content = hashlib.sha256()
+    for key in sorted(arrays):
+        content.update(np.ascontiguousarray(arrays[key]).data)
     parts = {
         part: Split(arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32))
         for part in _PARTS
         if f"{part}_images" in arrays
     }
-    train = parts["train"]
-    rest = order.permutation(_SPLIT_SEED, 0, len(train))
-    for part in ("validation", "test"):
-        if part not in parts:
-            count = max(1, len(train) // _HELD_OUT)
-            taken, rest = rest[:count], rest[count:]
-            parts[part] = Split(train.images[taken], train.labels[taken])
-            logging.info("%s: %d images are held out for %s.", name, count, part)
-    if not len(rest):
-        raise errors.DataError(f"{name} has too few images: {len(train)} in all.")
-    parts["train"] = Split(train.images[rest], train.labels[rest])
-    images = f"{name}-{files.sha256(content)[:8]}"
+    parts = _held_out(name, parts)
+    images = f"{name}-{content.hexdigest()[:8]}"
     return ImageData(
         name, **parts, class_names=class_names, note="", terms=terms, images=images
     )
 
 
-def _check(name: str, arrays: cache.Arrays, classes: int) -> None:
-    if classes < 2:
-        raise errors.DataError(f"{name} has {classes} class(es); two are the fewest.")
-    shape = None
+def _held_out(name: str, parts: dict[str, Split]) -> dict[str, Split]:
+    """Returns all three parts, those that are missing cut from the training images."""
+    missing = [part for part in _PARTS if part not in parts]
+    if not missing:
+        return parts
+    train = parts["train"]
+    drawn = np.array([_uniform(image) for image in train.images])
+    place = np.minimum(drawn / _HELD_OUT, 2).astype(int)  # 0, 1, or 2 for training
+    order = np.argsort(drawn, kind="stable")
+    for index, part in enumerate(("validation", "test")):
+        if part not in missing:
+            place[place == index] = 2
+        elif not (place == index).any():  # of a few images only
+            place[next(i for i in order if place[i] == 2)] = index
+        if part in missing:
+            chosen = np.flatnonzero(place == index)
+            parts[part] = Split(train.images[chosen], train.labels[chosen])
+            logging.info("%s: %d images are held out for %s.", name, len(chosen), part)
+    # In the order of their hashes, so that the first ones are of all classes.
+    rest = [i for i in order if place[i] == 2]
+    parts["train"] = Split(train.images[rest], train.labels[rest])
+    return parts
+
+
+def _uniform(image: np.ndarray) -> float:
+    digest = hashlib.sha256(np.ascontiguousarray(image).data).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def _check(name: str, arrays: cache.Arrays, class_names: tuple[str, ...]) -> None:
+    shape, classes = None, len(class_names)
     for part in _PARTS:
         if f"{part}_images" not in arrays:
             continue
@@ -193,5 +216,14 @@ def _check(name: str, arrays: cache.Arrays, classes: int) -> None:
         if len(bad):
             raise errors.DataError(
                 f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}, the "
-                f"first one {labels[bad[0]]}, of image {bad[0]}."
+                f"first one {labels[bad[0]]}, of image {bad[0]}. It has {classes} "
+                "class names."
             )
+    if classes < 2:
+        raise errors.DataError(
+            f"{name} has one class, {class_names[0]}; two are the fewest."
+        )
+    if len(arrays["train_images"]) < len(_PARTS):
+        raise errors.DataError(
+            f"{name} has too few images: {len(arrays['train_images'])} to train on."
+        )

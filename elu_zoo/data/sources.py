@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.data import cache, order, readers
+from elu_zoo.data import cache, order, readers, shapes
 
 # Fixed for ever: every run of every seed has one validation set.
 _SPLIT_SEED = 20160222
@@ -167,8 +168,14 @@ def names() -> list[str]:
     return sorted(_ROWS)
 
 
+def training_images(name: str, with_validation: bool) -> int:
+    """Returns how many images of a data set of `names()` are trained on."""
+    row = _ROWS[name]
+    return row.train + row.validation * with_validation
+
+
 def load(
-    name: str,
+    name: str | os.PathLike,
     data_dir: str | Path | None = None,
     image_shape: tuple[int, int, int] | None = None,
 ) -> ImageData:
@@ -187,13 +194,22 @@ def load(
             `elu_zoo.data.pixels.fitted`; None keeps them as they are.
 
     Raises:
-        UsageError: there is no data set of that name.
+        UsageError: there is no data set of that name, or no images of that shape.
         DataError: it is missing, unprepared, damaged, or not what it should be.
     """
+    if isinstance(name, os.PathLike):
+        name = os.path.join(name, "")  # a path, even where the zoo has that name
+        name = name if os.path.isdir(name) else name.removesuffix(os.sep)
+    if image_shape is not None:
+        image_shape = shapes.check_shape(image_shape)
     if name not in _ROWS:
         from elu_zoo.data import own
 
         return own.load(name, data_dir, image_shape)
+    if os.path.isdir(name):
+        logging.warning(
+            "%r is the data set of the zoo; ./%s would be the folder here.", name, name
+        )
     data = _load(name, data_dir)
     return data if image_shape is None else adapted(data, image_shape)
 

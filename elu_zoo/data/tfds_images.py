@@ -8,7 +8,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from elu_zoo import errors
-from elu_zoo.data import pixels
+from elu_zoo.data import pixels, shapes
 from elu_zoo.data.cache import Arrays
 
 _PARTS = ("train", "validation", "test")
@@ -46,6 +46,10 @@ def read(folder: Path, shape: tuple[int, int, int] | None, remedy: str) -> Array
         raise errors.DataError(
             f"{folder} has no split 'train'. It has {', '.join(info.splits)}."
         )
+
+    shapes.check_size(
+        sum(s.num_examples for part, s in info.splits.items() if part in _PARTS), target
+    )
 
     def adapted(example):
         images = tf.ensure_shape(example[image], own)

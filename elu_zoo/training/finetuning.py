@@ -7,7 +7,7 @@ import keras
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, registry
-from elu_zoo.data import sources
+from elu_zoo.data import shapes, sources
 from elu_zoo.weights import entries, h5, store
 
 BODY = "body"
@@ -33,7 +33,8 @@ def resolved(config: ConfigDict) -> ConfigDict:
         found |= entry["arguments"]
     model = config.model
     with config.unlocked():
-        if not model.activation.name:
+        own = model.activation
+        if not own.name or (entry and _same_activation(own, found["activation"])):
             activation = found["activation"]
             is_name = isinstance(activation, str)
             model.activation = ConfigDict(
@@ -48,11 +49,16 @@ def resolved(config: ConfigDict) -> ConfigDict:
     return config
 
 
+def _same_activation(given: ConfigDict, trained: dict[str, Any]) -> bool:
+    return activations.describe(given.to_dict()) == trained
+
+
 def _check_same(entry: entries.Entry, config: ConfigDict) -> None:
     """Refuses weights of another activation, say: their shapes would not tell."""
     given = config.model.to_dict()
     given["activation"] = activations.describe(given["activation"])
-    if shape := tuple(config.data.get("image_shape", ())):
+    if shape := config.data.get("image_shape", ()):
+        shape = shapes.check_shape(shape)
         height, width, channels = entry["arguments"]["input_shape"]
         any_size = registry.entry(config.model.name).any_size
         size = shape[:2] if any_size else (height, width)

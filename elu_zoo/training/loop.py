@@ -213,7 +213,8 @@ def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split |
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
-    return split.first(config.data.train_examples or len(split)), validation
+    count = config.data.train_examples or len(split)
+    return split.first(min(count, len(split)) if config.smoke else count), validation
 
 
 def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:

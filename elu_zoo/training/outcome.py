@@ -121,8 +121,9 @@ def write(
         "data_terms": terms,
         "sources": [],
     }
-    if parent:
-        entry["parent"] = parent["tag"]
+    others = {"parent": parent and parent["tag"], "images": data.images}
+    others["note"] = data.note
+    entry |= {key: value for key, value in others.items() if value}
     # A folder that is copied elsewhere brings what whitens its images.
     statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + entries.SUFFIX), content)

@@ -21,7 +21,8 @@ class Phases:
     """
 
     def __init__(self, train: ConfigDict, iterations: int):
-        self._ends = [*train.get("phase_boundaries", ()), iterations]
+        boundaries = train.get("phase_boundaries", ())
+        self._ends = [*schedules.in_iterations(boundaries, iterations), iterations]
         settings = train.get("dropout", ()), train.get("dropout_placement", ())
         self._dropout = list(zip(*settings, strict=True))
         self._current: int | None = None

@@ -31,7 +31,7 @@ def learning_rates(
         shape: `steps` or `linear`.
         end: the iterations of the run, for `linear` and for shares.
     """
-    boundaries = _iterations(boundaries, end)
+    boundaries = in_iterations(boundaries, end)
     if shape == "linear":
         rates = np.interp(iterations, [0, *boundaries, end], values)
         return rates.astype(np.float32)
@@ -51,8 +51,8 @@ def check(
         UsageError: counts that do not match, boundaries that do not increase or lie
             past the end, rates that are not finite and >= 0.
     """
-    _check_numbers("train.boundaries", boundaries, numbers.Real)
-    _check_numbers("train.learning_rates", values, numbers.Real)
+    _check_numbers("train.boundaries", boundaries)
+    _check_numbers("train.learning_rates", values)
     if shape not in SHAPES:
         raise errors.unknown("shape of learning rates", shape, SHAPES)
     more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
@@ -61,48 +61,47 @@ def check(
             f"train.learning_rates has {words} more than train.boundaries. Received: "
             f"{len(values)} and {len(boundaries)}."
         )
-    shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
-    if not all(0 < share < 1 for share in shares):
-        raise errors.UsageError(
-            "train.boundaries are whole numbers of iterations, or shares of the run "
-            f"between 0 and 1. Received: {tuple(boundaries)}."
-        )
-    try:
-        at = _iterations(boundaries, iterations)
-        check_boundaries("train.boundaries", at, iterations)
-    except errors.UsageError as error:
-        raise errors.UsageError(
-            f"{error} Shares of the run fit any length: 0.5 is its middle."
-        ) from None
+    check_boundaries("train.boundaries", boundaries, iterations)
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
             f"train.learning_rates are finite and >= 0. Received: {tuple(values)}."
         )
 
 
-def check_boundaries(name: str, boundaries: Sequence[int], iterations: int) -> None:
-    """Checks that boundaries are whole numbers that rise, within a run.
+def check_boundaries(
+    name: str, boundaries: Sequence[int | float], iterations: int
+) -> None:
+    """Checks that boundaries are iterations that rise within a run, or shares of it.
 
     Raises:
         UsageError: they are not, or do not.
     """
-    _check_numbers(name, boundaries, numbers.Integral)
-    ends = [0, *boundaries, iterations]
+    _check_numbers(name, boundaries)
+    shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
+    if not all(0 < share < 1 for share in shares):
+        raise errors.UsageError(
+            f"{name} are whole numbers of iterations, or shares of the run between 0 "
+            f"and 1. Received: {tuple(boundaries)}."
+        )
+    at = in_iterations(boundaries, iterations)
+    ends = [0, *at, iterations]
     if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
         raise errors.UsageError(
             f"{name} increases, within the run's {iterations} iterations. Received: "
-            f"{tuple(boundaries)}."
+            f"{tuple(at)}. Shares of the run fit any length: 0.5 is its middle."
         )
 
 
-def _iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
+def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
     """Returns boundaries as iterations, the share of a short run as the first one."""
     whole = numbers.Integral
     return [b if isinstance(b, whole) else max(1, round(b * end)) for b in boundaries]
 
 
-def _check_numbers(name: str, entries: Sequence, kind: type) -> None:
-    if not all(isinstance(x, kind) and not isinstance(x, bool) for x in entries):
+def _check_numbers(name: str, entries: Sequence) -> None:
+    if not all(
+        isinstance(x, numbers.Real) and not isinstance(x, bool) for x in entries
+    ):
         raise errors.UsageError(
             f"{name} is a tuple of numbers. Received: {tuple(entries)}."
         )

@@ -87,7 +87,7 @@ def find(
             f"{weights!r} of type {type(weights).__name__}."
         )
     if _is_path(weights, model):
-        found = _from_path(Path(weights), allow_unverified)
+        found = _from_path(Path(weights).expanduser(), allow_unverified)
     else:
         found = _from_manifest(str(weights), model, wanted)
     if found.entry and found.entry["model"] != model:

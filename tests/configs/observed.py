@@ -35,7 +35,7 @@ def loader(shape, classes, images=None):
 
     parts, names = (split(96), split(8), split(8)), tuple(map(str, range(classes)))
 
-    def load(name, data_dir=None):
+    def load(name, data_dir=None, image_shape=None):
         return sources.ImageData(name, *parts, names, "", "terms", images or name)
 
     return load

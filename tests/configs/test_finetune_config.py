@@ -7,7 +7,7 @@ from observed import flat, get_config
 from elu_zoo import errors, training
 from elu_zoo.bin.config import with_data
 from elu_zoo.configs import finetune
-from elu_zoo.training import finetuning, settings
+from elu_zoo.training import finetuning, schedules, settings
 
 # What it sets whatever the network.
 SHARED = {
@@ -42,11 +42,18 @@ NETWORKS = {
             "train.dropout_placement": ["last"],
         },
     ),
-    "mnist_mlp_5x256": (get_config("mnist_mlp_5x256"), RESIDENT),
+    "mnist_mlp_5x256": (
+        get_config("mnist_mlp_5x256"),
+        {**RESIDENT, "train.learning_rates": [0, pytest.approx(0.001), 0]},
+    ),
     "elu_imagenet_15": (get_config("elu_imagenet_15"), {}),
     "my_net": (
         get_config("mnist_mlp_8x128"),
-        {**RESIDENT, "model.name": "my_net"},
+        {
+            **RESIDENT,
+            "model.name": "my_net",
+            "train.learning_rates": [0, pytest.approx(0.001), 0],
+        },
     ),
 }
 
@@ -68,6 +75,7 @@ def test_it_is_the_networks_own_config_otherwise(model):
         ),
         ("weights=none", {"name": "finetune-elu_cifar_11-none", "model.weights": ""}),
         ("activation=relu", {"model.activation.name": "relu"}),
+        ("freeze=", {}),
         (
             "freeze=body",
             {"train.freeze": ["body"], "name": "finetune-elu_cifar_11-cifar100-body"},
@@ -135,15 +143,28 @@ def test_each_field_of_its_own_acts(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("elu_cifar_11", "my photos/", ("elu_cifar_11-my_photos", "my photos/")),
-        ("mnist_mlp_8x128", "a/b.npz", ("mnist_mlp_8x128-b_npz", "a/b.npz")),
-        ("finetune", "cifar10", ("finetune-elu_cifar_11-cifar100-cifar10", "cifar10")),
+        ("elu_cifar_11", "my cats/", ("elu_cifar_11-cifar100@my_cats", "my cats/")),
+        ("mnist_mlp_8x128", "a/b.npz", ("mnist_mlp_8x128@b_npz", "a/b.npz")),
+        ("finetune", "cifar10", ("finetune-elu_cifar_11-cifar100@cifar10", "cifar10")),
         ("finetune", None, ("finetune-elu_cifar_11-cifar100", "")),
     ],
 )
 def test_other_data(name, data, expected):
     config = with_data(get_config(name), data)
     assert (config.name, config.data.name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("elu_cifar_11", "boundaries"), ("elu_cifar_18", "phase_boundaries")],
+)
+def test_schedules_fit_other_data_of_any_size(name, key):
+    """In iterations of 50,000 images, in shares of one's own."""
+    own, other = get_config(name), with_data(get_config(name), "my_photos")
+    total = own.train.epochs * 500
+    assert schedules.in_iterations(other.train[key], total) == list(own.train[key])
+    halves = [round(b / 2) for b in own.train[key]]
+    assert schedules.in_iterations(other.train[key], total // 2) == halves
 
 
 def test_other_images_for_the_imagenet_network():
@@ -156,6 +177,7 @@ def test_other_images_for_the_imagenet_network():
 @pytest.mark.parametrize(
     ("arg", "words"),
     [
+        ("weights=", "weights is a data set's name, .* or none, not empty"),
         ("wieghts=x", "Unknown config argument 'wieghts'. Did you mean 'weights'"),
         ("epochs=x", "epochs is of type int"),
         ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),

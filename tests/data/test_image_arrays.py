@@ -9,6 +9,7 @@ from elu_zoo.data import image_arrays
 GENERATOR = np.random.default_rng(0)
 GREY = GENERATOR.integers(0, 256, (6, 8, 9), "uint8")
 COLOUR = GENERATOR.integers(0, 256, (6, 8, 9, 3), "uint8")
+WHITE = np.ones((6, 8, 9))
 LABELS = np.array([0, 1, 2, 0, 1, 2])
 
 
@@ -43,11 +44,11 @@ def test_forms(tmp_path, given, images, labels, class_names):
 def test_parts(tmp_path):
     given = {"x_train": COLOUR, "y_train": LABELS}
     given |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
-    given |= {"x_test": COLOUR[1:3], "y_test": [3, 1]}
+    given |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
     found = image_arrays.read(saved(tmp_path, **given), None)
     np.testing.assert_array_equal(found["validation_images"], COLOUR[:1])
-    np.testing.assert_array_equal(found["test_labels"], [3, 1])
-    assert list(found["class_names"]) == ["0", "1", "2", "3"]
+    np.testing.assert_array_equal(found["test_labels"], [2, 1])
+    assert list(found["class_names"]) == ["0", "1", "2"]
 
 
 def test_images_are_adapted(tmp_path):
@@ -68,7 +69,17 @@ def test_images_are_adapted(tmp_path):
             {"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS},
             r"\(6, 3, 8, 9\).*Channels are last: np.moveaxis\(x, 1, 3\)",
         ),
-        ({"x": COLOUR[0], "y": LABELS}, "6 labels"),
+        ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); sides have 8 pixels or"),
+        ({"x": COLOUR[:, :0], "y": LABELS}, "sides have 8 pixels or more"),
+        ({"x": WHITE, "y": LABELS}, "float64, not whole pixels 0..255"),
+        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3 to train on. np.unique"),
+        ({"x": COLOUR, "y": LABELS * 10**6}, "0, 1000000, 2000000 to train on"),
+        (
+            {"x": COLOUR, "y": LABELS, "x_val": COLOUR[:1], "y_val": [3]},
+            "Received: 0, 1, 2 to train on, 0, 1, 2, 3 in all",
+        ),
+        ({"x": COLOUR, "y": LABELS - 1}, "Received: -1, 0, 1 to train on"),
+        ({"x": COLOUR, "y": LABELS.astype(str)}, "Number them: np.unique"),
         ({"x": COLOUR[..., :2], "y": LABELS}, r"1, 3 or 4\)\.$"),
         ({"x": COLOUR / 255, "y": LABELS}, "are float64, not whole pixels 0..255"),
         ({"x": COLOUR * np.int64(2), "y": LABELS}, "int64, not whole pixels"),
@@ -76,13 +87,13 @@ def test_images_are_adapted(tmp_path):
         ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64, not whole"),
         ({"x": COLOUR.astype("U3"), "y": LABELS}, "<U3, not whole pixels"),
         ({"x": COLOUR, "y": LABELS[:5]}, "x has 6 images, y 5 labels"),
-        ({"x": COLOUR, "y": LABELS / 1}, "float64 of the shape .6,.; expected one"),
+        ({"x": COLOUR, "y": LABELS / 2}, "float64 of the shape .6,.; expected one"),
         ({"x": COLOUR, "y": np.eye(6, dtype=int)}, r"Take argmax\(1\)"),
         (
             {"x": COLOUR, "y": LABELS, "class_names": np.array([["a"]])},
             r"class_names is a list of names.*\(1, 1\)",
         ),
-        ({"x": COLOUR, "y": np.array(list("abcabc"), object)}, "cannot be read as"),
+        ({"x": COLOUR, "y": np.array(list("abcabc"), object)}, "of Python objects"),
     ],
 )
 def test_bad_arrays(tmp_path, given, words):
@@ -90,11 +101,13 @@ def test_bad_arrays(tmp_path, given, words):
         image_arrays.read(saved(tmp_path, **given), None)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\3\4 no archive", b"text"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0"]
+)
 def test_damaged_files(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    with pytest.raises(errors.DataError, match="own.npz cannot be read as .npz"):
+    with pytest.raises(errors.DataError, match="no .npz file that can be read"):
         image_arrays.read(path, None)
 
 

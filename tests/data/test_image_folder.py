@@ -120,7 +120,7 @@ def test_links_to_nothing(tmp_path, path, points_to):
 
 def test_what_is_ignored_is_told(tmp_path, caplog):
     caplog.set_level("INFO", logger="absl")
-    image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "b/.y", "c.txt"))
+    image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
     tree(tmp_path, "b/2.webp", "a/3.gif", "b/4.jpg/5.jpg")
     image_folder.find(tmp_path)
@@ -128,6 +128,26 @@ def test_what_is_ignored_is_told(tmp_path, caplog):
         f"3 files and folders in {tmp_path} are no images (.jpeg .jpg .png), such as "
     )
     assert f"{said}a/3.gif: ignored." in caplog.text
+
+
+def test_an_empty_class_is_told(tmp_path, caplog):
+    tree(tmp_path, "a/1.jpg", "b/.y", "c/1.jpg")
+    assert image_folder.find(tmp_path).classes == ("a", "c")
+    assert f"{tmp_path}/b holds no images: no class." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        (["1.jpg", "2.png"], "2 images lie in .*x itself, not in a folder of a class"),
+        (["sub/a/1.jpg", "sub/b/1.jpg"], "Perhaps you mean .*x/sub, whose folders"),
+        (["a/1.gif", "b/2.webp"], r"Found are files \.gif \.webp; convert"),
+        (["a/none"], r"val/<class>/\.\.\.$"),
+    ],
+)
+def test_what_a_folder_without_images_holds_instead(tmp_path, paths, words):
+    with pytest.raises(errors.DataError, match=words):
+        image_folder.find(tree(tmp_path / "x", *paths))
 
 
 def test_reads_by_position(tmp_path):

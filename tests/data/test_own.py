@@ -1,7 +1,9 @@
 """Images of one's own: folders, .npz files, data sets of tensorflow-datasets."""
 
 import dataclasses
+import hashlib
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +33,49 @@ def rows(*splits):
     return sorted(pairs)
 
 
+def uniform(image):
+    """The place of an image's hash among all hashes, in [0, 1)."""
+    digest = hashlib.sha256(image.tobytes()).hexdigest()
+    return int(digest[:16], 16) / 16**16
+
+
+def test_an_image_stays_in_its_part(tmp_path):
+    """Whatever others come and go: none that was trained on is measured on later."""
+    images = np.stack([noise(8, 8, seed) for seed in range(60)])
+    parts = []
+    for name, chosen in {
+        "a": range(60),
+        "b": range(7, 60),
+        "c": range(59, 2, -1),
+    }.items():
+        labels = np.arange(60) % 2
+        chosen = list(chosen)
+        np.savez(tmp_path / f"{name}.npz", x=images[chosen], y=labels[chosen])
+        data = own.load(str(tmp_path / f"{name}.npz"))
+        splits = data.train, data.validation, data.test
+        place = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
+        assert len(place) == len(chosen) and set(place.values()) == {0, 1, 2}
+        parts.append(place)
+    first = parts[0]
+    assert all(first[image] == i for other in parts[1:] for image, i in other.items())
+
+
+def test_the_order_of_the_training_images_is_that_of_their_hashes(tmp_path):
+    images = np.stack([noise(8, 8, seed) for seed in range(30)])
+    np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
+    drawn = [uniform(x) for x in own.load(str(tmp_path / "x.npz")).train.images]
+    assert drawn == sorted(drawn)
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_a_few_images_have_all_parts(tmp_path, count):
+    images = np.stack([noise(8, 8, seed) for seed in range(count)])
+    np.savez(tmp_path / "x.npz", x=images, y=np.arange(count) % 2)
+    data = own.load(str(tmp_path / "x.npz"))
+    sizes = [len(x) for x in (data.train, data.validation, data.test)]
+    assert sum(sizes) == count and min(sizes) >= 1
+
+
 def test_a_folder(tmp_path):
     counts = {"cats": 15, "dogs": 25}
     folder = fill(tmp_path / "My pets", classes(counts))
@@ -38,7 +83,9 @@ def test_a_folder(tmp_path):
     assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
     assert data.images.startswith("my_pets-") and "My pets: those of" in data.terms
     sizes = [len(data.train), len(data.validation), len(data.test)]
-    assert sizes == [32, 4, 4] and data.image_shape == SHAPE
+    drawn = [uniform(noise(16, 16, seed)) for seed in range(40)]
+    held_out = [sum(a <= u < a + 0.1 for u in drawn) for a in (0, 0.1)]
+    assert sizes == [40 - sum(held_out), *held_out] and data.image_shape == SHAPE
     labels = [0] * 15 + [1] * 25
     pixels = [noise(16, 16, seed).tobytes() for seed in range(40)]
     expected = sorted(zip(labels, pixels, strict=True))
@@ -53,7 +100,7 @@ def test_the_parts_of_a_folder_are_kept(tmp_path):
     assert rows(data.test) == sorted(
         (1, noise(16, 16, s).tobytes()) for s in (30, 31, 32)
     )
-    assert [len(data.train), len(data.validation)] == [8, 2]
+    assert [len(data.train), len(data.validation)] == [8, 2]  # all are given
 
 
 def test_class_names_of_a_folder(tmp_path):
@@ -135,7 +182,7 @@ def test_an_npz_file(tmp_path):
     np.savez(path, x_train=images, y_train=labels, x_test=images[:5], y_test=labels[:5])
     data = sources.load(str(path))
     assert (data.name, data.class_names) == ("mnist_own", ("0", "1"))
-    assert [len(data.train), len(data.validation), len(data.test)] == [45, 5, 5]
+    assert len(data.train) + len(data.validation) == 50 and len(data.test) == 5
     assert rows(data.train, data.validation) == rows(sources.Split(images, labels))
     np.testing.assert_array_equal(data.test.images, images[:5])
     assert data.train.labels.dtype == np.int32
@@ -165,7 +212,7 @@ def test_a_data_set_of_tensorflow_datasets(tmp_path, name):
     expected = [np.repeat(x["image"], 3, axis=2) for x in splits["test"]]
     labels = [x["label"] for x in splits["test"]]
     assert rows(data.test) == rows(sources.Split(np.stack(expected), labels))
-    assert [len(data.train), len(data.validation)] == [27, 3]
+    assert len(data.train) + len(data.validation) == 30 and len(data.validation)
     assert own.load(name, tmp_path).image_shape == (28, 28, 1)
 
 
@@ -225,11 +272,15 @@ def test_damaged_records(tmp_path):
         ("cifar1O", errors.UsageError, "Did you mean 'cifar10'.*`tfds build cifar1O"),
         ("./none", errors.NotFoundError, "no folder or .npz file ./none"),
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
+        ("mnist/", errors.NotFoundError, "no folder or .npz file mnist/"),
+        ("my_phots/", errors.NotFoundError, "Did you mean '.*my_photos'"),
+        ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
     ],
 )
 def test_names_of_nothing(tmp_path, monkeypatch, name, kind, words):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_photos").mkdir()
     with pytest.raises(kind, match=words):
         own.load(name, tmp_path, SHAPE)
 
@@ -243,13 +294,16 @@ def arrays(count=20, labels=None, **more):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (arrays(labels=np.zeros(20, int)), "has 1 class"),
-        (arrays(labels=np.arange(20) - 1), "1 train labels are outside 0..18.*-1"),
+        (arrays(labels=np.zeros(20, int)), "has one class, 0; two are the fewest"),
+        (
+            arrays(labels=np.arange(20) - 1, class_names=np.arange(20)),
+            "1 train labels are outside 0..19, the first one -1, of image 0",
+        ),
         (
             arrays(labels=np.arange(20), class_names=np.array(list("ab"))),
             "18 train labels are outside 0..1, the first one 2, of image 2",
         ),
-        (arrays(2), "too few images: 2 in all"),
+        (arrays(2), "too few images: 2 to train on"),
         (
             arrays(x_test=np.zeros((0, 8, 8, 3), "uint8"), y_test=np.zeros(0, int)),
             "has no test images",
@@ -270,8 +324,31 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
     folder = str(fill(tmp_path / "x", classes({"a": 2, "b": 2})))
     with pytest.raises(errors.UsageError, match="image_shape says"):
         own.load(folder)
-    with pytest.raises(errors.ResourceError, match="4 images of .* take 12 GiB"):
+    with pytest.raises(errors.ResourceError, match="4 images of .* take 12.0 GiB"):
         own.load(folder, None, (2**15, 2**15, 3))
+    np.savez(tmp_path / "x.npz", **arrays())
+    write_tfds(tmp_path / "t/1.0.0", {"train": examples(4)}, features())
+    for name in (str(tmp_path / "x.npz"), "t"):
+        with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
+            own.load(name, tmp_path, (2**15, 2**15, 3))
+
+
+@pytest.mark.parametrize(
+    "shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32, (32, 32, -1)]
+)
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(errors.UsageError, match="image_shape is .height, width, chann"):
+        sources.load("mnist_5k", image_shape=shape)
+
+
+def test_a_path_is_a_folder_and_a_name_the_zoos(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path / "mnist_5k", classes({"a": 20, "b": 20}))
+    assert sources.load(Path("mnist_5k"), None, SHAPE).name == "mnist_5k_own"
+    assert sources.load("./mnist_5k", None, SHAPE).name == "mnist_5k_own"
+    assert "is the data set of the zoo" not in caplog.text
+    assert sources.load("mnist_5k").name == "mnist_5k"
+    assert "./mnist_5k would be the folder" in caplog.text
 
 
 def test_data_of_the_zoo_are_adapted_too():

@@ -192,7 +192,7 @@ def test_fine_tuned_runs_have_a_table_of_their_own():
     rows = [
         {
             **RUN,
-            "config": f"finetune-elu_cifar_11-{weights}-5000-cifar10",
+            "config": f"finetune-elu_cifar_11-{weights}-5000@cifar10",
             "activation": activation,
             "seed": str(seed),
             "test_error_percent": str(error),

@@ -227,7 +227,7 @@ def test_image_shape(arg, entries, expected):
 
 def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
     config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
-    config.data.name, config.train.batch_size = own, 16
+    config.data.name, config.train.batch_size = own, 8
     config.train.learning_rates = (0.0, 1e-9, 0.0)
     entry = train(config, tmp_path)
     assert entry["classes"] == []
@@ -255,7 +255,7 @@ def test_a_folder_brings_what_whitens_its_images(own, train, tmp_path, monkeypat
     """To another machine, and through another run."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = own, (8, 8, 3)
-    config.train.batch_size, config.model.width = 16, 0.02
+    config.train.batch_size, config.model.width = 8, 0.02
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
     entry = train(config, tmp_path / "run")
     name = entry["preprocessing"]["statistics"] + ".npz"
@@ -264,7 +264,7 @@ def test_a_folder_brings_what_whitens_its_images(own, train, tmp_path, monkeypat
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
     again = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
-    again.data.name, again.train.batch_size = own, 16
+    again.data.name, again.train.batch_size = own, 8
     train(again, tmp_path / "again")
     assert (tmp_path / "again" / name).is_file()
 

@@ -84,7 +84,7 @@ THREE = ((0.1,) * 8,) * 3
         ({"phase_boundaries": (0, 14)}, r"train.phase_boundaries increases, .*\(0, 14"),
         ({"phase_boundaries": (14, 14)}, r"increases, within .* 20 .*: \(14, 14\)"),
         ({"phase_boundaries": (8, 20)}, "within the run's 20 iterations"),
-        ({"phase_boundaries": (8.5, 14)}, r"is a tuple of numbers. .*: \(8.5, 14\)"),
+        ({"phase_boundaries": (8.5, 14)}, r"or shares of the run .*: \(8.5, 14\)"),
         ({"phase_boundaries": ("8", 14)}, r"phase_boundaries is a tuple .*\('8', 14"),
         ({"phase_boundaries": (8, True)}, r"phase_boundaries is a tuple .*True"),
         (

@@ -162,7 +162,8 @@ def test_check_boundaries_accepts(boundaries):
         ((10,), r"ends increases, .*: \(10,\)"),
         ((3, 3), r"ends increases, .*: \(3, 3\)"),
         ((4, 3), r"ends increases, .*: \(4, 3\)"),
-        ((1.0,), r"ends is a tuple of numbers. Received: \(1.0,\)"),
+        ((1.0,), r"ends are whole numbers .* or shares .* Received: \(1.0,\)"),
+        (("1",), r"ends is a tuple of numbers. Received: \('1',\)"),
     ],
 )
 def test_check_boundaries_refuses(boundaries, words):

@@ -1,0 +1,154 @@
+"""Images, networks and activations of one's own, through every command."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+MODULE = """
+import elu_zoo
+
+@elu_zoo.register_activation
+def halved(x):
+    return x / 2
+"""
+MODEL = "--model=mnist_mlp_8x128"
+TRAIN = "train", "--config=finetune:model=mnist_mlp_8x128,weights=mnist,epochs=1"
+SHORT = "--compile=off", "--config.train.batch_size=8", "--workdir=run"
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Twenty photographs each of two classes, which their brightness tells apart."""
+    generator = np.random.default_rng(0)
+    for name, shade in {"night": 10, "day": 200}.items():
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(20):
+            pixels = generator.integers(0, 50, (20 + i, 30, 3)) + shade
+            content = tf.io.encode_png(pixels.astype("uint8")).numpy()
+            (tmp_path / "photos" / name / f"{i}.png").write_bytes(content)
+    return tmp_path / "photos"
+
+
+def test_a_folder_from_training_to_an_export(cli, photos, tmp_path):
+    result = cli(*TRAIN, "--data=photos/", *SHORT)
+    assert result.code == 0, result.err
+    entry = json.loads((tmp_path / "run/outcome.json").read_text())
+    assert (entry["dataset"], entry["classes"]) == ("photos", ["day", "night"])
+    assert entry["config"]["name"] == "finetune-mnist_mlp_8x128-mnist@photos"
+    again = cli(*TRAIN, "--data=photos", *SHORT)  # without the slash it is the same
+    assert (again.code, again.out) == (0, result.out)
+
+    weights = "--weights=run"
+    result = cli("evaluate", MODEL, weights, "--data=photos", "--json")
+    assert result.code == 0, result.err
+    error = entry["metrics"]["test_error_percent"]
+    assert json.loads(result.out)["error_percent"] == pytest.approx(error)
+    assert "note" not in result.err
+
+    result = cli("predict", MODEL, weights, "--json", photos / "day/3.png")
+    assert set(json.loads(result.out)["probabilities"]) == {"day", "night"}
+    result = cli("predict", MODEL, weights, "--json", "--data=photos", "--count=2")
+    assert json.loads(result.out.splitlines()[0])["true"] in ("day", "night")
+    result = cli("export", MODEL, weights, "--export_dir=exports")
+    labels = tmp_path / result.out.strip() / "assets/labels.txt"
+    assert labels.read_text() == "day\nnight\n"
+
+    (photos / "day/3.png").unlink()
+    result = cli("evaluate", MODEL, weights, "--data=photos")
+    assert result.code == 0
+    assert (
+        "note: these are not all the images that mnist_mlp_8x128.photos" in result.err
+    )
+
+
+def test_a_folder_from_nothing(cli, photos, tmp_path):
+    result = cli(
+        *("train", "--config=mnist_mlp_5x256", "--data=photos", "--compile=off"),
+        *("--config.train.epochs=1", "--config.train.batch_size=8"),
+    )
+    assert result.code == 0, result.err
+    assert (tmp_path / "runs/mnist_mlp_5x256@photos/elu-s0/outcome.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data=phots/"], "no folder or .npz file phots/. Did you mean 'photos'?"),
+        (["--data=none.npz"], "There is no file none.npz"),
+        (
+            ["--data=photos", "--config.data.image_shape=(28,28)"],
+            "image_shape is (heig",
+        ),
+        (["--data=photos", "--config.train.freeze=('body','dens1')"], "mean 'dense1'?"),
+        ([], "data.name is missing. Pass --data"),
+    ],
+)
+def test_a_mistake_before_work_starts(cli, photos, tmp_path, arguments, message):
+    result = cli(*TRAIN, *SHORT, *arguments)
+    assert result.code == 2 and message in result.error
+    assert not (tmp_path / "run").exists()
+
+
+def test_more_than_there_is_in_a_batch(cli, photos):
+    result = cli(*TRAIN, "--data=photos", "--config.train.batch_size=64")
+    assert result.code == 1
+    assert "smaller batches: --config.train.batch_size=3" in result.error
+
+
+@pytest.mark.parametrize(
+    ("model", "more"),
+    [
+        ("mnist_mlp_8x128", ""),
+        ("mnist_mlp_5x256", ",weights=none"),
+        ("mnist_autoencoder", ""),
+    ],
+)
+def test_the_default_learning_rate_learns(cli, tmp_path, model, more):
+    more = more or ",weights=mnist"
+    result = cli(
+        *("train", f"--config=finetune:model={model}{more},epochs=2,examples=640"),
+        *("--data=mnist_5k", "--compile=off", "--workdir=run"),
+    )
+    assert result.code == 0, result.err
+    rows = (tmp_path / "run/metrics.jsonl").read_text().splitlines()
+    first, last = (json.loads(row)["train_loss"] for row in (rows[0], rows[-1]))
+    assert last < first
+
+
+def test_a_module_of_ones_own(cli, tmp_path):
+    (tmp_path / "my_units.py").write_text(MODULE)
+    module = "--module=my_units.py"
+    smoke = "--config=quickstart:smoke=True,activation=halved"
+    result = cli("train", module, smoke, "--compile=off")
+    assert result.code == 0, result.err
+    weights = "--weights=runs/quickstart/halved-s0-smoke"
+    result = cli("export", module, MODEL, weights, "--export_dir=exports")
+    assert result.code == 0, result.err
+    result = cli("predict", "--saved_model=exports", "--data=mnist_5k", "--json")
+    assert result.code == 0, result.err  # which needs no module
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("my_none.py", None, "There is no file --module=my_none.py"),
+        ("json.py", "", "there is another module json. Rename the file"),
+        ("pytest.py", "", "there is another module pytest. Rename the file"),
+        ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. --debug"),
+        ("my_exit.py", "raise SystemExit(3)", "raises SystemExit: 3"),
+        ("my_missing_module", None, "raises ModuleNotFoundError: No module named"),
+        (
+            "my_name.py",
+            "import elu_zoo\nelu_zoo.get_model('mnist')",
+            "Unknown model 'mnist'",
+        ),
+    ],
+)
+def test_a_bad_module(cli, tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    result = cli("train", f"--module={name}", "--config=quickstart:smoke=True")
+    assert result.code == 2 and message in result.error
+    assert not (tmp_path / "runs").exists()
