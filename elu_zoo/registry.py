@@ -162,7 +162,10 @@ def entry(name: str) -> ModelEntry:
             f"{type(name).__name__}."
         )
     if name not in _MODELS:
-        raise errors.unknown("model", name, sorted(_MODELS))
+        raise errors.UsageError(
+            f"{errors.unknown('model', name, sorted(_MODELS))} One of your own is "
+            "registered before: elu_zoo.register_model, in commands --module."
+        )
     return _MODELS[name]
 
 

@@ -122,7 +122,10 @@ def test_name_of_another_type(name):
 
 def test_unknown_name():
     registry.register_model(builder("elu_cifar_99"))
-    message = "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp"
+    message = (
+        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* One of your "
+        "own is registered before: elu_zoo.register_model, in commands --module"
+    )
     with pytest.raises(errors.UsageError, match=message):
         registry.entry("elu_cifar99")
 

@@ -156,7 +156,10 @@ def _lookup(name: str) -> Callable:
             f"The activation {name!r} does not act on each element by itself. "
             f"Known: {', '.join(_table)}."
         )
-    raise errors.unknown("activation", name, _table)
+    raise errors.UsageError(
+        f"{errors.unknown('activation', name, _table)} One of your own is registered "
+        "before: elu_zoo.register_activation, in commands --module."
+    )
 
 
 def _from_mapping(

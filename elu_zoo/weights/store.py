@@ -86,7 +86,7 @@ def find(
             "weights is a data set's name, a tag or a path. Received: "
             f"{weights!r} of type {type(weights).__name__}."
         )
-    if _is_path(weights, model):
+    if _is_path(weights):
         found = _from_path(Path(weights).expanduser(), allow_unverified)
     else:
         found = _from_manifest(str(weights), model, wanted)
@@ -98,16 +98,16 @@ def find(
     return found
 
 
-def _is_path(weights: str | os.PathLike, model: str) -> bool:
+def _is_path(weights: str | os.PathLike) -> bool:
     if not isinstance(weights, str):
         return True
     if os.sep in weights or weights.endswith(entries.SUFFIX):
         return True
-    # A folder of this name must not hide the weights of a data set.
-    for entry in entries.manifest().values():
-        if entry["model"] == model and weights in (entry["dataset"], entry["tag"]):
-            return False
-    return Path(weights).exists()
+    # A folder of this name must not hide the weights of a data set, nor that there
+    # are none of it for this network.
+    published = entries.manifest().values()
+    known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
+    return not known and Path(weights).expanduser().exists()
 
 
 def _from_path(path: Path, allow_unverified: bool) -> Weights:

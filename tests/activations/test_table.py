@@ -128,6 +128,7 @@ REFUSED = [
     ("softmax", "'softmax' does not act on each element"),
     ("glu", "'glu' does not act on each element"),
     ("get", "Unknown activation 'get'"),
+    ("mine", "registered before: elu_zoo.register_activation, in commands --module"),
     ({"name": "eluu"}, "Did you mean 'elu'"),
     ({}, "needs a 'name'"),
     ({"name": 3}, "needs a 'name'"),

@@ -83,6 +83,13 @@ def test_a_folder_of_that_name_hides_nothing(published, weights):
     assert find(weights).entry == published["elu"]
 
 
+def test_weights_of_another_network_are_no_folder(published):
+    """Whose name they have: there are none of them for this one."""
+    Path("mnist").mkdir()
+    with pytest.raises(errors.UsageError, match="Unknown weights of elu_cifar_11 'mn"):
+        find("mnist", "elu_cifar_11")
+
+
 @pytest.mark.parametrize("as_type", [str, Path])
 @pytest.mark.parametrize("place", ["file", "folder"])
 def test_path(made, tmp_path, published, place, as_type):
