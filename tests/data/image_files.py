@@ -100,3 +100,13 @@ def write_imagenet(folder, splits, names, **options):
         for split, rows in splits.items()
     }
     return write_tfds(folder, examples, features, **options)
+
+
+def rows(*splits):
+    """The pixels and labels of splits, in an order of their own."""
+    pairs = [
+        (int(label), image.tobytes())
+        for split in splits
+        for image, label in zip(split.images, split.labels, strict=True)
+    ]
+    return sorted(pairs)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-KILLS = 5
+KILLS = 3
 STEPS = 600
 ENTRIES = {
     "train.epochs": STEPS // 10,
