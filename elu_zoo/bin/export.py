@@ -1,7 +1,9 @@
-"""Exports a model with its weights as a SavedModel.
+"""Exports a model with its weights, as a SavedModel, for ONNX Runtime or LiteRT.
 
 elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
 """
+
+import functools
 
 from absl import flags as absl_flags
 
@@ -9,6 +11,12 @@ from elu_zoo.bin import flags
 
 _EXPORT_DIR = absl_flags.DEFINE_string(
     "export_dir", None, "Gets <model>/<version>/.", required=True
+)
+_FORMAT = absl_flags.DEFINE_enum(
+    "format",
+    "saved_model",
+    ["saved_model", "onnx", "litert"],
+    "What is written; all but a SavedModel needs the extra of its name.",
 )
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "The next free one by default.", lower_bound=1
@@ -22,17 +30,24 @@ def main(argv: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import zoo
-    from elu_zoo.export import predictor
+    from elu_zoo.export import origin, predictor
+    from elu_zoo.export.interchange import export_interchange
     from elu_zoo.export.saved_model import export_saved_model
 
     arguments = flags.weights_arguments()
     model = zoo.get_model(values.model, **arguments)
-    path = export_saved_model(
+    described = predictor.description(model, values.model, **arguments)
+    export = export_saved_model
+    if _FORMAT.value != "saved_model":
+        export = functools.partial(export_interchange, format=_FORMAT.value)
+        del described["classifier"]  # of the signature `features`
+    path = export(
         model,
         _EXPORT_DIR.value,
         name=values.model,
+        source=origin.of_weights(values.model, **arguments),
         version=_VERSION.value,
-        **predictor.description(model, values.model, **arguments),
+        **described,
     )
     print(path)
 

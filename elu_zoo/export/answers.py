@@ -12,6 +12,7 @@ from elu_zoo import errors
 
 OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes"))
 OUTPUTS_OF_AN_AUTOENCODER = frozenset(("reconstructions", "codes"))
+FEATURES = "features"
 _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
 
 
@@ -52,6 +53,7 @@ class Answer:
         readout: the activation that `read` applies to the first output of `model`.
         compared: the outputs that an export is held against.
         class_names: in the order of a classifier's logits, else none.
+        has_features: whether `read` gives `features` as well, the classifier's input.
     """
 
     model: keras.Model
@@ -59,8 +61,14 @@ class Answer:
     readout: str
     compared: tuple[str, ...]
     class_names: tuple[str, ...] = ()
+    has_features: bool = False
 
     def __call__(self, images: Any) -> dict[str, tf.Tensor]:
+        outputs = self.all_outputs(images)
+        return {name: outputs[name] for name in outputs if name != FEATURES}
+
+    def all_outputs(self, images: Any) -> dict[str, tf.Tensor]:
+        """Returns the answer and, of a model that has them, `features`."""
         return self.read(self.model(images, training=False))
 
     @property
@@ -73,11 +81,14 @@ def make(
     model: keras.Model,
     class_names: Sequence[str] | None,
     autoencoder: Autoencoder | None,
+    classifier: str | None = None,
 ) -> Answer:
     """Returns the answer of a classifier or of an autoencoder.
 
     A classifier's is `logits` and `probabilities`, float32 (batch, classes), and
-    `classes`, int64 (batch,), the index of the largest logit. An autoencoder's is
+    `classes`, int64 (batch,), the index of the largest logit. Its `features`, float32
+    (batch, units), are the input of the classifier layer, where that is named: of a
+    map, as of a 1 x 1 convolution, the mean over its pixels. An autoencoder's is
     `reconstructions`, float32 of the images' shape and units, and `codes`, float32
     (batch, units).
 
@@ -86,6 +97,7 @@ def make(
             (batch, classes), or one number a pixel in the shape of the input.
         class_names: of a classifier, else None.
         autoencoder: of an autoencoder, else None.
+        classifier: the name of the layer that makes a classifier's logits.
 
     Raises:
         UsageError: both or none are given, or the model does not fit.
@@ -96,7 +108,7 @@ def make(
             f"got {'none of them' if class_names is None else 'both'}."
         )
     if autoencoder is None:
-        return _classifier(model, class_names)
+        return _classifier(model, class_names, classifier)
     if not isinstance(autoencoder, Autoencoder):
         raise errors.UsageTypeError(
             "autoencoder must be an Autoencoder(code, readout, scale), got "
@@ -105,7 +117,9 @@ def make(
     return _autoencoder(model, autoencoder)
 
 
-def _classifier(model: keras.Model, class_names: Sequence[str]) -> Answer:
+def _classifier(
+    model: keras.Model, class_names: Sequence[str], classifier: str | None
+) -> Answer:
     _check_form(model, "(batch, classes)", lambda _, y: len(y) == 2 and y[-1])
     classes = model.outputs[0].shape[-1]
     if isinstance(class_names, str):
@@ -117,37 +131,40 @@ def _classifier(model: keras.Model, class_names: Sequence[str]) -> Answer:
     for name in class_names:
         if not isinstance(name, str) or name.splitlines() != [name]:
             raise errors.UsageError(f"A class name must be one line, got {name!r}.")
+    if classifier is not None:
+        features = _known_layer(model, classifier).input
+        model = _with_tensor(model, features, classifier)
 
-    def read(logits):
+    def read(outputs):
+        logits, features = outputs if classifier else (outputs, None)
         logits = tf.cast(logits, tf.float32)
-        return {
+        answer = {
             "logits": logits,
             "probabilities": tf.nn.softmax(logits),
             "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
         }
+        return answer if features is None else {**answer, FEATURES: _vector(features)}
 
-    return Answer(model, read, "softmax", ("logits",), tuple(class_names))
+    compared, names = ("logits",), tuple(class_names)
+    return Answer(model, read, "softmax", compared, names, classifier is not None)
+
+
+def _vector(values: tf.Tensor) -> tf.Tensor:
+    between = list(range(1, values.shape.rank - 1))
+    values = tf.cast(values, tf.float32)
+    return tf.reduce_mean(values, between) if between else values
 
 
 def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
     _check_form(model, "of the same shape", lambda x, y: x == y)
-    known = [layer.name for layer in model.layers]
-    if autoencoder.code not in known:
-        raise errors.unknown(f"layer of {model.name}", autoencoder.code, known)
-    code = model.get_layer(autoencoder.code).output
+    code = _known_layer(model, autoencoder.code).output
     shapes = [tuple(tensor.shape) for tensor in keras.tree.flatten(code)]
     if [len(shape) for shape in shapes] != [2] or not shapes[0][-1]:
         raise errors.UsageError(
             "The code must be one output (batch, units), the layer "
             f"{autoencoder.code!r} has {shapes}."
         )
-    try:
-        both = keras.Model(model.inputs[0], [model.outputs[0], code], name=model.name)
-    except ValueError as error:
-        raise errors.UsageError(
-            f"The layer {autoencoder.code!r} was part of another model before. Export "
-            "a model whose layers are its own."
-        ) from error
+    both = _with_tensor(model, code, autoencoder.code)
     apply, factor = _READOUTS[autoencoder.readout], 1 / autoencoder.scale
 
     def read(outputs):
@@ -155,6 +172,24 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
         return {"reconstructions": apply(pixels) * factor, "codes": codes}
 
     return Answer(both, read, autoencoder.readout, ("reconstructions", "codes"))
+
+
+def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:
+    known = [layer.name for layer in model.layers]
+    if name not in known:
+        raise errors.unknown(f"layer of {model.name}", name, known)
+    return model.get_layer(name)
+
+
+def _with_tensor(model: keras.Model, tensor: Any, layer: str) -> keras.Model:
+    """Returns the model with a second output, a tensor at one of its layers."""
+    try:
+        return keras.Model(model.inputs[0], [model.outputs[0], tensor], name=model.name)
+    except ValueError as error:
+        raise errors.UsageError(
+            f"The layer {layer!r} was part of another model before. Export a model "
+            "whose layers are its own."
+        ) from error
 
 
 def _check_form(model: keras.Model, output: str, fits: Callable) -> None:

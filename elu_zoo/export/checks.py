@@ -1,6 +1,7 @@
 """What a SavedModel has to pass before it gets its version number."""
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,20 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
-from elu_zoo.export.answers import Answer
+from elu_zoo.export.answers import FEATURES, Answer
 
 # They call back into the Python process that made them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _TOLERANCE = 1e-5
 
+Parity = dict[str, dict[str, float]]
 
-def check(directory: Path, answer: Answer) -> None:
+
+def check(directory: Path, answer: Answer) -> Parity:
     """Checks a written SavedModel: its graph, that it loads, and its parity.
+
+    Returns:
+        As `check_parity`.
 
     Raises:
         EluZooError: see `check_graph` and `check_parity`; or it does not run.
@@ -30,7 +36,7 @@ def check(directory: Path, answer: Answer) -> None:
     with tf.device("CPU:0"):
         try:
             saved = tf.saved_model.load(str(directory))
-            check_parity(answer, saved.signatures)
+            return check_parity(answer, saved.signatures)
         except tf.errors.OpError as error:
             raise errors.EluZooError(
                 f"The written SavedModel does not run: {error.message}"
@@ -71,56 +77,102 @@ def check_graph(directory: Path) -> None:
                 )
 
 
-def check_parity(answer: Answer, signatures: Any) -> None:
-    """Checks that both signatures give the answer of the Keras model.
-
-    The batch is three images of seeded noise and a black one. The rule, for each of
-    `answer.compared`: the largest |difference| is at most 1e-5 * max(1, largest
-    |value|).
+def check_parity(answer: Answer, signatures: Any) -> Parity:
+    """Checks that every signature gives the answer of the Keras model, see `compare`.
 
     Args:
         answer: of the Keras model.
         signatures: of the loaded SavedModel.
 
+    Returns:
+        As `compare`, of each output the signature that differs most.
+
+    Raises:
+        As `expected_outputs` and `compare`.
+    """
+    pixels = noise(answer.image_shape)
+    expected = expected_outputs(answer, pixels)
+    images = tf.constant(pixels, tf.float32)
+    encoded = tf.stack([tf.io.encode_png(image) for image in pixels])
+    batches = [
+        ("serving_default", {"images": images}, answer.compared),
+        ("serve_bytes", {"image_bytes": encoded}, answer.compared),
+    ]
+    if answer.has_features:
+        batches.append((FEATURES, {"images": images}, (FEATURES,)))
+    parity = {}
+    for signature, batch, names in batches:
+        found = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
+        wanted = {name: expected[name] for name in names}
+        for name, row in compare(wanted, found, f"the signature {signature}").items():
+            worst = parity.setdefault(name, row)
+            if row["difference"] > worst["difference"]:
+                parity[name] = row
+    return parity
+
+
+def noise(shape: tuple[int, int, int]) -> np.ndarray:
+    """Returns the batch of a check: three images of seeded noise and a black one."""
+    images = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
+    return np.concatenate([images, np.zeros((1, *shape), np.uint8)])
+
+
+def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray]:
+    """Returns what the Keras model answers, those outputs that are compared.
+
     Raises:
         UsageError: the model's output is read out already: it is probabilities, or
             pixels, where logits are expected.
-        EluZooError: values that are not finite, or too large a difference.
+        EluZooError: values that are not finite.
     """
-    shape = answer.image_shape
-    noise = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
-    pixels = np.concatenate([noise, np.zeros((1, *shape), np.uint8)])
-    images = tf.constant(pixels, tf.float32)
-    encoded = tf.stack([tf.io.encode_png(image) for image in pixels])
     call = functools.partial(answer.model, training=False)
     if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
         # Of reduced precision a graph rounds less often than eager layers do; an
         # export can agree with the model's own graph only.
         call = tf.function(call)
-    outputs = call(images)
+    outputs = call(tf.constant(pixels, tf.float32))
     answered = answer.read(outputs)
-    expected = {name: answered[name].numpy() for name in answer.compared}
+    names = (*answer.compared, *([FEATURES] if answer.has_features else []))
+    expected = {name: answered[name].numpy() for name in names}
     for name, values in expected.items():
         if not np.isfinite(values).all():
             raise errors.EluZooError(
                 f"The model's {name} for noise images are not finite."
             )
     _check_not_read_out(answer.readout, keras.tree.flatten(outputs)[0])
-    for signature, batch in (
-        ("serving_default", {"images": images}),
-        ("serve_bytes", {"image_bytes": encoded}),
-    ):
-        found = signatures[signature](**batch)
-        for name, values in expected.items():
-            limit = _TOLERANCE * max(1.0, float(np.abs(values).max()))
-            difference = float(np.abs(found[name].numpy() - values).max())
-            # Written so that a NaN fails.
-            if not difference <= limit:
-                raise errors.EluZooError(
-                    f"The {name} of the signature {signature} differ by "
-                    f"{difference:.3g} from the Keras model's; at most {limit:.3g} is "
-                    "allowed."
-                )
+    return expected
+
+
+def compare(
+    expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], source: str
+) -> Parity:
+    """Checks outputs by the rule for exports.
+
+    The largest |difference| is at most 1e-5 * max(1, largest |value|).
+
+    Args:
+        expected: outputs of the Keras model by name.
+        found: outputs of its export.
+        source: what of the export gave them.
+
+    Returns:
+        The largest `difference` and how much was `allowed`, for each of `expected`.
+
+    Raises:
+        EluZooError: a difference is too large.
+    """
+    parity = {}
+    for name, values in expected.items():
+        limit = _TOLERANCE * max(1.0, float(np.abs(values).max()))
+        difference = float(np.abs(found[name] - values).max())
+        # Written so that a NaN fails.
+        if not difference <= limit:
+            raise errors.EluZooError(
+                f"The {name} of {source} differ by {difference:.3g} from the Keras "
+                f"model's; at most {limit:.3g} is allowed."
+            )
+        parity[name] = {"difference": difference, "allowed": limit}
+    return parity
 
 
 def _check_not_read_out(readout: str, output: Any) -> None:

@@ -56,7 +56,8 @@ def from_weights(name: str, **arguments: Any) -> Predictor:
 def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, Any]:
     """Returns what `answers.make` and `export_saved_model` need beside a model.
 
-    The classes of a file without an entry have no names: their indices stand in.
+    They are `class_names`, `autoencoder` and `classifier`. The classes of a file
+    without an entry have no names: their indices stand in.
 
     Args:
         model: `get_model(name, **arguments)`.
@@ -67,7 +68,9 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
     if not registered.is_autoencoder:
         indices = [str(index) for index in range(model.output_shape[-1])]
         names = predictions.class_names(name, **arguments) or indices
-        return {"class_names": names, "autoencoder": None}
+        layers = [layer.name for layer in model.layers]
+        classifier = registered.classifier if registered.classifier in layers else None
+        return {"class_names": names, "autoencoder": None, "classifier": classifier}
     preprocessing = predictions.preprocessing(name, **arguments)
     if preprocessing["kind"] != "rescale":
         raise errors.UsageError(
@@ -79,7 +82,7 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
         readout=registry.READOUTS[predictions.loss_name(name, **arguments)],
         scale=preprocessing["scale"],
     )
-    return {"class_names": None, "autoencoder": autoencoder}
+    return {"class_names": None, "autoencoder": autoencoder, "classifier": None}
 
 
 def images_of_files(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elu_zoo import cards, files, zoo
-from elu_zoo.export import predictor
+from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.weights import entries
 
@@ -49,7 +49,16 @@ def write(
         model = zoo.get_model(name, weights=path)
         described = predictor.description(model, name, weights=path)
         with tempfile.TemporaryDirectory() as scratch:
-            export_saved_model(model, scratch, name=name, version=1, **described)
+            export_saved_model(
+                model,
+                scratch,
+                name=name,
+                source=origin.of_weights(name, weights=path),
+                version=1,
+                **described,
+            )
+            # It lists the models of one folder, of which another machine has its own.
+            Path(scratch, models_config.NAME).unlink()
             archive(Path(scratch), new / f"{tag}.tar.gz")
 
 

@@ -3,18 +3,20 @@
 import tensorflow as tf
 
 from elu_zoo.data import images as image_files
-from elu_zoo.export.answers import Answer
+from elu_zoo.export.answers import FEATURES, Answer
 
 
 def endpoints(answer: Answer) -> dict:
     """Traces the signatures of a model.
 
-    Both have the outputs of its answer, see `answers.make`:
+    The first two have the outputs of its answer, see `answers.make`:
 
     - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
     - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
       decoded and resized in the graph. TensorFlow Serving's REST surface takes an
       input whose name ends in `_bytes` as {"b64": ...}.
+    - `features`: `images` as above to `features` alone; of a classifier whose
+      classifier layer is known.
 
     A wrong shape, an empty batch and bytes that are no image fail the request with an
     InvalidArgumentError, and never the process.
@@ -27,11 +29,26 @@ def endpoints(answer: Answer) -> dict:
     """
     shape = answer.image_shape
 
+    # One function that all call, so that the graph is stored once. TensorFlow inlines
+    # it and drops what a signature does not answer.
+    @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32)])
+    def network(images):
+        return answer.all_outputs(images)
+
+    def answered(images):
+        outputs = network(images)
+        return {name: outputs[name] for name in outputs if name != FEATURES}
+
+    def checked(images):
+        return _not_empty(tf.ensure_shape(images, (None, *shape)), shape)
+
+    images_spec = tf.TensorSpec((None, *shape), tf.float32, "images")
+
     # A signature's declared shape is not enforced when a request arrives: without
     # ensure_shape a wrong rank reaches the kernels, and some of them end the process.
-    @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32, "images")])
+    @tf.function(input_signature=[images_spec])
     def serving_default(images):
-        return answer(_not_empty(tf.ensure_shape(images, (None, *shape)), shape))
+        return answered(checked(images))
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
     def serve_bytes(image_bytes):
@@ -40,12 +57,16 @@ def endpoints(answer: Answer) -> dict:
             _not_empty(tf.ensure_shape(image_bytes, (None,)), shape),
             fn_output_signature=tf.TensorSpec(shape, tf.float32),
         )
-        return answer(images)
+        return answered(images)
 
-    return {
-        "serving_default": serving_default.get_concrete_function(),
-        "serve_bytes": serve_bytes.get_concrete_function(),
-    }
+    @tf.function(input_signature=[images_spec])
+    def features(images):
+        return {FEATURES: network(checked(images))[FEATURES]}
+
+    functions = {"serving_default": serving_default, "serve_bytes": serve_bytes}
+    if answer.has_features:
+        functions[FEATURES] = features
+    return {name: f.get_concrete_function() for name, f in functions.items()}
 
 
 def _not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:

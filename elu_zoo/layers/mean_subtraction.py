@@ -7,7 +7,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
-from elu_zoo.layers.constant import constant
+from elu_zoo.layers.constant import constant, used
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -46,7 +46,7 @@ class MeanSubtraction(keras.layers.Layer):
             )
 
     def call(self, inputs: Any) -> Any:
-        return keras.ops.cast(inputs, self.compute_dtype) - self._mean
+        return keras.ops.cast(inputs, self.compute_dtype) - used(self._mean)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

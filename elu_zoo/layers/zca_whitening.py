@@ -8,7 +8,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
-from elu_zoo.layers.constant import constant
+from elu_zoo.layers.constant import constant, used
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -50,7 +50,7 @@ class ZCAWhitening(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         shape = keras.ops.shape(inputs)
         flat = keras.ops.reshape(inputs, (shape[0], math.prod(inputs.shape[1:])))
-        whitened = keras.ops.matmul(flat - self._mean, self._matrix)
+        whitened = keras.ops.matmul(flat - used(self._mean), used(self._matrix))
         return keras.ops.reshape(whitened, (shape[0], *inputs.shape[1:]))
 
     def compute_output_shape(self, input_shape: Any) -> Any:

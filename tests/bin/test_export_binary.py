@@ -1,5 +1,7 @@
 """elu-zoo-export, as a user types it."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,7 @@ def test_unverified_weights(cli, tmp_path):
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=x"], "--version=x"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
+        ([MODEL, "--weights=RUN", "--export_dir=o", "--format=onx"], "--format=onx"),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean 'export_dir'?"),
         ([MODEL, "--weights=no/such", "--export_dir=o"], "There is no file no/such."),
     ],
@@ -62,3 +65,32 @@ def test_a_folder_that_cannot_be_made(cli, trained, tmp_path):
     (tmp_path / "file").touch()
     result = cli("export", MODEL, "--weights", trained, "--export_dir=file")
     assert result.code == 1 and "Cannot export to file" in result.error
+
+
+@pytest.mark.parametrize(
+    ("format", "file", "package"),
+    [
+        ("onnx", "model.onnx", "tf2onnx"),
+        ("litert", "model.tflite", "ai_edge_litert"),
+    ],
+)
+def test_formats(cli, tmp_path, monkeypatch, format, file, package):
+    arguments = [MODEL, "--weights=mnist", f"--format={format}", "--export_dir=out"]
+    with monkeypatch.context() as patch:
+        there = importlib.util.find_spec
+        patch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, *rest: None if name == package else there(name, *rest),
+        )
+        result = cli("export", *arguments)
+    assert result.code == 2 and f'pip install "elu-zoo[{format}]"' in result.error
+    assert not (tmp_path / "out").exists()
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    result = cli("export", *arguments)
+    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n"), result.err
+    folder = tmp_path / "out/mnist_mlp_8x128/1"
+    assert {path.name for path in folder.iterdir()} == {
+        *(file, "labels.txt", "elu_zoo.json")
+    }

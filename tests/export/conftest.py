@@ -23,7 +23,7 @@ def make_model(shape, activation=ELU):
             layers.Dense(2048, bias_initializer="normal"),
             activation(),
             layers.Dropout(0.5),
-            layers.Dense(len(CLASS_NAMES), bias_initializer="normal"),
+            layers.Dense(len(CLASS_NAMES), bias_initializer="normal", name="head"),
         ]
     )
     model.layers[2].moving_mean.assign([0.5] * 32)
@@ -115,5 +115,7 @@ def exports(models, tmp_path_factory):
     """A folder with version 1 of each of `models`; tests do not change it."""
     directory = tmp_path_factory.mktemp("exports")
     for name, model in models.items():
-        export_saved_model(model, directory, name=name, class_names=CLASS_NAMES)
+        export_saved_model(
+            model, directory, name=name, class_names=CLASS_NAMES, classifier="head"
+        )
     return directory

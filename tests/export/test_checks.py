@@ -114,7 +114,9 @@ def test_parity_rule(make, output, scale, error, passes, which):
     answer = make(scale)
     served = signatures(answer, output, **{which: error})
     if passes:
-        checks.check_parity(answer, served)
+        found = checks.check_parity(answer, served)[output]
+        assert found["allowed"] == pytest.approx(1e-5 * max(1, scale), rel=0.1)
+        assert found["difference"] == pytest.approx(error, rel=0.1)
     else:
         with pytest.raises(errors.EluZooError, match=f"The {output} .* differ by"):
             checks.check_parity(answer, served)

@@ -129,7 +129,12 @@ def test_folder_holds_nothing_else(exports):
     folder = exports / "colour"
     assert [path.name for path in folder.iterdir()] == ["1"]
     found = {path.name for path in (folder / "1").iterdir()}
-    assert found == {"saved_model.pb", "fingerprint.pb", "variables", "assets"}
+    folders = {"variables", "assets", "assets.extra"}
+    assert found == {"saved_model.pb", "fingerprint.pb", *folders}
+    extra = {path.name for path in (folder / "1" / "assets.extra").iterdir()}
+    assert extra == {"elu_zoo.json", "tf_serving_warmup_requests"}
+    base = {path.name for path in exports.iterdir()}
+    assert base == {"colour", "grey", "models.config"}
     assert (folder / "1").stat().st_mode & 0o777 == 0o755
 
 

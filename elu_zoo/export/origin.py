@@ -1,0 +1,86 @@
+"""elu_zoo.json: what an exported model is, and where it comes from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo import activations, files, predictions, registry
+from elu_zoo.export.answers import Answer
+from elu_zoo.weights import store
+
+FILE = "assets.extra/elu_zoo.json"  # TensorFlow Serving does not read it there
+FORMAT = 1
+FIELDS = ("model", "activation", "alpha", "weights", "preprocessing")
+
+
+def of_weights(name: str, **arguments: Any) -> dict[str, Any]:
+    """Returns where a model with weights comes from.
+
+    Args:
+        name: the model's name.
+        **arguments: `weights` and others, as of `weights.store.find_weights`.
+
+    Returns:
+        `model`, the network's name; `activation` and `alpha`, None where it has none;
+        `weights`, their `tag` (None without an entry) and `sha256`; and
+        `preprocessing`, see `elu_zoo.layers.preprocessing_layers`.
+    """
+    found = store.find_weights(name, **arguments)
+    if found.entry:
+        tag, sha256 = found.entry["tag"], found.entry["sha256"]
+        activation = found.entry["arguments"]["activation"]
+    else:
+        tag, sha256 = None, files.sha256(found.path)
+        asked = arguments.get("activation") or registry.entry(name).default(
+            "activation"
+        )
+        activation = activations.describe(asked)
+    return {
+        "model": name,
+        "activation": activation["name"],
+        "alpha": activation.get("alpha"),
+        "weights": {"tag": tag, "sha256": sha256},
+        "preprocessing": predictions.preprocessing(name, **arguments),
+    }
+
+
+def write(
+    path: Path,
+    answer: Answer,
+    *,
+    source: Mapping[str, Any] | None,
+    parity: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+) -> None:
+    """Writes what an export is, as JSON.
+
+    Beside `outputs` and `parity` it says the `format` of this file, the number of
+    `classes` (None of an autoencoder), the `input_shape` of an image, the `versions`
+    that made it, and of `source` each of `FIELDS`, None where it is not known.
+
+    Args:
+        path: of the file; the folder above it is made.
+        answer: of the model.
+        source: see `of_weights`; None for a model of which nothing is known.
+        parity: see `checks.compare`.
+        outputs: the names of the outputs by the name of their signature.
+    """
+    path.parent.mkdir(exist_ok=True)
+    content = {
+        "format": FORMAT,
+        **{field: (source or {}).get(field) for field in FIELDS},
+        "classes": len(answer.class_names) or None,
+        "input_shape": list(answer.image_shape),
+        "outputs": dict(outputs),
+        "parity": dict(parity),
+        "versions": {
+            "elu_zoo": elu_zoo.__version__,
+            "keras": keras.__version__,
+            "tensorflow": tf.__version__,
+        },
+    }
+    files.write_json(path, content)

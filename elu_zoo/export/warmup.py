@@ -1,0 +1,76 @@
+"""Requests that TensorFlow Serving sends itself before it says that a model is ready.
+
+Without them the first requests of users wait for what TensorFlow does once a signature
+and size. The file is a TFRecord of tensorflow.serving.PredictionLog; its few fields are
+written here, so that an export does not need the package tensorflow-serving-api.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+FILE = "assets.extra/tf_serving_warmup_requests"
+_BATCH = 4
+# Numbers of fields in tensorflow_serving/apis/{prediction_log,predict,model}.proto.
+_PREDICT_LOG = 6  # of PredictionLog
+_REQUEST = 1  # of PredictLog
+_MODEL_SPEC, _INPUTS = 1, 2  # of PredictRequest
+_KEY, _VALUE = 1, 2  # of an entry of a map
+_NAME, _SIGNATURE_NAME = 1, 3  # of ModelSpec
+
+
+def write(
+    path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]
+) -> None:
+    """Writes the requests, made from seeded noise.
+
+    They are one image and a batch of four for `serving_default`, a PNG for
+    `serve_bytes`, and one image for `features` where there is this signature.
+
+    Args:
+        path: of the file; the folder above it is made.
+        name: the model's name.
+        shape: (height, width, channels) of an image.
+        signatures: the names of the model's signatures.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    noise = np.random.default_rng(0).integers(0, 256, (_BATCH, *shape), np.uint8)
+    images = noise.astype(np.float32)
+    png = np.array([tf.io.encode_png(noise[0]).numpy()], object)
+    requests = [
+        ("serving_default", "images", images[:1]),
+        ("serving_default", "images", images),
+        ("serve_bytes", "image_bytes", png),
+        ("features", "images", images[:1]),
+    ]
+    path.parent.mkdir(exist_ok=True)
+    try:
+        with tf.io.TFRecordWriter(str(path)) as records:
+            for signature, argument, value in requests:
+                if signature in signatures:
+                    records.write(_prediction_log(name, signature, argument, value))
+    except tf.errors.OpError as error:
+        raise OSError(error.message) from error
+
+
+def _prediction_log(
+    name: str, signature: str, argument: str, value: np.ndarray
+) -> bytes:
+    tensor = tf.make_tensor_proto(value).SerializeToString()
+    spec = _field(_NAME, name.encode()) + _field(_SIGNATURE_NAME, signature.encode())
+    inputs = _field(_KEY, argument.encode()) + _field(_VALUE, tensor)
+    request = _field(_MODEL_SPEC, spec) + _field(_INPUTS, inputs)
+    return _field(_PREDICT_LOG, _field(_REQUEST, request))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Returns a field of bytes, a string or a message: tag, length, content."""
+    length, size = len(content), b""
+    while length > 127:
+        size += bytes([length & 127 | 128])
+        length >>= 7
+    return bytes([number << 3 | 2]) + size + bytes([length]) + content

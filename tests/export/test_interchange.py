@@ -1,0 +1,214 @@
+"""Models for ONNX Runtime and LiteRT."""
+
+import importlib.util
+import json
+import os
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.data import sources
+from elu_zoo.export import interchange, origin, predictor
+from elu_zoo.export.answers import Autoencoder
+from elu_zoo.export.interchange import export_interchange
+from elu_zoo.export.saved_model import export_saved_model
+from elu_zoo.layers import ZCAWhitening
+from elu_zoo.layers.constant import in_graphs
+
+FILES = {"onnx": "model.onnx", "litert": "model.tflite"}
+LOAD = {"onnx": interchange.load_onnx, "litert": interchange.load_litert}
+PACKAGES = {"onnx": ["tf2onnx", "onnxruntime"], "litert": ["ai_edge_litert"]}
+
+
+@pytest.fixture(params=FILES)
+def format(request):
+    for package in PACKAGES[request.param]:
+        # Not imported here: they warn, and may not be there.
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    return request.param
+
+
+def small(*layers):
+    ends = [keras.layers.Flatten(), keras.layers.Dense(2)]
+    return keras.Sequential([keras.Input((4, 4, 1)), *layers, *ends])
+
+
+def export(directory, format, model=None, **arguments):
+    arguments = {"name": "net", "class_names": ("a", "b"), **arguments}
+    return export_interchange(model or small(), directory, format=format, **arguments)
+
+
+def assert_close(found, expected):
+    limit = 1e-5 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("name", ["colour", "grey"])
+def test_classifier(models, class_names, tmp_path, format, name):
+    model = models[name]
+    path = export(tmp_path, format, model, class_names=class_names)
+    assert path == tmp_path / "net" / "1"
+    found = {file.name for file in path.iterdir()}
+    assert found == {FILES[format], "labels.txt", "elu_zoo.json"}
+    assert (path / "labels.txt").read_text("utf-8") == "plane\ncañon\nbird\ndeer\n"
+    answer = LOAD[format](path / FILES[format])
+    noise = np.random.default_rng(3).integers(0, 256, (9, *model.input_shape[1:]))
+    for batch in (1, 9, 4):  # of any size
+        images = noise[:batch].astype("uint8")
+        outputs = answer(images)
+        assert list(outputs) == ["logits"]
+        assert_close(outputs["logits"], model(images.astype("float32")).numpy())
+    written = json.loads((path / "elu_zoo.json").read_text())
+    assert written["outputs"] == {"serving_default": ["logits"]}
+    assert written["classes"] == 4 and written["model"] is None
+    assert written["input_shape"] == list(model.input_shape[1:])
+    parity = written["parity"]["logits"]
+    assert 0 <= parity["difference"] <= parity["allowed"]
+
+
+@pytest.mark.parametrize("readout", ["sigmoid", "linear"])
+def test_autoencoder(autoencoders, expected, tmp_path, format, readout):
+    scale = {"sigmoid": 1 / 255, "linear": 1 / 64}[readout]
+    described = Autoencoder("code", readout, scale)
+    model = autoencoders[readout]
+    path = export(tmp_path, format, model, class_names=None, autoencoder=described)
+    assert not (path / "labels.txt").exists()
+    images = np.random.default_rng(3).integers(0, 256, (3, *model.input_shape[1:]))
+    found = LOAD[format](path / FILES[format])(images)
+    reference = expected(readout, images.astype("float32"))
+    assert set(found) == set(reference)
+    for name, values in reference.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.data("mnist", "cifar10")
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("mnist_mlp_8x128", "mnist"),
+        pytest.param("elu_cifar_11", "cifar10", marks=pytest.mark.slow),
+    ],
+)
+def test_published_weights_on_real_images(tmp_path, format, name, weights):
+    model = elu_zoo.get_model(name, weights=weights)
+    described = predictor.description(model, name, weights=weights)
+    del described["classifier"]
+    made = origin.of_weights(name, weights=weights)
+    path = export(tmp_path, format, model, name=name, source=made, **described)
+    images = sources.load(weights).test.images[:200]
+    expected = model.predict_on_batch(images.astype("float32"))
+    found = LOAD[format](path / FILES[format])(images)["logits"]
+    assert_close(found, expected)
+    np.testing.assert_array_equal(found.argmax(1), expected.argmax(1))
+    written = json.loads((path / "elu_zoo.json").read_text())
+    assert written["weights"] == made["weights"]
+
+
+def test_constants_are_no_inputs():
+    layer = ZCAWhitening("cifar10")
+    spec = tf.TensorSpec((None, 32, 32, 3))
+    layer.build(spec.shape)
+
+    def captures():
+        return len(tf.function(layer.call).get_concrete_function(spec).captured_inputs)
+
+    assert captures() == 2
+    with in_graphs():
+        assert captures() == 0
+    assert captures() == 2
+
+
+def test_versions_and_kinds(tmp_path, format):
+    assert export(tmp_path, format).name == "1"
+    assert export(tmp_path, format, version=5).name == "5"
+    with pytest.raises(errors.UsageError, match="exists already .* write 6"):
+        export(tmp_path, format, version=5)
+    both = {"class_names": ("a", "b")}
+    with pytest.raises(errors.UsageError, match=rf"net/1 holds {FILES[format]}"):
+        export_saved_model(small(), tmp_path, name="net", **both)
+    export_saved_model(small(), tmp_path, name="other", **both)
+    with pytest.raises(errors.UsageError, match=r"other/1 holds saved_model.pb"):
+        export(tmp_path, format, name="other")
+    assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5"]
+    assert '"net"' not in (tmp_path / "models.config").read_text()
+
+
+class Differs(keras.layers.Layer):
+    """Another function in a graph than eagerly."""
+
+    def call(self, inputs):
+        return inputs if tf.executing_eagerly() else inputs + 1.0
+
+
+class CallsPython(keras.layers.Layer):
+    def call(self, inputs):
+        outputs = tf.numpy_function(lambda x: x, [inputs], tf.float32)
+        return tf.ensure_shape(outputs, inputs.shape)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+def read_out():
+    return keras.Sequential([small(), keras.layers.Softmax()])
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "kind", "message"),
+    [
+        (lambda: small(Differs()), {}, errors.EluZooError, "logits of model.* differ"),
+        (lambda: small(CallsPython()), {}, errors.EluZooError, "cannot be written as"),
+        (
+            lambda: small(keras.layers.Dense(2, dtype="mixed_bfloat16")),
+            {},
+            errors.UsageError,
+            "of float32 layers",
+        ),
+        (read_out, {}, errors.UsageError, "classifier_activation=None"),
+        (small, {"class_names": ["a"]}, errors.UsageError, "class_names has 1"),
+        (small, {"name": "../net"}, errors.UsageError, "name must be"),
+        (small, {"version": 0}, errors.UsageError, "positive integer"),
+    ],
+)
+def test_a_failure_leaves_nothing(
+    tmp_path, format, capfd, model, arguments, kind, message
+):
+    with pytest.raises(kind, match=message) as caught:
+        export(tmp_path / "exports", format, model(), **arguments)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk(tmp_path, format, monkeypatch):
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(interchange, "_write", full)
+    with pytest.raises(errors.ResourceError, match="Cannot export to .* No space"):
+        export(tmp_path / "exports", format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("missing", ["tf2onnx", "onnxruntime", "ai_edge_litert"])
+def test_an_extra_that_is_not_installed(tmp_path, monkeypatch, missing):
+    there = interchange.importlib.util.find_spec
+    monkeypatch.setattr(
+        interchange.importlib.util,
+        "find_spec",
+        lambda name: None if name == missing else there("json"),
+    )
+    format = "litert" if missing == "ai_edge_litert" else "onnx"
+    message = rf'not installed: {missing}. Run: pip install "elu-zoo\[{format}\]"$'
+    with pytest.raises(errors.UsageError, match=message):
+        export(tmp_path / "exports", format)
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_format(tmp_path):
+    with pytest.raises(errors.UsageError, match="Did you mean 'onnx'"):
+        export(tmp_path, "onx")

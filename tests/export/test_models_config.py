@@ -1,0 +1,88 @@
+"""models.config: what TensorFlow Serving is told of a folder of exports."""
+
+import warnings
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.export import models_config
+
+EXPECTED = """\
+model_config_list {
+  config {
+    name: "a"
+    base_path: "/models/a"
+    model_platform: "tensorflow"
+  }
+  config {
+    name: "b-1.x"
+    base_path: "/models/b-1.x"
+    model_platform: "tensorflow"
+  }
+}
+"""
+
+
+def add(directory, name, file="saved_model.pb"):
+    path = directory / name / file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Two models, and what a server could not load or was not exported."""
+    for name in ("b-1.x/3", "a/1", "a/2"):
+        add(tmp_path, name)
+    for name in ("a/.3.x", "hidden/.1.x", "c/latest", "12/1", 'quo"te/1', ".d/1"):
+        add(tmp_path, name)
+    add(tmp_path, "onnx/1", "model.onnx")
+    add(tmp_path, "notes", "1")
+    return tmp_path
+
+
+def test_text(folder, tmp_path):
+    models_config.write(folder)
+    assert (folder / "models.config").read_text() == EXPECTED
+    assert not list(folder.glob(".models*"))
+
+
+def test_tensorflow_serving_reads_it(folder):
+    pytest.importorskip("tensorflow_serving")
+    with warnings.catch_warnings():
+        # Of code that was generated for an earlier protobuf.
+        warnings.simplefilter("ignore")
+        from google.protobuf import text_format
+        from tensorflow_serving.config import model_server_config_pb2
+    parsed = model_server_config_pb2.ModelServerConfig()
+    text_format.Parse(models_config.text(folder), parsed)
+    configs = parsed.model_config_list.config
+    found = [(x.name, x.base_path, x.model_platform) for x in configs]
+    expected = [(name, f"/models/{name}", "tensorflow") for name in ("a", "b-1.x")]
+    assert found == expected
+
+
+def test_an_export_at_the_same_time_is_listed(folder, monkeypatch):
+    write = models_config.files.write_bytes
+
+    def slow(path, content):
+        if not (folder / "z").exists():
+            add(folder, "z/1")  # after this one listed, and before it writes
+        write(path, content)
+
+    monkeypatch.setattr(models_config.files, "write_bytes", slow)
+    models_config.write(folder)
+    assert 'name: "z"' in (folder / "models.config").read_text()
+
+
+def test_a_full_disk(folder, monkeypatch):
+    models_config.write(folder)
+    add(folder, "z/1")
+
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(models_config.files, "write_bytes", full)
+    with pytest.raises(errors.ResourceError, match="is exported, but .* No space left"):
+        models_config.write(folder)
+    assert (folder / "models.config").read_text() == EXPECTED

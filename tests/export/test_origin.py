@@ -1,0 +1,142 @@
+"""elu_zoo.json, sizes of exports, and an export that is killed."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import published_weights as made_weights
+import pytest
+import tensorflow as tf
+
+import elu_zoo
+from elu_zoo import files, zoo
+from elu_zoo.export import origin, predictor
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.weights import h5
+
+OUTPUTS = ["classes", "logits", "probabilities"]
+
+
+def export(directory, name, **arguments):
+    model = zoo.get_model(name, **arguments)
+    return export_saved_model(
+        model,
+        directory,
+        name=name,
+        source=origin.of_weights(name, **arguments),
+        **predictor.description(model, name, **arguments),
+    )
+
+
+def read(path):
+    return json.loads((path / "assets.extra" / "elu_zoo.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("activation", "alpha"),
+    [("elu", 1.0), ({"name": "elu", "alpha": 0.5}, 0.5), ("relu", None)],
+)
+def test_weights_with_an_entry(tmp_path, activation, alpha):
+    entry, content, _ = made_weights.make(activation=activation)
+    weights = made_weights.write(tmp_path, entry, content)
+    written = read(export(tmp_path / "e", made_weights.MODEL, weights=weights))
+    parity = written.pop("parity")
+    assert written == {
+        "format": 1,
+        "model": made_weights.MODEL,
+        "activation": "relu" if activation == "relu" else "elu",
+        "alpha": alpha,
+        "weights": {"tag": entry["tag"], "sha256": files.sha256(weights)},
+        "preprocessing": {"kind": "rescale", "scale": 1 / 255},
+        "classes": 10,
+        "input_shape": [28, 28, 1],
+        "outputs": {
+            "serving_default": OUTPUTS,
+            "serve_bytes": OUTPUTS,
+            "features": ["features"],
+        },
+        "versions": {
+            "elu_zoo": elu_zoo.__version__,
+            "keras": keras.__version__,
+            "tensorflow": tf.__version__,
+        },
+    }
+    assert set(parity) == {"logits", "features"}
+    for row in parity.values():
+        assert 0 <= row["difference"] <= row["allowed"]
+
+
+def test_weights_without_an_entry(tmp_path):
+    path = tmp_path / "x.weights.h5"
+    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
+    arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
+    found = origin.of_weights("mnist_mlp_8x128", **arguments)
+    assert found["weights"] == {"tag": None, "sha256": files.sha256(path)}
+    assert (found["activation"], found["alpha"]) == ("relu", None)
+
+
+@pytest.mark.parametrize(
+    ("directory", "name", "classes", "compared"),
+    [
+        ("exports", "colour", 4, {"logits", "features"}),
+        ("autoencoder_exports", "linear", None, {"reconstructions", "codes"}),
+    ],
+)
+def test_a_model_of_unknown_origin(request, directory, name, classes, compared):
+    written = read(request.getfixturevalue(directory) / name / "1")
+    assert {field: written[field] for field in origin.FIELDS} == dict.fromkeys(
+        origin.FIELDS
+    )
+    assert written["classes"] == classes and set(written["parity"]) == compared
+
+
+# Values of the matrix and the mean that whiten 32 x 32 x 3 pixels.
+ZCA = 3072 * 3072 + 3072
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "parameters", "statistics"),
+    [
+        ("mnist_mlp_8x128", "mnist", 217_354, 0),
+        ("elu_cifar_11", "cifar10", 1_641_938, ZCA),
+    ],
+)
+def test_size(tmp_path, name, weights, parameters, statistics):
+    path = export(tmp_path, name, weights=weights)
+    total = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    least = 4 * (parameters + statistics)
+    assert least < total <= 1.15 * least
+
+
+KILLED = """
+import os, signal, sys
+import keras
+from elu_zoo.export import checks
+from elu_zoo.export.saved_model import export_saved_model
+
+checks.check = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+layers = [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(2)]
+export_saved_model(
+    keras.Sequential(layers), sys.argv[1], name="net", class_names=("a", "b")
+)
+"""
+
+
+def test_a_killed_export_shows_no_number(tmp_path):
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, timeout=120
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
+    (left,) = (tmp_path / "net").iterdir()
+    assert left.name.startswith(".1.") and (left / "saved_model.pb").exists()
+    assert not (tmp_path / "models.config").exists()
+    model = keras.Sequential(
+        [keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(2)]
+    )
+    path = export_saved_model(model, tmp_path, name="net", class_names=("a", "b"))
+    assert path == tmp_path / "net" / "1"
+    found = load_saved_model(tmp_path).predict(np.zeros((1, 4, 4, 1)))
+    assert found["logits"].shape == (1, 2)
