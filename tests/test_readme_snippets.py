@@ -29,9 +29,10 @@ python() {{
   command python "{ROOT}/$script" "$@"
 }}
 elu-zoo-train() {{
-  command elu-zoo-train "${{@/#--config=elu_imagenet_15/--config=elu_imagenet_15:smoke=True}}"
+  local large=--config=elu_imagenet_15
+  command elu-zoo-train "${{@/#$large/$large:smoke=True}}"
 }}
-"""  # noqa: E501
+"""
 
 
 def image(seed, side, shade):

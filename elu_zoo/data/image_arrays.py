@@ -16,7 +16,6 @@ _NAMES = {
     "test": (("x_test", "y_test"),),
 }
 CLASS_NAMES = "class_names"
-_LEAST_SIDE = 8  # as of image files
 _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels), x_val, y_val, x_test, "
     "y_test where they are given, and class_names for people"
@@ -112,10 +111,10 @@ def _images(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
             f"(n, height, width, 1, 3 or 4).{hint}"
         )
-    if min(images.shape[1:3]) < _LEAST_SIDE:
+    if min(images.shape[1:3]) < shapes.LEAST_SIDE:
         raise errors.DataError(
-            f"{name} has the shape {images.shape}; sides have {_LEAST_SIDE} pixels or "
-            "more."
+            f"{name} has the shape {images.shape}; sides have {shapes.LEAST_SIDE} "
+            "pixels or more."
         )
     shapes.check_size(len(images), shape or images.shape[1:])
     if images.dtype != np.uint8:

@@ -6,9 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
+from elu_zoo.data import shapes
 
-# Below, a picture of nothing; above, more memory than a decoder should be trusted with.
-_LEAST_SIDE = 8
+# Above, more memory than a decoder should be trusted with.
 _MOST_PIXELS = 2**27
 _TINY_SIDE = 32
 _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
@@ -107,10 +107,10 @@ def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
             odd = ["png", "grey"] if encoded[25:26] in _PNG_GREY else ["png"]
         else:
             raise errors.DataError("it is neither JPEG nor PNG")
-        if min(height, width) < _LEAST_SIDE or height * width > _MOST_PIXELS:
+        if min(height, width) < shapes.LEAST_SIDE or height * width > _MOST_PIXELS:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; usable are sides of at least "
-                f"{_LEAST_SIDE} and at most {_MOST_PIXELS} pixels in all"
+                f"{shapes.LEAST_SIDE} and at most {_MOST_PIXELS} pixels in all"
             )
         pixels = decoded(tf.constant(encoded), shape).numpy()
     except tf.errors.OpError as error:

@@ -5,6 +5,7 @@ from typing import Any
 
 from elu_zoo import errors
 
+LEAST_SIDE = 8  # pixels; a smaller picture is one of nothing
 _LIMIT_BYTES = 2**31  # of the pixels of images of one's own
 
 

@@ -27,14 +27,14 @@ def resolved(config: ConfigDict) -> ConfigDict:
     if config.get("model", {}).get("weights") is None:
         return config
     config = config.copy_and_resolve_references()
-    own = registry.entry(config.model.name).parameters
-    found = {k: p.default for k, p in own.items()}
+    parameters = registry.entry(config.model.name).parameters
+    found = {name: p.default for name, p in parameters.items()}
     if entry := parent(config):
         found |= entry["arguments"]
     model = config.model
     with config.unlocked():
-        own = model.activation
-        if not own.name or (entry and _same_activation(own, found["activation"])):
+        given = model.activation
+        if not given.name or (entry and _same_activation(given, found["activation"])):
             activation = found["activation"]
             is_name = isinstance(activation, str)
             model.activation = ConfigDict(
