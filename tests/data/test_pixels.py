@@ -209,3 +209,22 @@ def test_what_is_no_image(encoded, message):
         pixels.checked(encoded, (16, 16, 3))
     for part in ("\n", "[Op:", "{{"):
         assert part not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(), (5,)])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("given", [1, 2, 3, 4])
+def test_channels_are_adapted(given, channels, shape):
+    """An alpha channel, the second or fourth, says nothing of the result."""
+    generator = np.random.default_rng(given)
+    images = generator.integers(0, 256, (*shape, 9, 8, given), "uint8")
+    colours = images[..., : given - 1 + given % 2].astype("float64")
+    if colours.shape[-1] < channels:
+        colours = colours[..., [0, 0, 0]]
+    elif colours.shape[-1] > channels:
+        colours = np.round(colours @ [[0.299], [0.587], [0.114]])
+    found = pixels.fitted(tf.constant(images), (9, 8, channels)).numpy()
+    assert found.dtype == np.uint8
+    np.testing.assert_allclose(found, colours, atol=1e-9)
+    resized = pixels.fitted(tf.constant(images), (4, 5, channels))
+    assert resized.shape == (*shape, 4, 5, channels)
