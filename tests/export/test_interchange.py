@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from odd_layers import CallsPython, Differs
 
 import elu_zoo
 from elu_zoo import errors
@@ -136,22 +137,6 @@ def test_versions_and_kinds(tmp_path, format):
         export(tmp_path, format, name="other")
     assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5"]
     assert '"net"' not in (tmp_path / "models.config").read_text()
-
-
-class Differs(keras.layers.Layer):
-    """Another function in a graph than eagerly."""
-
-    def call(self, inputs):
-        return inputs if tf.executing_eagerly() else inputs + 1.0
-
-
-class CallsPython(keras.layers.Layer):
-    def call(self, inputs):
-        outputs = tf.numpy_function(lambda x: x, [inputs], tf.float32)
-        return tf.ensure_shape(outputs, inputs.shape)
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
 
 
 def read_out():

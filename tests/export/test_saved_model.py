@@ -5,6 +5,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from odd_layers import CallsPython, Differs
 from tensorflow.core.protobuf import saved_model_pb2
 
 import elu_zoo
@@ -28,24 +29,6 @@ def small(shape=(4, 4, 1), *layers):
 def export(directory, model=None, **arguments):
     arguments = {"name": "net", "class_names": ("a", "b"), **arguments}
     return export_saved_model(model or small(), directory, **arguments)
-
-
-@keras.saving.register_keras_serializable("tests")
-class Differs(keras.layers.Layer):
-    """Another function in a graph than eagerly."""
-
-    def call(self, inputs):
-        return inputs if tf.executing_eagerly() else inputs + 1.0
-
-
-@keras.saving.register_keras_serializable("tests")
-class CallsPython(keras.layers.Layer):
-    def call(self, inputs):
-        outputs = tf.numpy_function(lambda x: x, [inputs], tf.float32)
-        return tf.ensure_shape(outputs, inputs.shape)
-
-    def compute_output_shape(self, input_shape):
-        return input_shape
 
 
 @keras.saving.register_keras_serializable("tests")
