@@ -59,6 +59,13 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f"Did you mean {matches[0]!r}? " if matches else ""
 
 
+def graph_reason(message: str) -> str:
+    """Returns the sentence of a graph's error, which stands among names of nodes."""
+    lines = [line.strip() for line in message.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("[[")]
+    return lines[-1] if lines else ""
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
     """Returns the error for a `name` that is not among the `known` ones."""
     known = list(known)

@@ -40,6 +40,7 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/data/records.py",
     "elu_zoo/data/tfds_images.py",
     "elu_zoo/export/",
+    "elu_zoo/serving/",
     "elu_zoo/training/distribution.py",
     "elu_zoo/training/tf_step.py",
     "elu_zoo/training/tf_stream.py",

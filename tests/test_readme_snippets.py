@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,16 @@ python() {{
   if [ "$1" = -m ]; then return; fi
   local script=$1; shift
   command python "{ROOT}/$script" "$@"
+}}
+elu-zoo-serve() {{
+  command elu-zoo-serve "$@" > serve.log 2>&1 &
+  echo $! > serve.pid
+  for i in $(seq 300); do
+    if grep -q REST serve.log; then return; fi
+    sleep 0.2
+  done
+  cat serve.log >&2
+  return 1
 }}
 elu-zoo-train() {{
   local large=--config=elu_imagenet_15
@@ -59,7 +70,9 @@ def folder(tmp_path_factory):
         for name in ("n01440764", "n01443537"):
             for i in range(count):
                 write(root / f"ILSVRC2012/{split}/{name}/{i}.JPEG", image(i, 40, 90))
-    return root
+    yield root
+    if (root / "serve.pid").exists():
+        os.kill(int((root / "serve.pid").read_text()), signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +105,15 @@ def test_snippets(run, folder):
     for text in modules:
         (folder / text.split()[1]).write_text(text)
     out = run("bash", "-c", SHELL + "\n".join(snippets["sh"]))
-    for words in ("test error", "true", "my_photo.png", "small_net/1", ".weights.h5"):
+    for words in (
+        "test error",
+        "true",
+        "my_photo.png",
+        "small_net/1",
+        "AVAILABLE",
+        "predictions",
+        ".weights.h5",
+    ):
         assert words in out
     others = [t for t in snippets["python"] if t not in modules]
     out = run(sys.executable, "-c", "\n".join([*others, "import my_zoo"]))

@@ -14,6 +14,11 @@ BINARIES = sorted(
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
     if path.stem not in ("__init__", "flags", "config", "table")
 )
+OWN_FLAGS = {
+    "train": "--config",
+    "benchmark": "--parts",
+    "serve": "--model_base_path",
+}
 CASES = {
     "elu_zoo": "import elu_zoo",
     "dir": "import elu_zoo; dir(elu_zoo)",
@@ -70,6 +75,6 @@ def test_nothing_slow_is_imported(started, name):
 def test_help_names_the_binary_and_all_of_its_flags(started, name):
     text = started[name][2]
     assert f"elu-zoo-{name} --" in text
-    own = {"train": "--config", "benchmark": "--parts"}.get(name, "--weights")
+    own = OWN_FLAGS.get(name, "--weights")
     for flag in "--[no]debug", own:
         assert flag in text

@@ -49,6 +49,8 @@ class Bar:
 
 _FORWARD, _BOTH = "forward, 1e7 elements", "forward and backward, 1e7 elements"
 _MLP, _CNN = "mnist_mlp_8x128, batch of 64", "elu_cifar_11, batch of 100"
+_MLP_LOAD = "mnist_mlp_8x128, 32 clients, throughput"
+_CNN_LOAD = "elu_cifar_11, 32 clients, throughput"
 BARS = (
     # Ours takes at most 1.2 times as long.
     Bar("op", _BOTH, "relu, XLA", "ours, XLA", least=0.833),
@@ -59,4 +61,6 @@ BARS = (
     Bar("policy", _MLP, "XLA, 1 a call", "XLA, 100 a call", least=1.4),
     Bar("policy", _CNN, "XLA, 1 a call", "plain, 10 a call", least=1.0),
     Bar("replicas", _CNN, "two devices", "one device", most=1.15),
+    Bar("serving", _MLP_LOAD, "gRPC", "gRPC, unbatched", least=2.0),
+    Bar("serving", _CNN_LOAD, "gRPC", "gRPC, unbatched", least=1.0),
 )

@@ -16,14 +16,16 @@ from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 BASELINE = "SavedModel"
 
 
-def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """Returns what is timed, by name; runtimes that are not installed are left out.
+def exported(
+    name: str, batch_size: int, folder: Path
+) -> tuple[keras.Model, np.ndarray]:
+    """Exports a network and returns it, with images of noise for it.
 
     Args:
         name: of a network; it has its initial weights, and takes raw images where its
             preprocessing needs no statistics.
-        batch_size: images a call.
-        folder: empty; models are exported to it.
+        batch_size: images.
+        folder: gets <name>/1.
     """
     registered = registry.entry(name)
     raw = registered.preprocessing["kind"] == "rescale"
@@ -34,7 +36,19 @@ def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], ob
     described = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
     if registered.is_autoencoder:
         described = predictor.description(model, name)
-    export_saved_model(model, folder / "exports", name=name, **described)
+    export_saved_model(model, folder, name=name, **described)
+    return model, x
+
+
+def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
+    """Returns what is timed, by name; runtimes that are not installed are left out.
+
+    Args:
+        name: of a network, see `exported`.
+        batch_size: images a call.
+        folder: empty; models are exported to it.
+    """
+    model, x = exported(name, batch_size, folder / "exports")
     loaded = load_saved_model(folder / "exports" / name / "1")
     graph = tf.function(lambda x: model(x, training=False), jit_compile=False)
     compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)

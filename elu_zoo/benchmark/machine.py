@@ -9,7 +9,7 @@ from pathlib import Path
 
 _PACKAGES = (
     *("tensorflow", "keras", "numpy", "jax", "torch"),
-    *("ai-edge-litert", "onnxruntime"),
+    *("ai-edge-litert", "onnxruntime", "grpcio", "aiohttp"),
 )
 
 

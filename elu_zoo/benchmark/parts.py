@@ -188,6 +188,17 @@ def inference(settings: Settings) -> list[Row]:
     return found
 
 
+def serving(settings: Settings) -> list[Row]:
+    """Our server, batching and not, over gRPC and REST, to 1, 8 and 32 clients."""
+    from elu_zoo.benchmark import serving
+
+    found = []
+    for name in settings.models:
+        with tempfile.TemporaryDirectory() as folder:
+            found += serving.measure(name, settings.rounds or 15, Path(folder))
+    return found
+
+
 def start_up(settings: Settings) -> list[Row]:
     """From nothing to the first prediction."""
     from elu_zoo.benchmark import start_up
@@ -203,7 +214,7 @@ def _name(case: Case) -> str:
 
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
     part.__name__: part
-    for part in (op, step, unit, memory, policy, replicas, inference, start_up)
+    for part in (op, step, unit, memory, policy, replicas, inference, serving, start_up)
 }
 ON_JAX = ("step", "unit")
 

@@ -156,15 +156,22 @@ def read(path: Path) -> list[Row]:
 def markdown(found: Iterable[Row]) -> str:
     """Returns the ratios of one part as a Markdown table: a line a form, a column a
     case, the baseline's own value beside its 1."""
-    found = list(found)
-    cases, forms = (
-        list(dict.fromkeys(getattr(row, name) for row in found))
-        for name in ("case", "form")
+    return _markdown((row, row.case, _cell(row)) for row in found)
+
+
+def markdown_of_values(found: Iterable[Row]) -> str:
+    """Returns the medians of one part as a Markdown table, like `markdown`."""
+    return _markdown(
+        (row, f"{row.case} ({row.unit})", f"{row.value:.3g}") for row in found
     )
-    cells = {(row.form, row.case): _cell(row) for row in found}
-    lines = [f"| | {' | '.join(cases)} |", "|---" * (1 + len(cases)) + "|"]
+
+
+def _markdown(found: Iterable[tuple[Row, str, str]]) -> str:
+    cells = {(row.form, column): cell for row, column, cell in found}
+    forms, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    lines = [f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
     lines += [
-        f"| {form} | {' | '.join(cells.get((form, case), '') for case in cases)} |"
+        f"| {form} | {' | '.join(cells.get((form, c), '') for c in columns)} |"
         for form in forms
     ]
     return "\n".join(lines)

@@ -16,7 +16,7 @@ from elu_zoo.bin import flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "Of op, step, unit, memory, policy, replicas, inference, start_up; all by default.",
+    "Of op step unit memory policy replicas inference serving start_up; else all.",
 )
 _MODELS = absl_flags.DEFINE_list(
     "models", None, "Networks; two dense and a convolutional one by default."

@@ -81,17 +81,12 @@ class LoadedModel:
         try:
             outputs = self._saved.signatures[signature](**inputs)
         except tf.errors.InvalidArgumentError as error:
-            raise errors.UsageError(f"{signature}: {_reason(error)}") from error
+            reason = errors.graph_reason(error.message)
+            raise errors.UsageError(f"{signature}: {reason}") from error
         except tf.errors.ResourceExhaustedError as error:
-            raise errors.ResourceError(f"{signature}: {_reason(error)}") from error
+            reason = errors.graph_reason(error.message)
+            raise errors.ResourceError(f"{signature}: {reason}") from error
         return {name: value.numpy() for name, value in outputs.items()}
-
-
-def _reason(error: tf.errors.OpError) -> str:
-    """Returns the sentence of a graph's error, which stands among names of nodes."""
-    lines = [line.strip() for line in error.message.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("[[")]
-    return lines[-1] if lines else type(error).__name__
 
 
 def load_saved_model(directory: str | os.PathLike) -> LoadedModel:

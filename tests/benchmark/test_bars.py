@@ -7,6 +7,7 @@ from elu_zoo.benchmark import bars, op, report
 from elu_zoo.benchmark.bars import BARS, Bar
 from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.parts import PARTS
+from elu_zoo.benchmark.serving import CLIENTS
 
 
 def row(form, value, ratio, high, case="a net", part="unit"):
@@ -50,6 +51,7 @@ def test_verdict(case, form, baseline, limits, expected):
 
 def test_bars_name_what_is_measured():
     cases = {f"{c.model}, batch of {c.batch_size}" for c in map(Case, bars_models())}
+    cases |= {f"{m}, {max(CLIENTS)} clients, throughput" for m in bars_models()}
     for bar in BARS:
         assert bar.part in PARTS
         assert (bar.least is None) != (bar.most is None)

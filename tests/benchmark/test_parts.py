@@ -43,6 +43,11 @@ def measured():
             marks=pytest.mark.slow,
         ),
         pytest.param("memory", {"relu, batch norm"}, marks=pytest.mark.slow),
+        pytest.param(
+            "serving",
+            {"in process", "gRPC", "REST", "gRPC, unbatched", "REST, unbatched"},
+            marks=pytest.mark.slow,
+        ),
         pytest.param("policy", {"plain, 10 a call"}, marks=pytest.mark.slow),
     ],
 )

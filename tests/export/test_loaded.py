@@ -165,7 +165,7 @@ def test_predict_refuses(exports, images, message):
         (b"one image", "must be a list"),
         ("photo.png", "must be a list"),
         ([1], "must be a list"),
-        ([b"no image"], "^serve_bytes: Unknown image file format"),
+        ([b"no image"], "^serve_bytes: assertion failed: .The file is no PNG"),
     ],
 )
 def test_predict_bytes_refuses(exports, encoded, message):

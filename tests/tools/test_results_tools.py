@@ -242,6 +242,10 @@ TIMES = [
     timed("op", "errors", "Schraudolph's exponential, XLA", 1.5, "largest error"),
     timed("memory", "a net", "elu", 1.25, "MiB"),
     timed("step", "a net", "elu", 1.5),
+    timed("serving", "a net, 1 client", "gRPC", 1.5),
+    timed("serving", "a net, 1 client, p99", "gRPC", 3.5),
+    timed("serving", "a net, 8 clients", "gRPC", 2.5),
+    timed("serving", "a net, 8 clients, throughput", "gRPC", 60.0, "1/s"),
 ]
 
 
@@ -255,6 +259,11 @@ TIMES = [
         (
             "op",
             "| | forward, 1e7 elements |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
+        ),
+        (
+            "serving",
+            "| | a net, 1 client (ms) | a net, 8 clients, throughput (1/s) |\n"
+            "|---|---|---|\n| gRPC | 3 | 120 |",
         ),
     ],
 )

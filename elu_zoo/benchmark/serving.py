@@ -1,0 +1,137 @@
+"""Serving: our server over gRPC and REST, beside predictions in this process."""
+
+import asyncio
+import contextlib
+import functools
+import importlib.util
+import multiprocessing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.benchmark import inference, report
+from elu_zoo.benchmark.report import Row
+from elu_zoo.export.saved_model import load_saved_model
+
+CLIENTS = 1, 8, 32
+BASELINE = "in process"
+UNBATCHED = "gRPC, unbatched"
+# About a second of work for each form in a round.
+_REQUESTS_A_CLIENT = {1: 96, 8: 32, 32: 16}
+_SEED = 1511_07289
+
+_Load = Callable[[int, int], np.ndarray]
+
+
+def measure(name: str, rounds: int, folder: Path) -> list[Row]:
+    """Returns the rows of one network: latencies and throughput by clients.
+
+    Args:
+        name: of the network, see `inference.exported`.
+        rounds: in each of which every form is measured once, in an order of chance.
+        folder: empty; the model is exported to it.
+
+    Raises:
+        UsageError: the extra `serving` is not installed.
+    """
+    if importlib.util.find_spec("tensorflow_serving") is None:
+        raise errors.UsageError(
+            "The part serving needs the extra: pip install 'elu-zoo[serving]'."
+        )
+    _, images = inference.exported(name, 1, folder)
+    with contextlib.ExitStack() as stack:
+        forms = _forms(name, images, folder, stack)
+        found = []
+        for clients in CLIENTS:
+            found += _rows(name, clients, _latencies(forms, clients, rounds))
+    return found
+
+
+def _forms(
+    name: str, images: np.ndarray, folder: Path, stack: contextlib.ExitStack
+) -> dict[str, _Load]:
+    from elu_zoo.benchmark import load
+
+    loaded = load_saved_model(folder / name)
+    forms = {
+        BASELINE: functools.partial(load.in_threads, lambda: loaded.predict(images))
+    }
+    for suffix, batched in (("", True), (", unbatched", False)):
+        rest, grpc = stack.enter_context(_server(folder, batched))
+        forms[f"gRPC{suffix}"] = functools.partial(load.by_grpc, grpc, name, images)
+        forms[f"REST{suffix}"] = functools.partial(load.by_rest, rest, name, images)
+    return forms
+
+
+def _latencies(
+    forms: dict[str, _Load], clients: int, rounds: int
+) -> dict[str, dict[str, np.ndarray]]:
+    """Returns of each form its `ms` at percentiles and its `throughput`, by round."""
+    requests = clients * _REQUESTS_A_CLIENT[clients]
+    generator = np.random.Generator(np.random.Philox(_SEED))
+    names = list(forms)
+    found = {name: {} for name in names}
+    for name in names:
+        forms[name](clients, clients)
+    for _ in range(rounds):
+        for index in generator.permutation(len(names)):
+            seconds = forms[names[index]](clients, requests)
+            values = {
+                "": 1e3 * np.median(seconds),
+                ", p95": 1e3 * np.percentile(seconds, 95),
+                ", p99": 1e3 * np.percentile(seconds, 99),
+                # Each client sends its next request as soon as it has an answer.
+                ", throughput": clients / np.mean(seconds),
+            }
+            for key, value in values.items():
+                found[names[index]].setdefault(key, []).append(value)
+    return {
+        name: {key: np.array(values) for key, values in of_form.items()}
+        for name, of_form in found.items()
+    }
+
+
+def _rows(
+    name: str, clients: int, found: dict[str, dict[str, np.ndarray]]
+) -> list[Row]:
+    case = f"{name}, {clients} client{'s' * (clients > 1)}"
+    rows = []
+    for key in ("", ", p95", ", p99", ", throughput"):
+        of_key = {form: values[key] for form, values in found.items()}
+        fast = key == ", throughput"
+        baseline, unit = (UNBATCHED, "1/s") if fast else (BASELINE, "ms")
+        rows += report.rows("serving", case + key, of_key, baseline, unit)
+    return rows
+
+
+@contextlib.contextmanager
+def _server(folder: Path, batched: bool) -> Iterator[tuple[str, str]]:
+    """Yields the addresses of a server in a process of its own, REST and gRPC."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(folder, batched, theirs))
+    process.start()
+    theirs.close()
+    try:
+        try:
+            yield ours.recv()
+        except EOFError:
+            raise errors.ResourceError("The server did not start.") from None
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(folder: Path, batched: bool, connection) -> None:
+    from elu_zoo.serving import server
+
+    settings = server.Settings(
+        model_base_path=folder, port=0, rest_api_port=0, enable_batching=batched
+    )
+
+    def started(running):
+        connection.send((running.rest_address, running.grpc_address))
+
+    asyncio.run(server.serve(settings, started))

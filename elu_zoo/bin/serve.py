@@ -1,0 +1,75 @@
+"""Serves exported models on this machine as TensorFlow Serving does, gRPC and REST.
+
+elu-zoo-serve --model_base_path=exports
+elu-zoo-serve --model_base_path=exports/mnist_mlp_8x128 --rest_api_port=8501 --port=8500
+
+The folder is that of one model or of several. New versions are loaded when they appear.
+A page that shows what the models see in an image is at http://127.0.0.1:8501/.
+"""
+
+import asyncio
+import dataclasses
+
+from absl import flags as absl_flags
+
+from elu_zoo import errors
+from elu_zoo.bin import flags
+
+# Each is a field of serving.server.Settings.
+absl_flags.DEFINE_string(
+    "model_base_path",
+    None,
+    "Folder <name>/<version>/ of models, or <version>/ of one.",
+    required=True,
+)
+absl_flags.DEFINE_string(
+    "host", "127.0.0.1", "Address; 0.0.0.0 lets other machines in, unprotected."
+)
+absl_flags.DEFINE_integer("port", 8500, "Of gRPC; 0 takes a free one.", 0, 65535)
+absl_flags.DEFINE_integer(
+    "rest_api_port", 8501, "Of HTTP; 0 takes a free one.", 0, 65535
+)
+absl_flags.DEFINE_bool(
+    "enable_batching", True, "Run requests together that wait for the same signature."
+)
+absl_flags.DEFINE_integer(
+    "max_batch_size", 64, "Examples of a batch, and so of a request.", 1
+)
+absl_flags.DEFINE_integer(
+    "max_enqueued_batches", 16, "Batches that may wait for a signature.", 1
+)
+absl_flags.DEFINE_integer("max_body_bytes", 32 << 20, "Of a request.", 1024)
+absl_flags.DEFINE_integer("rest_api_timeout_in_ms", 30_000, "For an HTTP request.", 1)
+absl_flags.DEFINE_float(
+    "file_system_poll_wait_seconds", 1.0, "Between two looks for new versions.", 0.01
+)
+absl_flags.DEFINE_float(
+    "drain_seconds", 30.0, "How long SIGTERM waits for requests that run.", 0.0
+)
+
+
+def main(argv: list[str]) -> None:
+    flags.no_arguments(argv)
+    try:
+        from elu_zoo.serving import server
+    except ModuleNotFoundError as error:
+        raise errors.UsageError(
+            f"{error.name} is not installed: pip install 'elu-zoo[serving]'."
+        ) from error
+
+    names = [field.name for field in dataclasses.fields(server.Settings)]
+    settings = server.Settings(**{name: absl_flags.FLAGS[name].value for name in names})
+    asyncio.run(server.serve(settings, _say))
+
+
+def _say(started) -> None:
+    rest, grpc = started.rest_address, started.grpc_address
+    print(f"REST http://{rest}/  gRPC {grpc}", flush=True)
+
+
+def run() -> None:
+    flags.run(main, verbose=True)
+
+
+if __name__ == "__main__":
+    run()

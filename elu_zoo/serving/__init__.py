@@ -1,0 +1,1 @@
+"""A server for one machine that speaks as TensorFlow Serving does, gRPC and REST."""

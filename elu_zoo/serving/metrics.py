@@ -1,0 +1,83 @@
+"""What the server counts, in Prometheus' text format.
+
+`:tensorflow:serving:request_count` and `:tensorflow:serving:request_latency`, in
+microseconds, have the names and labels of TensorFlow Serving's, so that a dashboard
+for one shows the other.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import grpc
+import prometheus_client
+
+from elu_zoo.serving.refusals import Refusal
+
+PATH = "/monitoring/prometheus/metrics"
+CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
+# Upper ends in microseconds: 10, 18, ... to 1,000 s, as TensorFlow Serving's.
+_BUCKETS = tuple(10 * 1.8**i for i in range(33))
+
+
+class Metrics:
+    """The counters of one server."""
+
+    def __init__(self):
+        self._registry = prometheus_client.CollectorRegistry()
+        # Not a Counter: its name would have to end in _total.
+        self._requests = prometheus_client.Gauge(
+            ":tensorflow:serving:request_count",
+            "Requests by model and outcome.",
+            ["model_name", "status"],
+            registry=self._registry,
+        )
+        self._latency = prometheus_client.Histogram(
+            ":tensorflow:serving:request_latency",
+            "Microseconds from a request's arrival to its answer.",
+            ["model_name", "API", "entrypoint"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._examples = prometheus_client.Histogram(
+            "elu_zoo_batch_size",
+            "Examples of a batch that ran.",
+            ["model_name", "signature_name"],
+            buckets=tuple(2.0**i for i in range(11)),
+            registry=self._registry,
+        )
+
+    @contextlib.contextmanager
+    def request(self, model_name: str, entrypoint: str) -> Iterator[None]:
+        """Counts and times a prediction.
+
+        Args:
+            model_name: of a model that exists; a client cannot make up new labels.
+            entrypoint: `REST` or `GRPC`.
+        """
+        status, start = "OK", time.perf_counter()
+        try:
+            yield
+        except Refusal as refusal:
+            status = refusal.code.name
+            raise
+        except Exception:
+            status = grpc.StatusCode.INTERNAL.name
+            raise
+        except BaseException:
+            status = grpc.StatusCode.CANCELLED.name
+            raise
+        finally:
+            self._requests.labels(model_name, status).inc()
+            if status == "OK":
+                microseconds = (time.perf_counter() - start) * 1e6
+                api = "Predict" if entrypoint == "GRPC" else "predict"
+                self._latency.labels(model_name, api, entrypoint).observe(microseconds)
+
+    def batch(self, model_name: str, signature_name: str, size: int) -> None:
+        """Counts a batch that ran."""
+        self._examples.labels(model_name, signature_name).observe(size)
+
+    def text(self) -> bytes:
+        """Returns all of it in Prometheus' text format."""
+        return prometheus_client.generate_latest(self._registry)

@@ -1,0 +1,135 @@
+"""A version of a model, loaded and warmed up."""
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import grpc
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+from tensorflow_serving.apis import prediction_log_pb2
+
+from elu_zoo import errors
+from elu_zoo.serving import refusals, tensors
+from elu_zoo.serving.batching import Batcher
+from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.signature import Signature
+
+DEFAULT_SIGNATURE = "serving_default"
+FILE = "saved_model.pb"
+_LABELS = "assets/labels.txt"
+_WARM_UP = "assets.extra/tf_serving_warmup_requests"
+_ORIGIN = "assets.extra/elu_zoo.json"
+_MOST_WARM_UP_REQUESTS = 1000  # as TensorFlow Serving takes
+
+
+@dataclasses.dataclass(frozen=True)
+class Servable:
+    """A loaded version.
+
+    Attributes:
+        name: the model's.
+        version: its number.
+        definitions: the signatures as the SavedModel holds them, for its metadata.
+        signatures: those that can be called, by name.
+        batchers: their queues, by name.
+        class_names: of a classifier, in the order of its outputs; else none.
+        origin: what an export says of itself; empty for one of another program.
+    """
+
+    name: str
+    version: int
+    definitions: Mapping[str, meta_graph_pb2.SignatureDef]
+    signatures: Mapping[str, Signature]
+    batchers: Mapping[str, Batcher]
+    class_names: tuple[str, ...]
+    origin: Mapping[str, Any]
+    # A signature alone does not keep the variables alive that it reads.
+    _saved: Any = dataclasses.field(repr=False, compare=False)
+
+    def signature(self, name: str) -> Signature:
+        """Returns a signature; `serving_default` for an empty name.
+
+        Raises:
+            Refusal: there is none; in TensorFlow Serving's words and with its code.
+        """
+        name = name or DEFAULT_SIGNATURE
+        if name not in self.signatures:
+            raise Refusal(
+                grpc.StatusCode.FAILED_PRECONDITION,
+                f'Serving signature key "{refusals.clipped(name)}" not found.',
+                sorted(self.signatures),
+            )
+        return self.signatures[name]
+
+
+def load(
+    name: str, version: int, path: Path, batcher: Callable[[str, Signature], Batcher]
+) -> Servable:
+    """Loads a version, and sends it the warm-up requests that lie beside it.
+
+    Args:
+        name: the model's.
+        version: its number.
+        path: of the version's folder.
+        batcher: makes the queue of a model's signature.
+
+    Raises:
+        CorruptError: it cannot be loaded, or refuses its own warm-up.
+    """
+    try:
+        definitions = _definitions(path / FILE)
+        saved = tf.saved_model.load(str(path))
+        signatures = {
+            key: Signature(key, definitions[key], function)
+            for key, function in saved.signatures.items()
+        }
+        _warm_up(path / _WARM_UP, signatures)
+        class_names, origin = _class_names(path / _LABELS), _origin(path / _ORIGIN)
+    # TensorFlow's readers raise whatever they stumble over first in a damaged file.
+    except Exception as error:
+        text = error.message if isinstance(error, tf.errors.OpError) else str(error)
+        raise errors.CorruptError(
+            f"{path} cannot be served: {errors.graph_reason(text) or repr(error)}"
+        ) from error
+    batchers = {key: batcher(name, signature) for key, signature in signatures.items()}
+    return Servable(
+        name, version, definitions, signatures, batchers, class_names, origin, saved
+    )
+
+
+def _definitions(file: Path) -> dict[str, meta_graph_pb2.SignatureDef]:
+    saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    for graph in saved.meta_graphs:
+        if "serve" in graph.meta_info_def.tags:
+            return dict(graph.signature_def)
+    raise errors.CorruptError("It has no graph with the tag 'serve'.")
+
+
+def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
+    if not file.exists():
+        return
+    records = tf.data.TFRecordDataset(str(file)).as_numpy_iterator()
+    for record in itertools.islice(records, _MOST_WARM_UP_REQUESTS):
+        log = prediction_log_pb2.PredictionLog.FromString(record)
+        request = log.predict_log.request
+        name = request.model_spec.signature_name or DEFAULT_SIGNATURE
+        signature = signatures.get(name)
+        if log.HasField("predict_log") and signature is not None:
+            signature.run([tensors.read(request.inputs, signature)])
+
+
+def _class_names(file: Path) -> tuple[str, ...]:
+    if not file.exists():
+        return ()
+    return tuple(file.read_text(encoding="utf-8").splitlines())
+
+
+def _origin(file: Path) -> dict[str, Any]:
+    origin = json.loads(file.read_bytes()) if file.exists() else {}
+    if not isinstance(origin, dict):
+        raise errors.CorruptError(f"{file} holds no object.")
+    return origin

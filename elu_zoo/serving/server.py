@@ -1,0 +1,235 @@
+"""The server as a whole: starts, looks for new versions, stops without a loss."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import dataclasses
+import gc
+import logging
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+from aiohttp import web
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from elu_zoo import errors
+from elu_zoo.serving.batching import Batcher, Limits
+from elu_zoo.serving.grpc_surface import GrpcSurface
+from elu_zoo.serving.metrics import Metrics
+from elu_zoo.serving.repository import Repository
+from elu_zoo.serving.rest_surface import RestSurface
+from elu_zoo.serving.signature import Signature
+
+# Calls over gRPC that are answered at a time, and those that may wait besides; more
+# are refused.
+_CALLERS = 64
+_MOST_CALLS = 1024
+# How long a connection without a request stays open once the server stops: a client
+# that is just sending its next one gets an answer.
+_IDLE_SECONDS = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a server runs.
+
+    Attributes:
+        model_base_path: see `Repository`.
+        host: the address that it listens on.
+        port: of gRPC; 0 takes a free one.
+        rest_api_port: of HTTP; 0 takes a free one.
+        enable_batching: run requests that wait together.
+        max_batch_size: examples of a batch, and so of a request.
+        max_enqueued_batches: that may wait for a signature.
+        max_body_bytes: of a request, on either surface.
+        rest_api_timeout_in_ms: for an HTTP request; a gRPC client sends its deadline.
+        file_system_poll_wait_seconds: between two looks at the folder.
+        drain_seconds: how long a stop waits for the requests it has taken.
+    """
+
+    model_base_path: str | os.PathLike
+    host: str = "127.0.0.1"
+    port: int = 8500
+    rest_api_port: int = 8501
+    enable_batching: bool = True
+    max_batch_size: int = 64
+    max_enqueued_batches: int = 16
+    max_body_bytes: int = 32 << 20
+    rest_api_timeout_in_ms: int = 30_000
+    file_system_poll_wait_seconds: float = 1.0
+    drain_seconds: float = 30.0
+
+
+class Server:
+    """A server in the running event loop.
+
+    Attributes:
+        grpc_address: <host>:<port>, once it has started.
+        rest_address: the same of HTTP.
+    """
+
+    def __init__(self, settings: Settings):
+        """Args:
+        settings: see there.
+
+        Raises:
+            NotFoundError: there is no folder `model_base_path`.
+            UsageError: it holds no model.
+        """
+        self._settings = settings
+        self._metrics = Metrics()
+        threads = os.cpu_count() or 1
+        self._limits = Limits(
+            batched=settings.enable_batching,
+            max_batch_size=settings.max_batch_size,
+            max_enqueued_batches=settings.max_enqueued_batches,
+            threads=threads,
+        )
+        self._threads = concurrent.futures.ThreadPoolExecutor(threads, "inference")
+        self._callers = concurrent.futures.ThreadPoolExecutor(_CALLERS, "grpc")
+        self._poller = concurrent.futures.ThreadPoolExecutor(1, "versions")
+        self._repository = Repository(Path(settings.model_base_path), self._batcher)
+        self._rest = RestSurface(
+            self._repository,
+            self._metrics,
+            max_body_bytes=settings.max_body_bytes,
+            timeout_seconds=settings.rest_api_timeout_in_ms / 1000,
+        )
+
+    def _batcher(self, model: str, signature: Signature) -> Batcher:
+        def count(size):
+            self._metrics.batch(model, signature.name, size)
+
+        return Batcher(signature, self._limits, self._threads, count)
+
+    async def start(self) -> None:
+        """Loads the models, then listens.
+
+        Raises:
+            CorruptError: not one of the models can be served.
+            ResourceError: a port is taken, or an address is not this machine's.
+        """
+        await self._poll()
+        if not self._repository.serving():
+            reasons = [
+                state.message
+                for model in self._repository.models.values()
+                for state in model.states.values()
+                if state.message
+            ]
+            raise errors.CorruptError(" ".join(reasons))
+        self._health = health.HealthServicer()
+        # Not grpc.aio, which takes three times as long for a call.
+        self._grpc = grpc.server(
+            self._callers,
+            maximum_concurrent_rpcs=_MOST_CALLS,
+            options=[
+                ("grpc.max_receive_message_length", self._settings.max_body_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),
+            ],
+        )
+        self._surface = GrpcSurface(self._repository, self._metrics)
+        self._grpc.add_generic_rpc_handlers(self._surface.handlers())
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        self._runner = web.AppRunner(
+            self._rest.application(), handler_cancellation=True, access_log=None
+        )
+        await self._runner.setup()
+        host = self._settings.host
+        self._site = web.TCPSite(self._runner, host, self._settings.rest_api_port)
+        bracketed = f"[{host}]" if ":" in host else host
+        try:
+            await self._site.start()
+            port = self._grpc.add_insecure_port(f"{bracketed}:{self._settings.port}")
+        except (OSError, RuntimeError) as error:
+            await self._runner.cleanup()
+            raise errors.ResourceError(
+                f"{bracketed} with the ports {self._settings.rest_api_port} (REST) and "
+                f"{self._settings.port} (gRPC) cannot be listened on: {error}. Choose "
+                "other ones with --rest_api_port and --port."
+            ) from error
+        self._grpc.start()
+        self.grpc_address = f"{bracketed}:{port}"
+        self.rest_address = f"{bracketed}:{self._runner.addresses[0][1]}"
+        self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        self._polling = asyncio.create_task(self._poll_on())
+
+    async def stop(self) -> None:
+        """Answers what has come, takes nothing new, and ends."""
+        self._rest.draining = self._surface.draining = True
+        self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._polling.cancel()
+        seconds = self._settings.drain_seconds
+        await asyncio.gather(self._stop_http(seconds), asyncio.sleep(_IDLE_SECONDS))
+        # Later, as it cancels calls that arrive while it closes their connections.
+        await asyncio.to_thread(self._grpc.stop(seconds).wait)
+        for pool in (self._threads, self._callers, self._poller):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _stop_http(self, seconds: float) -> None:
+        await self._site.stop()
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        while loop.time() < start + seconds:
+            idle_is_over = loop.time() > start + _IDLE_SECONDS
+            if not self._runner.server.connections:
+                break
+            if idle_is_over and not self._rest.running:
+                break
+            await asyncio.sleep(0.01)
+        await self._runner.cleanup()
+
+    def _set_health(self, status: int) -> None:
+        for service in ("", "tensorflow.serving.PredictionService"):
+            self._health.set(service, status)
+
+    async def _poll(self) -> None:
+        before = self._repository.serving()
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._poller, self._repository.poll)
+        if self._repository.serving() != before:
+            # A full collection among TensorFlow's objects would stop every request for
+            # a third of a second: these live as long as the server.
+            gc.collect()
+            gc.freeze()
+
+    async def _poll_on(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.file_system_poll_wait_seconds)
+            try:
+                await self._poll()
+            # The folder may be on a network; what it answers is tried again.
+            except Exception:
+                logging.getLogger(__name__).exception("A look at the models failed.")
+
+
+async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
+    """Serves until SIGTERM or SIGINT; a second one ends the process at once.
+
+    Args:
+        settings: see there.
+        started: called with the server once it answers.
+
+    Raises:
+        As `Server` and `Server.start`.
+    """
+    server = Server(settings)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _ask_to_stop, stop, number)
+    await server.start()
+    started(server)
+    await stop.wait()
+    with contextlib.suppress(asyncio.CancelledError):
+        await server.stop()
+
+
+def _ask_to_stop(stop: asyncio.Event, number: int) -> None:
+    if stop.is_set():
+        os._exit(128 + number)
+    stop.set()

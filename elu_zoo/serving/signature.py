@@ -1,0 +1,212 @@
+"""A signature of a loaded model: what it takes, what it refuses, how it runs."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
+
+from elu_zoo import errors
+from elu_zoo.serving import refusals
+
+_MOST_DIMENSIONS = 32
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """An input or output, as the SavedModel declares it.
+
+    Attributes:
+        name: its alias in the signature.
+        data_type: number of its DataType.
+        shape: None for a size that is open; None instead of a tuple for an open rank.
+    """
+
+    name: str
+    data_type: int
+    shape: tuple[int | None, ...] | None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's; object for strings."""
+        return np.dtype(tf.as_dtype(self.data_type).as_numpy_dtype)
+
+    @property
+    def is_of_strings(self) -> bool:
+        return self.data_type == types_pb2.DT_STRING
+
+    @property
+    def is_batched(self) -> bool:
+        return bool(self.shape) and self.shape[0] is None
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        """Checks a request's shape, before its values are read.
+
+        Raises:
+            Refusal: it is not the declared one, or a batch without an example.
+        """
+        declared = self.shape
+        if declared is None:
+            if len(shape) > _MOST_DIMENSIONS:
+                raise refusals.invalid(
+                    f"Tensor {self.name} has {len(shape)} dimensions, more than "
+                    f"{_MOST_DIMENSIONS}."
+                )
+            if min(shape, default=0) < 0:
+                raise refusals.invalid(
+                    f"Shape of tensor {self.name} {_text(shape)} has a negative size."
+                )
+            return
+        fits = len(shape) == len(declared) and all(
+            size >= 0 and wanted in (None, size)
+            for size, wanted in zip(shape, declared, strict=True)
+        )
+        if not fits or (self.is_batched and shape[0] < 1):
+            raise refusals.invalid(
+                f"Shape of tensor {self.name} {_text(shape)} is not compatible with "
+                f"expected shape {_text(declared)}"
+                f"{', of at least one example' * self.is_batched}."
+            )
+
+    def check_values(self, values: np.ndarray) -> None:
+        """Checks that numbers are finite.
+
+        Raises:
+            Refusal: some are not; no network here has an answer for them.
+        """
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise refusals.invalid(
+                f"Tensor {self.name} holds values that are NaN or infinite."
+            )
+
+
+class Signature:
+    """A signature of a loaded model.
+
+    Attributes:
+        name: as it is asked for.
+        inputs: by alias.
+        outputs: by alias.
+        is_batched: whether requests can be run together: all inputs and outputs have
+            the examples as their first dimension.
+    """
+
+    def __init__(
+        self, name: str, definition: meta_graph_pb2.SignatureDef, function: Callable
+    ):
+        self.name = name
+        self.inputs = _tensors(definition.inputs)
+        self.outputs = _tensors(definition.outputs)
+        self.is_batched = bool(self.inputs) and all(
+            tensor.is_batched
+            for tensor in (*self.inputs.values(), *self.outputs.values())
+        )
+        self._function = function
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Checks that a request names each input, and no other.
+
+        Raises:
+            Refusal: in TensorFlow Serving's words.
+        """
+        sent, wanted = set(names), set(self.inputs)
+        if len(sent) != len(wanted):
+            raise refusals.invalid(
+                f"input size does not match signature: {len(sent)}!={len(wanted)} "
+                f"len({_set(sent)}) != len({_set(wanted)}). Sent extra: "
+                f"{_set(sent - wanted)}. Missing but required: {_set(wanted - sent)}."
+            )
+        for name in sorted(sent - wanted):
+            raise refusals.invalid(
+                f"input tensor alias not found in signature: {refusals.clipped(name)}. "
+                f"Inputs expected to be in the set {_set(wanted)}."
+            )
+
+    def size(self, arrays: Mapping[str, np.ndarray]) -> int:
+        """Returns the number of examples; 1 of a signature without batches.
+
+        Raises:
+            Refusal: the inputs disagree about it.
+        """
+        if not self.is_batched:
+            return 1
+        sizes = {len(array) for array in arrays.values()}
+        if len(sizes) > 1:
+            raise refusals.invalid(
+                "Batching Run() input tensors must have equal 0th-dimension size"
+            )
+        return sizes.pop()
+
+    def run(self, requests: Sequence[Arrays]) -> list[Arrays]:
+        """Returns what each of the requests is answered, run as one batch.
+
+        Args:
+            requests: checked inputs; more than one only of a batched signature.
+
+        Raises:
+            tf.errors.OpError: the graph refused one of them.
+            EluZooError: the graph does not keep the number of examples.
+        """
+        if len(requests) == 1:
+            return [self._call(requests[0])]
+        together = {
+            name: np.concatenate([arrays[name] for arrays in requests])
+            for name in self.inputs
+        }
+        ends = np.cumsum([self.size(arrays) for arrays in requests])
+        outputs = self._call(together)
+        for name, values in outputs.items():
+            if len(values) != ends[-1]:
+                raise errors.EluZooError(
+                    f"{name} has {len(values)} rows for {ends[-1]} examples."
+                )
+        parts = {name: np.split(values, ends[:-1]) for name, values in outputs.items()}
+        return [
+            {name: values[i] for name, values in parts.items()}
+            for i in range(len(requests))
+        ]
+
+    def _call(self, arrays: Arrays) -> Arrays:
+        outputs = self._function(
+            **{
+                name: tf.constant(array, self.inputs[name].data_type)
+                for name, array in arrays.items()
+            }
+        )
+        # A string without dimensions comes as bytes.
+        return {
+            name: np.asarray(outputs[name].numpy(), tensor.dtype)
+            for name, tensor in self.outputs.items()
+        }
+
+
+def data_type_name(data_type: int) -> str:
+    """Returns how TensorFlow's messages name a type, such as `float`."""
+    name = types_pb2.DataType.Name(data_type)
+    return name.removeprefix("DT_").lower()
+
+
+def _tensors(infos: Mapping[str, meta_graph_pb2.TensorInfo]) -> dict[str, Tensor]:
+    return {
+        name: Tensor(name, infos[name].dtype, _shape(infos[name].tensor_shape))
+        for name in sorted(infos)
+    }
+
+
+def _shape(proto: object) -> tuple[int | None, ...] | None:
+    if proto.unknown_rank:
+        return None
+    return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
+
+
+def _text(shape: Sequence[int | None]) -> str:
+    sizes = ",".join("?" if size is None else str(size) for size in shape)
+    return f"[{refusals.clipped(sizes)}]"
+
+
+def _set(names: set[str]) -> str:
+    return "{" + ",".join(refusals.clipped(name) for name in sorted(names)) + "}"

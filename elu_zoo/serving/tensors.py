@@ -1,0 +1,88 @@
+"""TensorProto <-> array, refusing what a signature does not take."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2, types_pb2
+
+from elu_zoo.serving import refusals
+from elu_zoo.serving.signature import Arrays, Signature, Tensor, data_type_name
+
+# Clients read these fields by name, so the outputs are in them, as TensorFlow
+# Serving's are, and not in tensor_content.
+_FIELDS = {
+    types_pb2.DT_FLOAT: "float_val",
+    types_pb2.DT_DOUBLE: "double_val",
+    types_pb2.DT_INT8: "int_val",
+    types_pb2.DT_INT16: "int_val",
+    types_pb2.DT_INT32: "int_val",
+    types_pb2.DT_UINT8: "int_val",
+    types_pb2.DT_INT64: "int64_val",
+    types_pb2.DT_UINT32: "uint32_val",
+    types_pb2.DT_UINT64: "uint64_val",
+    types_pb2.DT_BOOL: "bool_val",
+    types_pb2.DT_STRING: "string_val",
+}
+
+
+def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> Arrays:
+    """Returns a request's inputs as arrays.
+
+    Raises:
+        Refusal: names, types, shapes or values are not what the signature takes.
+    """
+    signature.check_names(inputs)
+    return {name: _array(inputs[name], tensor)
+            for name, tensor in signature.inputs.items()}  # fmt: skip
+
+
+def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
+    if proto.dtype != tensor.data_type:
+        # An open enumeration: a client may send a number that is no type.
+        known = proto.dtype in types_pb2.DataType.values()
+        raise refusals.invalid(
+            f"Expected {tensor.name} to be {data_type_name(tensor.data_type)} but "
+            f"{data_type_name(proto.dtype) if known else proto.dtype} provided"
+        )
+    if proto.tensor_shape.unknown_rank:
+        raise refusals.invalid(f"Tensor {tensor.name} has no shape")
+    shape = [dim.size for dim in proto.tensor_shape.dim]
+    # First of all: a shape alone can ask for more memory than there is.
+    tensor.check_shape(shape)
+    given = _given(proto, tensor)
+    if given != int(np.prod(shape, dtype=object)):
+        raise refusals.invalid(
+            f"Tensor {tensor.name} has {given} values, which its shape "
+            f"{shape} does not hold"
+        )
+    if proto.tensor_content:
+        values = np.frombuffer(proto.tensor_content, tensor.dtype).reshape(shape)
+    else:
+        try:
+            values = tf.make_ndarray(proto)
+        except OverflowError as error:
+            raise refusals.invalid(f"Tensor {tensor.name}: {error}") from None
+    tensor.check_values(values)
+    return values
+
+
+def _given(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int:
+    """Returns how many values came, of which TensorFlow would repeat the last."""
+    if proto.tensor_content:
+        size, rest = divmod(len(proto.tensor_content), tensor.dtype.itemsize)
+        return size if not rest and not tensor.is_of_strings else -1
+    field = _FIELDS.get(tensor.data_type)
+    return len(getattr(proto, field)) if field else -1
+
+
+def write(array: np.ndarray, tensor: Tensor, proto: tensor_pb2.TensorProto) -> None:
+    """Fills `proto` with an output."""
+    field = _FIELDS.get(tensor.data_type)
+    if field is None:
+        proto.CopyFrom(tf.make_tensor_proto(array))
+        return
+    proto.dtype = tensor.data_type
+    for size in array.shape:
+        proto.tensor_shape.dim.add().size = size
+    getattr(proto, field).extend(array.ravel().tolist())

@@ -1,0 +1,138 @@
+"""Signatures and small SavedModels; nothing is collected without the extra."""
+
+import contextlib
+import importlib.util
+import tracemalloc
+
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
+
+_EXTRA = "tensorflow_serving", "grpc_health", "aiohttp", "orjson", "prometheus_client"
+if not all(importlib.util.find_spec(package) for package in _EXTRA):
+    collect_ignore_glob = ["test_*.py"]
+
+
+def _infos(table, infos):
+    for name, (data_type, shape) in table.items():
+        infos[name].dtype = types_pb2.DataType.Value(f"DT_{data_type.upper()}")
+        infos[name].tensor_shape.unknown_rank = shape is None
+        for size in shape or ():
+            infos[name].tensor_shape.dim.add(size=-1 if size is None else size)
+
+
+@pytest.fixture(scope="session")
+def signature():
+    """Makes a Signature of tables {name: (DataType, shape)} and of a function."""
+    from elu_zoo.serving.signature import Signature
+
+    def make(inputs, outputs=None, function=None):
+        definition = meta_graph_pb2.SignatureDef()
+        _infos(inputs, definition.inputs)
+        _infos(outputs or {}, definition.outputs)
+        return Signature("serving_default", definition, function)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def little_memory():
+    """Checks that a block never takes more than a megabyte."""
+
+    @contextlib.contextmanager
+    def check():
+        tracemalloc.start()
+        try:
+            yield
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 1_000_000
+
+    return check
+
+
+SPECS = {
+    "reals": tf.TensorSpec((None, 2), tf.float32, "reals"),
+    "longs": tf.TensorSpec((None,), tf.int64, "longs"),
+    "ints": tf.TensorSpec((None, 2, 1), tf.int32, "ints"),
+    "small": tf.TensorSpec((None,), tf.uint8, "small"),
+    "flags": tf.TensorSpec((None,), tf.bool, "flags"),
+    "texts": tf.TensorSpec((None,), tf.string, "texts"),
+}
+
+
+def _mixed(reals, longs, ints, small, flags, texts):
+    return {
+        "reals": reals * 2,
+        "longs": longs + 1,
+        "ints": ints - 1,
+        "small": small // 2,
+        "flags": ~flags,
+        "texts": texts + "!",
+        "texts_bytes": texts + b"\xff",
+    }
+
+
+def _refusing(values):
+    tf.debugging.assert_greater(values, 0.0, "values must be positive")
+    return {"roots": tf.sqrt(values)}
+
+
+def _alone(numbers):
+    return {"total": tf.reduce_sum(numbers), "word": tf.strings.as_string(numbers[0])}
+
+
+def _save(path, scale=2.0):
+    """Writes a SavedModel whose signature `scaled` multiplies by a variable."""
+    module = tf.Module()
+    module.scale = tf.Variable(scale)
+    vector = tf.TensorSpec((None,), tf.float32, "values")
+    functions = {
+        "serving_default": (_mixed, SPECS),
+        "scaled": (
+            lambda values: {"values": values * module.scale},
+            {"values": vector},
+        ),
+        "refusing": (_refusing, {"values": vector}),
+        "alone": (_alone, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
+        "free": (
+            lambda values: {"values": values * 2},
+            {"values": tf.TensorSpec(None, tf.float32, "values")},
+        ),
+        "doubling": (
+            lambda values: {"values": tf.concat([values, -values], 0)},
+            {"values": vector},
+        ),
+        "lengths": (
+            lambda texts: {"lengths": tf.reduce_sum(tf.strings.length(texts), 1)},
+            {"texts": tf.TensorSpec((None, None), tf.string, "texts")},
+        ),
+    }
+    signatures = {
+        name: tf.function(function, autograph=False).get_concrete_function(**specs)
+        for name, (function, specs) in functions.items()
+    }
+    tf.saved_model.save(module, str(path), signatures=signatures)
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """A version's folder; tests copy it and do not change it."""
+    path = tmp_path_factory.mktemp("saved") / "1"
+    _save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def save():
+    return _save
+
+
+@pytest.fixture(scope="session")
+def loaded(saved):
+    """The same as a Servable without queues."""
+    from elu_zoo.serving import servable
+
+    return servable.load("net", 1, saved, lambda name, signature: None)

@@ -1,0 +1,119 @@
+"""Bodies that are deep, large or odd."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elu_zoo.serving import json_format
+from elu_zoo.serving.refusals import Refusal
+
+# With and without a truth value anywhere, which takes another way.
+MEMBERS = "", ', "other": true'
+FORMS = (
+    '{"instances": %s%s}',
+    '{"inputs": %s%s}',
+    '{"inputs": {"x": %s}%s}',
+    '{"instances": [{"x": %s}]%s}',
+)
+
+
+@pytest.fixture
+def refused(signature):
+    def refused(body, inputs):
+        made = signature(inputs)
+        with pytest.raises(Refusal) as raised:
+            json_format.read(body.encode(), lambda name: made)
+        assert raised.value.http_status == 400
+        return raised.value.message
+
+    return refused
+
+
+@pytest.mark.parametrize("data_type", ["float", "bool", "string"])
+@pytest.mark.parametrize("shape", [(None,), None])
+@pytest.mark.parametrize("levels", [33, 100, 1000])
+@pytest.mark.parametrize("leaf", ["", "1", '"a"', "[1, 2]"])
+def test_deep_lists(refused, data_type, shape, levels, leaf):
+    deep = "[" * levels + leaf + "]" * levels
+    for text in deep, f"[1, {deep}]", f'["a", {deep}]', f'{{"x": {deep}}}':
+        for path, form in itertools.product(MEMBERS, FORMS):
+            refused(form % (text, path), {"x": (data_type, shape)})
+
+
+def test_deep_objects(refused):
+    deep = '{"x": ' * 900 + "1" + "}" * 900
+    for body in deep, *(form % (deep, "") for form in FORMS):
+        for data_type in "float", "string":
+            assert len(refused(body, {"x": (data_type, (None,))})) < 500
+
+
+def test_a_long_text_among_numbers_costs_nothing(refused, little_memory):
+    text = json.dumps(["x" * 20_000] + ["y"] * 1000)
+    inputs = {"x": ("float", (None,))}
+    with little_memory():
+        message = refused(f'{{"inputs": {text}}}', inputs)
+    assert "Type: String is not of expected type: float" in message
+    assert len(message) < 500
+
+
+LEAVES = st.integers(-9, 9) | st.floats(-1e30, 1e30)
+ODD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, 2**24, {"b64": ""}])
+
+
+def nested(shape, leaves):
+    for size in reversed(shape):
+        leaves = st.lists(leaves, min_size=size, max_size=size)
+    return leaves
+
+
+REGULAR = st.lists(st.integers(0, 3), max_size=3).flatmap(
+    lambda shape: st.tuples(nested(shape, LEAVES), st.just(shape))
+)
+RAGGED = st.tuples(
+    st.recursive(LEAVES | ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=9),
+    st.lists(st.integers(0, 3), max_size=3),
+)
+
+
+def leaves_of(value):
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves_of(item)]
+    return [value]
+
+
+def expected_of(value, declared):
+    """The array that `value` is, or None; by NumPy and the leaves' types."""
+    if not all(type(leaf) in (int, float) for leaf in leaves_of(value)):
+        return None
+    if any(abs(leaf) in (3.5e38, 2**24) for leaf in leaves_of(value)):
+        return None
+    try:
+        array = np.array(value, np.float32)
+    except ValueError:
+        return None
+    fits = len(declared) == array.ndim and all(
+        wanted in (None, size)
+        for wanted, size in zip(declared, array.shape, strict=True)
+    )
+    no_example = bool(declared) and declared[0] is None and array.shape[:1] == (0,)
+    return array if fits and not no_example else None
+
+
+@given(REGULAR | RAGGED, st.lists(st.booleans(), min_size=3, max_size=3), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_accepts_what_is_an_array_of_the_declared_shape(signature, drawn, opened, slow):
+    value, shape = drawn
+    declared = [None if o else n for o, n in zip(opened, shape, strict=False)]
+    made = signature({"x": ("float", declared)})
+    body = json.dumps({"inputs": {"x": value}, "other": slow or None}).encode()
+    expected = expected_of(value, declared)
+    if expected is None:
+        with pytest.raises(Refusal):
+            json_format.read(body, lambda name: made)
+    else:
+        got = json_format.read(body, lambda name: made).arrays["x"]
+        np.testing.assert_array_equal(got, expected, strict=True)

@@ -1,0 +1,350 @@
+"""The server's page, in headless Chromium where there is one."""
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import threading
+import types
+
+import aiohttp
+import browser
+import numpy as np
+import pytest
+import tensorflow as tf
+from aiohttp import test_utils
+
+import elu_zoo
+from elu_zoo.data import sources
+from elu_zoo.export import predictor
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.serving.metrics import Metrics
+from elu_zoo.serving.rest_surface import RestSurface
+
+CLASSIFIER, AUTOENCODER = "mnist_mlp_8x128", "mnist_autoencoder"
+PNG = tf.io.encode_png(np.zeros((3, 3, 1), np.uint8)).numpy()
+# Of each model, what a person sees.
+SHOWN = """[...document.querySelectorAll(".model")].map((model) => {
+    const all_of = (selector) => [...model.querySelectorAll(selector)];
+    const texts = (selector) => all_of(selector).map((e) => e.textContent);
+    const canvas = model.querySelector("canvas");
+    const area = canvas && [0, 0, canvas.width, canvas.height];
+    return {
+        text: model.innerText, title: texts("h2")[0], names: texts(".name"),
+        percents: texts(".percent"), errors: texts(".error"), took: texts(".took"),
+        widths: all_of(".bar").map((e) => e.offsetWidth),
+        pixels: canvas && [...canvas.getContext("2d").getImageData(...area).data],
+    };
+})"""
+ANSWERED = 'document.querySelectorAll(".took, .answer .error").length'
+
+
+def text_of(element):
+    return f'document.getElementById("{element}").innerText'
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def page(runner, tmp_path_factory):
+    if not browser.PROGRAM:
+        pytest.skip("there is no Chromium")
+    with browser.started(runner, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def surface(runner):
+    """The address of a REST surface without models; answers while `runner` runs."""
+    repository = types.SimpleNamespace(serving=list)
+    rest = RestSurface(repository, Metrics(), max_body_bytes=1024, timeout_seconds=5)
+    server = test_utils.TestServer(rest.application())
+    runner.run(server.start_server())
+    yield str(server.make_url("/"))
+    runner.run(server.close())
+
+
+def test_html(runner, surface):
+    async def get():
+        async with aiohttp.request("GET", surface) as response:
+            return response.headers, await response.text()
+
+    headers, text = runner.run(get())
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert headers["Content-Security-Policy"].startswith("default-src 'none';")
+    for part in (
+        '<html lang="en">',
+        "<title>",
+        'name="viewport"',
+        'aria-live="polite"',
+    ):
+        assert part in text
+    markup, script = text.split("<script>")
+    ids = re.findall(r'\bid="([^"]+)"', markup)
+    assert len(ids) == len(set(ids))
+    used = set(re.findall(r'byId\("([^"]+)"\)', script))
+    assert used | set(re.findall(r'\bfor="([^"]+)"', markup)) <= set(ids) and used
+    # Every id is there to be read, nothing comes from elsewhere, no name becomes HTML.
+    assert script.count("byId(") == len(re.findall(r'byId\("', script))
+    assert not re.search(r'(?:src|href)="(?!data:)|url\(|@import', text)
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write", script)
+
+
+def model(name="net", signatures=("serve_bytes",), class_names=("a", "b"), **fields):
+    described = {"activation": None, "input_shape": None, **fields}
+    names = {"signatures": signatures, "class_names": class_names}
+    return {"name": name, "version": 3, **names, **described}
+
+
+def answered(prediction):
+    return 200, json.dumps({"predictions": [prediction]})
+
+
+def stub(models=None, **answers):
+    """A script in which a server has models; answers are (status, text) by name."""
+    found = {f"/v1/models/{name}:predict": answer for name, answer in answers.items()}
+    if models is not None:
+        found["/models"] = 200, json.dumps(models)
+    return f"""window.fetch = async (path) => {{
+        const found = {json.dumps(found)}[path];
+        if (!found) throw new TypeError("it hung up");
+        return new Response(found[1], {{status: found[0]}});
+    }};"""
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ("new Response('[]')", "This server has no model now"),
+        ("Promise.reject(Error('hung up'))", "The server cannot be reached: hung up"),
+        ("new Response('<html>')", "cannot be listed. .* is not JSON"),
+        ('new Response(\'{"error": "stops"}\', {status: 503})', "status 503: stops"),
+    ],
+)
+def test_without_models(page, surface, listed, said):
+    page.open(surface, f"window.fetch = async () => {listed};")
+    page.wait_for(f"{text_of('models-error')} !== ''")
+    page.drop(("image.png", PNG))
+    page.wait_for(f"{text_of('caption')}.includes('3\xa0×\xa03\xa0pixels')")
+    page.wait_for(f"/{said}/.test({text_of('models-error')})")
+    assert page.evaluate(text_of("file-error")) == ""
+
+
+UNDRAWABLE = (
+    ({"probabilities": [None, 1]}, "not numbers"),
+    ({"probabilities": []}, "neither probabilities nor"),
+    ({"reconstructions": [[[None]]], "codes": [1]}, "not numbers"),
+    ({"logits": [1, 2]}, "neither probabilities nor"),
+    (None, "neither probabilities nor"),
+    ([1, 2], "neither probabilities nor"),
+)
+
+
+def test_answers_that_cannot_be_drawn(page, surface):
+    answers = {f"net{i}": answered(found) for i, (found, _) in enumerate(UNDRAWABLE)}
+    page.open(surface, stub([model(name) for name in answers], **answers))
+    page.drop(("image.png", PNG))
+    page.wait_for(ANSWERED, len(UNDRAWABLE))
+    for shown, (_, said) in zip(page.evaluate(SHOWN), UNDRAWABLE, strict=True):
+        assert said in shown["errors"][0]
+
+
+def test_refusals_stay_with_their_model(page, surface):
+    first = answered({"probabilities": [0.25, 0.75]})
+    third = 404, json.dumps({"error": "Servable not found"})
+    models = [model(name) for name in ("first", "second", "third")]
+    page.open(surface, stub(models, first=first, third=third))
+    page.drop(("image.png", PNG))
+    page.wait_for(ANSWERED, 3)
+    first, second, third = page.evaluate(SHOWN)
+    assert (first["names"], first["percents"]) == (["b", "a"], ["75.0 %", "25.0 %"])
+    assert "cannot be reached: it hung up" in second["errors"][0]
+    assert "status 404: Servable not found" in third["errors"][0]
+
+
+def test_names_are_text(page, surface):
+    hostile = "<img src=x onerror=alert(1)>"
+    names = (hostile, "crane", "crane", "w" * 200, "</script>", "")
+    probabilities = [0.4, 0.3, 0.2, 0.0999, 0.0001, 0]
+    name = "n" * 100
+    net = model(name, class_names=names, activation="<b>", input_shape=[9, 8, 3])
+    answers = {name: answered({"probabilities": probabilities})}
+    page.open(surface, stub([net], **answers))
+    page.drop((f"{hostile}.png", PNG))
+    page.wait_for(ANSWERED, 1)
+    (shown,) = page.evaluate(SHOWN)
+    distinct = ["crane (class 1)", "crane (class 2)"]
+    assert shown["names"] == [hostile, *distinct, *names[3:5]]
+    assert shown["percents"] == ["40.0 %", "30.0 %", "20.0 %", "10.0 %", "< 0.1 %"]
+    assert "version 3 · <b> · 8\xa0×\xa09\xa0pixels, colour" in shown["text"]
+    assert hostile in page.evaluate(text_of("caption"))
+    assert page.evaluate('document.querySelectorAll("#results img").length') == 0
+    for width in (320, 900, 1200):
+        page.resize(width, 800)
+        overflow = "document.documentElement.scrollWidth - window.innerWidth"
+        assert page.evaluate(overflow) <= 0, width
+    assert page.complaints == []
+
+
+def test_models_of_other_kinds(page, surface):
+    models = [model("a/b?c", class_names=()), model("raw", ["serving_default"])]
+    answers = {"a%2Fb%3Fc": answered({"probabilities": [0, 1]})}
+    page.open(surface, stub(models, **answers))
+    page.drop(("image.png", PNG))
+    page.wait_for(ANSWERED, 1)
+    unnamed, raw = page.evaluate(SHOWN)
+    assert unnamed["names"] == ["class 1", "class 0"]
+    assert "Takes no image files" in raw["text"] and not raw["errors"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "is not a file"),
+        ([("empty.png", b"")], "empty.png is empty"),
+        ([("words.png", b"no image")], "cannot show the file as an image"),
+        ([("1.png", PNG), ("2.png", PNG)], "Of 2 files the first is used."),
+    ],
+)
+def test_files_of_other_kinds(page, surface, files, said):
+    page.open(surface, stub([model()], net=answered({"probabilities": [0, 1]})))
+    page.drop(*files)
+    page.wait_for(f"{text_of('file-error')}.includes({said!r})")
+    is_seen = "document.getElementById('preview').offsetHeight > 0"
+    page.wait_for(is_seen, len(files) == 2)
+    page.drop(("image.png", PNG))
+    page.wait_for(f"{ANSWERED} && {text_of('file-error')}", "")
+    assert page.evaluate(SHOWN)[0]["names"] == ["b", "a"]
+
+
+def test_an_older_answer_does_not_overwrite_a_newer(page, surface):
+    answers = [answered({"probabilities": p})[1] for p in ([0, 1], [1, 0])]
+    page.open(
+        surface,
+        f"""let asked = 0;
+        window.fetch = async (path) => {{
+            if (path === "/models") return new Response({json.dumps([model()])!r});
+            const text = {answers}[asked++];
+            if (asked === 1) await new Promise((go) => {{ window.answerFirst = go; }});
+            return new Response(text);
+        }};""",
+    )
+    page.drop(("first.png", PNG))
+    page.wait_for("'answerFirst' in window")
+    page.drop(("second.png", PNG))
+    page.wait_for(ANSWERED, 1)
+    page.evaluate("answerFirst() ?? new Promise((keep) => setTimeout(keep, 50))")
+    assert page.evaluate(SHOWN)[0]["names"] == ["a", "b"]
+    assert "second.png" in page.evaluate(text_of("caption"))
+    assert page.evaluate('document.querySelectorAll("#heard p").length') == 1
+
+
+@pytest.fixture(scope="module")
+def models(page, tmp_path_factory):
+    """A folder with exports; asks for `page` to be skipped without a browser."""
+    directory = tmp_path_factory.mktemp("models")
+    for name in (CLASSIFIER, AUTOENCODER):
+        net = elu_zoo.get_model(name, weights="mnist")
+        description = predictor.description(net, name, weights="mnist")
+        export_saved_model(net, directory, name=name, **description)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def address(models, tmp_path_factory):
+    """The address of `elu-zoo-serve` in a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "elu_zoo.bin.serve",
+        "--port=0",
+        "--rest_api_port=0",
+    ]
+    log = tmp_path_factory.mktemp("server") / "stderr.txt"
+    with (
+        open(log, "w") as stderr,
+        subprocess.Popen(
+            [*command, f"--model_base_path={models}"],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        ) as process,
+    ):
+        deadline = threading.Timer(60, process.kill)
+        deadline.start()
+        try:
+            found = re.search(r"REST (http://\S+)", process.stdout.readline())
+            deadline.cancel()
+            assert found, log.read_text()
+            yield found[1]
+        finally:
+            deadline.cancel()
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def images():
+    """PNG files: a digit, a blend of two that is not so clear, and a broken one."""
+    digits = sources.load("mnist_5k").test.images
+    blend = np.uint8(digits[3] * 0.55 + digits[1] * 0.45)
+    encoded = [tf.io.encode_png(image).numpy() for image in (digits[3], blend)]
+    return {"digit": encoded[0], "blend": encoded[1], "broken": encoded[0][:99]}
+
+
+def give(page, way, name, content, folder):
+    """Chooses or drops a file, and returns what the models then show."""
+    (folder / name).write_bytes(content)
+    if way == "choose":
+        page.choose("#file", folder / name)
+    else:
+        page.drop((name, content))
+    page.wait_for(f"{text_of('caption')}.includes({name!r}) && {ANSWERED}", 2)
+    return page.evaluate(SHOWN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "name"), [("choose", "digit"), ("drop", "blend"), ("drop", "digit")]
+)
+def test_shows_what_the_models_answer(
+    page, address, models, images, tmp_path, way, name
+):
+    page.open(address)
+    shown = give(page, way, name, images[name], tmp_path)
+    assert [model["title"] for model in shown] == [AUTOENCODER, CLASSIFIER]
+    assert all("28\xa0×\xa028\xa0pixels, grey" in model["text"] for model in shown)
+    assert all(re.search(r"in \d+ ms", *model["took"]) for model in shown)
+    drawing, bars = shown
+    expected = load_saved_model(models / CLASSIFIER).predict_bytes([images[name]])
+    (probabilities,) = expected["probabilities"]
+    best = np.argsort(-probabilities, kind="stable")[:5]
+    assert bars["names"] == [str(index) for index in best]
+    assert bars["percents"][0] == f"{100 * probabilities[best[0]]:.1f} %"
+    assert bars["widths"] == sorted(bars["widths"], reverse=True)
+    assert bars["widths"][0] > 0
+    loaded = load_saved_model(models / AUTOENCODER)
+    (expected,) = loaded.predict_bytes([images[name]])["reconstructions"]
+    red, green, blue, alpha = np.reshape(drawing["pixels"], (28, 28, 4)).transpose(
+        2, 0, 1
+    )
+    assert (
+        np.abs(red - expected[..., 0]).max() <= 1 and red.max() > 200 > 50 > red.min()
+    )
+    assert (red == green).all() and (red == blue).all() and (alpha == 255).all()
+    assert page.complaints == []
+
+
+@pytest.mark.slow
+def test_a_broken_file_is_said_and_the_page_goes_on(page, address, images, tmp_path):
+    page.open(address)
+    for model_shown in give(page, "drop", "broken", images["broken"], tmp_path):
+        assert "status 400" in model_shown["errors"][0] and not model_shown["took"]
+    assert page.complaints and all("status of 400" in c for c in page.complaints)
+    for model_shown in give(page, "choose", "digit", images["digit"], tmp_path):
+        assert model_shown["took"] and not model_shown["errors"]
+    assert page.evaluate(text_of("file-error")) == ""

@@ -1,0 +1,251 @@
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
+
+from elu_zoo import errors
+from elu_zoo.serving import servable
+from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.repository import Repository
+from elu_zoo.serving.signature import Signature
+
+WARM_UP = "assets.extra/tf_serving_warmup_requests"
+DATA = "variables/variables.data-00000-of-00001"
+INDEX = "variables/variables.index"
+NAMES = "alone doubling free lengths refusing scaled serving_default".split()
+
+
+@pytest.fixture
+def copy(saved, tmp_path):
+    """A copy of the version that a test may change."""
+    return shutil.copytree(saved, tmp_path / "net" / "1")
+
+
+def load(path, batcher=lambda name, signature: None):
+    return servable.load("net", 1, path, batcher)
+
+
+def put(path, content):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+
+
+def predict_log(signature, **inputs):
+    request = predict_pb2.PredictRequest()
+    request.model_spec.signature_name = signature
+    for name, value in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    log = prediction_log_pb2.PredictLog(request=request)
+    return prediction_log_pb2.PredictionLog(predict_log=log)
+
+
+def write_warm_up(version, *logs):
+    (version / WARM_UP).parent.mkdir(exist_ok=True)
+    with tf.io.TFRecordWriter(str(version / WARM_UP)) as records:
+        for log in logs:
+            records.write(log.SerializeToString())
+
+
+@pytest.fixture
+def warmed(monkeypatch):
+    """The names of the signatures that ran, with what they were sent."""
+    warmed, run = [], Signature.run
+
+    def recorded(self, requests):
+        warmed.extend((self.name, request) for request in requests)
+        return run(self, requests)
+
+    monkeypatch.setattr(Signature, "run", recorded)
+    return warmed
+
+
+def test_signatures_and_queues(saved):
+    asked = []
+
+    def batcher(name, signature):
+        asked.append((name, signature))
+        return f"queue of {signature.name}"
+
+    loaded = load(saved, batcher)
+    assert (loaded.name, loaded.version) == ("net", 1)
+    assert sorted(loaded.signatures) == sorted(loaded.batchers) == NAMES
+    assert sorted(asked, key=lambda pair: pair[1].name) == [
+        ("net", loaded.signatures[name]) for name in NAMES
+    ]
+    assert loaded.batchers["scaled"] == "queue of scaled"
+    assert set(NAMES) <= set(loaded.definitions)
+    definition = loaded.definitions["scaled"]
+    assert definition.method_name == "tensorflow/serving/predict"
+    assert loaded.class_names == () and loaded.origin == {}
+    assert {
+        name for name, signature in loaded.signatures.items() if signature.is_batched
+    } == set(NAMES) - {"alone", "free"}
+
+
+def test_finds_signatures(loaded):
+    assert loaded.signature("") is loaded.signatures["serving_default"]
+    assert loaded.signature("scaled") is loaded.signatures["scaled"]
+    for name, text in ("nett", "nett"), ("x" * 999, "x" * 100 + "..."):
+        with pytest.raises(Refusal) as refused:
+            loaded.signature(name)
+        assert refused.value.message == f'Serving signature key "{text}" not found.'
+        assert refused.value.code.name == "FAILED_PRECONDITION"
+        assert refused.value.http_status == 400
+        assert sorted(refused.value.available) == NAMES
+
+
+def test_a_model_of_another_program(tmp_path):
+    tf.saved_model.save(tf.Module(), str(tmp_path / "1"))
+    loaded = load(tmp_path / "1")
+    assert loaded.signatures == loaded.batchers == {}
+    with pytest.raises(Refusal, match='"serving_default" not found'):
+        loaded.signature("")
+
+
+def test_labels_and_origin(copy):
+    put(copy / "assets/labels.txt", "plane\ncañon\n\nbird\n".encode())
+    put(copy / "assets.extra/elu_zoo.json", b'{"activation": "elu"}')
+    loaded = load(copy)
+    assert loaded.class_names == ("plane", "cañon", "", "bird")
+    assert loaded.origin == {"activation": "elu"}
+
+
+def remove(path):
+    path.unlink()
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def truncate(path):
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def flip_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def with_another_tag(path):
+    saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    saved.meta_graphs[0].meta_info_def.tags[:] = ["train"]
+    path.write_bytes(saved.SerializeToString())
+
+
+def garble(path):
+    put(path, b"\xff{" * 20)
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "text"),
+    [
+        ("saved_model.pb", remove, "No such file"),
+        ("saved_model.pb", empty, "no graph with the tag 'serve'"),
+        ("saved_model.pb", truncate, ""),
+        ("saved_model.pb", with_another_tag, "no graph with the tag 'serve'"),
+        (DATA, remove, ""),
+        (DATA, empty, ""),
+        (DATA, truncate, ""),
+        (DATA, flip_bit, ""),
+        (INDEX, remove, ""),
+        (INDEX, flip_bit, ""),
+        (WARM_UP, garble, "truncated|corrupted"),
+        ("assets/labels.txt", garble, "decode"),
+        ("assets.extra/elu_zoo.json", garble, ""),
+        ("assets.extra/elu_zoo.json", lambda path: put(path, b"[]"), ""),
+    ],
+)
+def test_damaged(copy, file, damage, text):
+    damage(copy / file)
+    with pytest.raises(
+        errors.CorruptError, match=f"(?s)cannot be served: .*({text})"
+    ) as e:
+        load(copy)
+    message = str(e.value)
+    assert message.startswith(f"{copy} cannot be served: ")
+    assert not message.endswith(": ") and "\n" not in message and len(message) < 600
+
+
+def test_warm_up_requests_run(copy, warmed):
+    write_warm_up(
+        copy,
+        predict_log("scaled", values=[1.0, 2.0]),
+        predict_log("of another version", values=[1.0]),
+        prediction_log_pb2.PredictionLog(classify_log=prediction_log_pb2.ClassifyLog()),
+        predict_log("lengths", texts=[[b"a", b"b"]]),
+    )
+    loaded = load(copy)
+    assert [name for name, _ in warmed] == ["scaled", "lengths"]
+    assert warmed[0][1]["values"].tolist() == [1, 2]
+    assert sorted(loaded.signatures) == NAMES
+
+
+def test_warm_up_of_the_default_signature(copy, warmed):
+    write_warm_up(copy, predict_log("", wrong=1.0))
+    with pytest.raises(errors.CorruptError, match="input size does not match"):
+        load(copy)
+
+
+def test_so_many_warm_up_requests_run(copy, warmed, monkeypatch):
+    assert servable._MOST_WARM_UP_REQUESTS == 1000
+    monkeypatch.setattr(servable, "_MOST_WARM_UP_REQUESTS", 3)
+    write_warm_up(copy, *[predict_log("scaled", values=[float(i)]) for i in range(5)])
+    load(copy)
+    assert [request["values"].tolist() for _, request in warmed] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("log", "text"),
+    [
+        (predict_log("scaled", values=[[1.0]]), "Shape of tensor values"),
+        (predict_log("scaled", values=[1]), "Expected values to be float"),
+        (predict_log("scaled", other=[1.0]), "alias not found"),
+        (predict_log("refusing", values=[-1.0]), "values must be positive"),
+    ],
+)
+def test_a_refused_warm_up(copy, log, text):
+    write_warm_up(copy, predict_log("scaled", values=[1.0]), log)
+    with pytest.raises(errors.CorruptError, match=f"cannot be served: .*{text}"):
+        load(copy)
+
+
+@pytest.mark.parametrize("damage", [truncate, flip_bit])
+def test_a_damaged_record_after_good_ones(copy, warmed, damage):
+    logs = [predict_log("scaled", values=[1.0])] * 4
+    write_warm_up(copy, *logs[:2])
+    kept = (copy / WARM_UP).read_bytes()
+    write_warm_up(copy, *logs)
+    damage(copy / WARM_UP)
+    put(copy / WARM_UP, kept + (copy / WARM_UP).read_bytes()[:-5])
+    with pytest.raises(errors.CorruptError, match="record"):
+        load(copy)
+    assert len(warmed) >= 2
+
+
+def test_in_a_repository(copy, save):
+    made = Repository(copy.parent, lambda *_: "queue")
+    made.poll()
+
+    def scaled():
+        signature = made.find(model_pb2.ModelSpec(name="net")).signature("scaled")
+        return signature.run([{"values": np.ones(1, np.float32)}])[0]["values"].tolist()
+
+    assert scaled() == [2]
+    save(copy.with_name("2"), scale=3.0)
+    without_data = shutil.ignore_patterns("*data*")
+    shutil.copytree(copy, copy.with_name("3"), ignore=without_data)
+    for _ in range(3):
+        made.poll()
+    assert scaled() == [3]
+    rows = made.status(model_pb2.ModelSpec(name="net")).model_version_status
+    assert [(row.version, row.State.Name(row.state)) for row in rows] == [
+        (3, "END"),
+        (2, "AVAILABLE"),
+        (1, "END"),
+    ]

@@ -1,0 +1,209 @@
+import numpy as np
+import pytest
+
+from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.signature import Tensor, data_type_name
+
+ROWS = {"x": ("float", (None, 2))}
+
+
+def text_of(function, *arguments):
+    with pytest.raises(Refusal) as refused:
+        function(*arguments)
+    assert refused.value.http_status == 400
+    return refused.value.message
+
+
+def requests_of(sizes):
+    rng = np.random.default_rng(0)
+    return [
+        {
+            "reals": rng.normal(size=(size, 2)).astype(np.float32),
+            "longs": rng.integers(-(2**62), 2**62, size),
+            "ints": rng.integers(-9, 9, (size, 2, 1), np.int32),
+            "small": rng.integers(0, 256, size, np.uint8),
+            "flags": rng.integers(0, 2, size).astype(bool),
+            "texts": np.array([rng.bytes(5) for _ in range(size)], object),
+        }
+        for size in sizes
+    ]
+
+
+def assert_same(got, expected):
+    assert list(got) == list(expected)
+    for name, values in expected.items():
+        assert got[name].dtype == values.dtype
+        np.testing.assert_array_equal(got[name], values)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3,), (1, 1), (2, 1, 3), (1, 4)])
+def test_several_are_answered_as_each_alone(loaded, sizes):
+    mixed = loaded.signatures["serving_default"]
+    requests = requests_of(sizes)
+    answers = mixed.run(requests)
+    for request, answer, size in zip(requests, answers, sizes, strict=True):
+        assert_same(answer, mixed.run([request])[0])
+        assert_same(
+            answer,
+            {
+                "flags": ~request["flags"],
+                "ints": request["ints"] - 1,
+                "longs": request["longs"] + 1,
+                "reals": request["reals"] * 2,
+                "small": request["small"] // 2,
+                "texts": request["texts"] + b"!",
+                "texts_bytes": request["texts"] + b"\xff",
+            },
+        )
+        assert mixed.size(request) == size == len(answer["reals"])
+
+
+def test_the_graph_runs_once_for_several(signature):
+    calls = []
+
+    def function(x):
+        calls.append(x.shape[0])
+        return {"y": x + 1}
+
+    made = signature(ROWS, {"y": ("float", (None, 2))}, function)
+    made.run([{"x": np.zeros((size, 2), np.float32)} for size in (1, 2, 3)])
+    assert calls == [6]
+
+
+def test_outputs_without_dimensions_are_arrays(loaded):
+    answer = loaded.signatures["alone"].run([{"numbers": np.ones(3, np.float32)}])[0]
+    assert {name: np.shape(values) for name, values in answer.items()} == {
+        "total": (),
+        "word": (),
+    }
+    assert answer["total"].dtype == np.float32
+    assert answer["word"].dtype == object
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "expected"),
+    [
+        (ROWS, {"y": ("float", (None,))}, True),
+        ({**ROWS, "z": ("string", (None,))}, {"y": ("float", (None,))}, True),
+        ({**ROWS, "z": ("float", ())}, {"y": ("float", (None,))}, False),
+        ({**ROWS, "z": ("float", (1,))}, {"y": ("float", (None,))}, False),
+        ({**ROWS, "z": ("float", None)}, {"y": ("float", (None,))}, False),
+        (ROWS, {"y": ("float", (3,))}, False),
+        (ROWS, {"y": ("float", (None,)), "z": ("float", ())}, False),
+        (ROWS, {"y": ("float", None)}, False),
+        ({}, {"y": ("float", (None,))}, False),
+    ],
+)
+def test_is_batched(signature, inputs, outputs, expected):
+    made = signature(inputs, outputs)
+    assert made.is_batched is expected
+    zeros = {name: np.zeros((5, 2)) for name in inputs}
+    assert made.size(zeros) == (5 if expected else 1)
+
+
+def test_sizes_must_agree(signature):
+    made = signature({"a": ("float", (None,)), "b": ("float", (None,))})
+    message = text_of(made.size, {"a": np.zeros(2), "b": np.zeros(3)})
+    assert message == "Batching Run() input tensors must have equal 0th-dimension size"
+
+
+def test_tensors_are_sorted_and_as_declared(signature):
+    made = signature({"b": ("float", (None, 3)), "a": ("string", None)})
+    assert made.inputs == {"a": Tensor("a", 7, None), "b": Tensor("b", 1, (None, 3))}
+    assert list(made.inputs) == ["a", "b"]
+    assert made.inputs["a"].is_of_strings and not made.inputs["b"].is_of_strings
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        (
+            ["a"],
+            "input size does not match signature: 1!=2 len({a}) != len({a,b}). "
+            "Sent extra: {}. Missing but required: {b}.",
+        ),
+        (
+            [],
+            "input size does not match signature: 0!=2 len({}) != len({a,b}). "
+            "Sent extra: {}. Missing but required: {a,b}.",
+        ),
+        (
+            ["b", "c", "a"],
+            "input size does not match signature: 3!=2 len({a,b,c}) != len({a,b}). "
+            "Sent extra: {c}. Missing but required: {}.",
+        ),
+        (
+            ["a", "d"],
+            "input tensor alias not found in signature: d. "
+            "Inputs expected to be in the set {a,b}.",
+        ),
+    ],
+)
+def test_names(signature, sent, text):
+    made = signature({"a": ("float", (None,)), "b": ("float", (None,))})
+    assert text_of(made.check_names, sent) == text
+    made.check_names(["b", "a"])
+
+
+def test_long_names_are_clipped(signature):
+    made = signature({"a": ("float", (None,))})
+    assert len(text_of(made.check_names, ["x" * 10_000])) < 250
+    assert len(text_of(made.check_names, ["x" * 10_000, "y" * 10_000])) < 600
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "text"),
+    [
+        ((None, 2), (3, 2), ""),
+        ((None, 2), (1, 2), ""),
+        ((None, None), (1, 0), ""),
+        ((2,), (2,), ""),
+        ((), (), ""),
+        (None, (), ""),
+        (None, (0,), ""),
+        (None, (1,) * 32, ""),
+        (None, (1,) * 33, "Tensor x has 33 dimensions, more than 32."),
+        ((None, 2), (3, 3), "[3,3] is not compatible with expected shape [?,2], of at"),
+        ((None, 2), (3,), "[3] is not compatible with expected shape [?,2], of at"),
+        ((None, 2), (3, 2, 1), "[3,2,1] is not compatible with expected shape [?,2]"),
+        ((None, 2), (), "[] is not compatible with expected shape [?,2]"),
+        ((None, 2), (0, 2), "[?,2], of at least one example."),
+        ((None, 2), (-1, 2), "[-1,2] is not compatible"),
+        ((2, None), (2, -1), "[2,-1] is not compatible with expected shape [2,?]."),
+        (
+            (2,),
+            (3,),
+            "Shape of tensor x [3] is not compatible with expected shape [2].",
+        ),
+        ((), (1,), "[1] is not compatible with expected shape []."),
+    ],
+)
+def test_shapes(signature, declared, shape, text):
+    tensor = signature({"x": ("float", declared)}).inputs["x"]
+    if text:
+        assert text in text_of(tensor.check_shape, shape)
+    else:
+        tensor.check_shape(shape)
+
+
+def test_long_shapes_are_clipped(signature):
+    for declared in (None, 2), (None,), None:
+        tensor = signature({"x": ("float", declared)}).inputs["x"]
+        assert len(text_of(tensor.check_shape, [1] * 10_000)) < 500
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_values_must_be_finite(signature, value, dtype):
+    tensor = signature(ROWS).inputs["x"]
+    message = text_of(tensor.check_values, np.array([[1, value]], dtype))
+    assert message == "Tensor x holds values that are NaN or infinite."
+    tensor.check_values(np.array([[1, np.finfo(dtype).max]], dtype))
+    tensor.check_values(np.array([b"nan"], object))
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "float"), (7, "string"), (9, "int64"), (14, "bfloat16")]
+)
+def test_data_type_name(number, name):
+    assert data_type_name(number) == name

@@ -1,0 +1,254 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2, types_pb2
+
+from elu_zoo.serving import tensors
+from elu_zoo.serving.refusals import Refusal
+
+# DataType: (its field, values of it).
+NUMBERS = {
+    "float": ("float_val", [0.1, -3e38, 1e-45]),
+    "double": ("double_val", [0.1, -1e308, 5e-324]),
+    "int8": ("int_val", [-128, 0, 127]),
+    "int16": ("int_val", [-(2**15), 0, 2**15 - 1]),
+    "int32": ("int_val", [-(2**31), 0, 2**31 - 1]),
+    "uint8": ("int_val", [0, 1, 255]),
+    "int64": ("int64_val", [-(2**63), 0, 2**63 - 1]),
+    "uint32": ("uint32_val", [0, 1, 2**32 - 1]),
+    "uint64": ("uint64_val", [0, 1, 2**64 - 1]),
+    "bool": ("bool_val", [True, False, True]),
+}
+STRINGS = [b"", b"a\x00\xff", "ü".encode()]
+VALUES = {name: values for name, (_, values) in NUMBERS.items()} | {"string": STRINGS}
+
+
+def number_of(data_type):
+    return types_pb2.DataType.Value(f"DT_{data_type.upper()}")
+
+
+def array_of(data_type, values):
+    return np.array(values, tf.as_dtype(number_of(data_type)).as_numpy_dtype)
+
+
+def proto_of(data_type, shape, content=b"", **fields):
+    proto = tensor_pb2.TensorProto(tensor_content=content, **fields)
+    proto.dtype = number_of(data_type) if isinstance(data_type, str) else data_type
+    for size in shape:
+        proto.tensor_shape.dim.add(size=size)
+    return proto
+
+
+def assert_equal(got, expected):
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected, strict=True)
+
+
+@pytest.fixture
+def read(signature):
+    """Reads one tensor as the input x of a signature."""
+
+    def read(proto, data_type="float", shape=(None, 2)):
+        return tensors.read({"x": proto}, signature({"x": (data_type, shape)}))["x"]
+
+    return read
+
+
+@pytest.fixture
+def refused(read):
+    def refused(*arguments, **options):
+        with pytest.raises(Refusal) as raised:
+            read(*arguments, **options)
+        assert raised.value.http_status == 400
+        return raised.value.message
+
+    return refused
+
+
+@pytest.mark.parametrize("data_type", NUMBERS)
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1, 1)])
+def test_reads_content(read, data_type, shape):
+    expected = array_of(data_type, VALUES[data_type]).reshape(shape)
+    proto = proto_of(data_type, shape, expected.tobytes())
+    assert_equal(read(proto, data_type, (None, *shape[1:])), expected)
+    assert_equal(read(proto, data_type, shape), expected)
+
+
+@pytest.mark.parametrize("data_type", VALUES)
+def test_reads_values(read, data_type):
+    values = VALUES[data_type]
+    field = "string_val" if data_type == "string" else NUMBERS[data_type][0]
+    proto = proto_of(data_type, (3, 1), **{field: values})
+    assert_equal(
+        read(proto, data_type, (None, 1)), array_of(data_type, values).reshape(3, 1)
+    )
+    proto = proto_of(data_type, (), **{field: values[-1:]})
+    for declared in (), None:
+        expected = array_of(data_type, values)[-1:].reshape(())
+        assert_equal(read(proto, data_type, declared), expected)
+
+
+@pytest.mark.parametrize("data_type", VALUES)
+def test_reads_what_tensorflow_makes(read, data_type):
+    expected = array_of(data_type, VALUES[data_type])
+    assert_equal(read(tf.make_tensor_proto(expected), data_type, (None,)), expected)
+
+
+def test_reads_several(signature):
+    made = signature({"a": ("float", (None,)), "b": ("string", (None,))})
+    arrays = {"b": np.array([b"x", b"y"], object), "a": np.ones(2, np.float32)}
+    protos = {name: tf.make_tensor_proto(array) for name, array in arrays.items()}
+    got = tensors.read(protos, made)
+    assert list(got) == ["a", "b"]
+    for name, array in arrays.items():
+        assert_equal(got[name], array)
+    with pytest.raises(Refusal, match="input size does not match signature: 1!=2"):
+        tensors.read({"a": protos["a"]}, made)
+    with pytest.raises(Refusal, match="alias not found in signature: c"):
+        tensors.read({"a": protos["a"], "c": protos["b"]}, made)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "provided"),
+    [
+        ("double", "double"),
+        ("string", "string"),
+        ("half", "half"),
+        (0, "invalid"),
+        (101, "float_ref"),
+        (999, "999"),
+        (-1, "-1"),
+    ],
+)
+def test_another_type(refused, data_type, provided):
+    message = refused(proto_of(data_type, (1, 2), b"\0" * 8))
+    assert message == f"Expected x to be float but {provided} provided"
+
+
+def test_no_shape(refused):
+    proto = proto_of("float", (), float_val=[1])
+    assert "Shape of tensor x [] is not compatible" in refused(proto)
+    proto.tensor_shape.unknown_rank = True
+    assert refused(proto, shape=None) == "Tensor x has no shape"
+
+
+@pytest.mark.parametrize("declared", [(None, None), None])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (-1, 2),
+        (2, -1),
+        (-1, -1),
+        (-1, -2),
+        (-2, -1),
+        (10**12, 1),
+        (10**6, 10**6),
+        (2**63 - 1, 2**63 - 1),
+        (2**62, 4),
+        (2**32, 2**32),
+    ],
+)
+def test_a_shape_alone_costs_nothing(refused, little_memory, shape, declared):
+    for values in [1.0], [1.0, 2.0], []:
+        with little_memory():
+            refused(proto_of("float", shape, float_val=values), shape=declared)
+            content = np.array(values, np.float32).tobytes()
+            refused(proto_of("float", shape, content), shape=declared)
+
+
+@pytest.mark.parametrize(
+    ("shape", "fields", "text"),
+    [
+        ((2, 2), {"float_val": [1]}, "has 1 values, which its shape [2, 2] does"),
+        ((2, 2), {"float_val": [1] * 5}, "has 5 values"),
+        ((2, 2), {}, "has 0 values"),
+        ((2, 2), {"content": b"\0" * 15}, ""),
+        ((2, 2), {"content": b"\0" * 17}, ""),
+        ((2, 2), {"content": b"\0" * 12}, "has 3 values"),
+        ((2, 2), {"content": b"\0" * 20}, "has 5 values"),
+        ((2, 2), {"double_val": [1] * 4}, "has 0 values"),
+        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "has 4 values"),
+        ((2, 3), {"float_val": [1] * 6}, "Shape of tensor x [2,3] is not compatible"),
+        ((0, 2), {}, "of at least one example"),
+    ],
+)
+def test_other_numbers_of_values(refused, shape, fields, text):
+    assert text in refused(proto_of("float", shape, **fields))
+
+
+def test_no_values_where_the_shape_has_none(read):
+    got = read(proto_of("float", (2, 0)), shape=(None, None))
+    assert_equal(got, np.zeros((2, 0), np.float32))
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (-1,)])
+@pytest.mark.parametrize("declared", [(None,), None])
+def test_strings_have_no_content(refused, shape, declared):
+    for content in b"abc", b"a" * np.dtype(object).itemsize:
+        refused(proto_of("string", shape, content), "string", declared)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value"),
+    [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)],
+)
+def test_a_value_that_its_type_does_not_hold(refused, data_type, value):
+    proto = proto_of(data_type, (1,), int_val=[value])
+    assert "Tensor x" in refused(proto, data_type=data_type, shape=(None,))
+
+
+@pytest.mark.parametrize("data_type", ["float", "double"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite(refused, data_type, value):
+    values = array_of(data_type, [[1, value]])
+    for proto in (
+        proto_of(data_type, (1, 2), values.tobytes()),
+        proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),
+    ):
+        assert refused(proto, data_type) == (
+            "Tensor x holds values that are NaN or infinite."
+        )
+
+
+@pytest.mark.parametrize("data_type", VALUES)
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1), (0,), (0, 3), (2, 0)])
+def test_writes(signature, data_type, shape):
+    values = array_of(data_type, VALUES[data_type])
+    array = values.reshape(shape) if np.prod(shape) else values[:0].reshape(shape)
+    tensor = signature({}, {"y": (data_type, None)}).outputs["y"]
+    proto = tensor_pb2.TensorProto()
+    tensors.write(array, tensor, proto)
+    assert_equal(tf.make_ndarray(proto), array)
+    # Where TensorFlow Serving's clients look.
+    field = "string_val" if data_type == "string" else NUMBERS[data_type][0]
+    assert not proto.tensor_content
+    assert list(getattr(proto, field)) == array.ravel().tolist()
+    assert proto.dtype == number_of(data_type)
+
+
+def test_writes_values_that_are_not_finite(signature):
+    tensor = signature({}, {"y": ("float", (None,))}).outputs["y"]
+    array = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
+    proto = tensor_pb2.TensorProto()
+    tensors.write(array, tensor, proto)
+    assert tf.make_ndarray(proto).tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize("data_type", ["half", "bfloat16", "complex64"])
+def test_types_without_a_field_of_their_own(signature, read, data_type):
+    tensor = signature({}, {"y": (data_type, (None,))}).outputs["y"]
+    proto = tensor_pb2.TensorProto()
+    tensors.write(array_of(data_type, [1, -2.5]), tensor, proto)
+    assert_equal(tf.make_ndarray(proto), array_of(data_type, [1, -2.5]))
+    proto = proto_of(data_type, (2,), array_of(data_type, [1, -2.5]).tobytes())
+    assert_equal(read(proto, data_type, (None,)), array_of(data_type, [1, -2.5]))
+
+
+@pytest.mark.parametrize("name", ["total", "word"])
+def test_writes_what_a_signature_without_dimensions_answers(loaded, name):
+    alone = loaded.signatures["alone"]
+    answer = alone.run([{"numbers": np.array([1, 2, 4], np.float32)}])[0]
+    proto = tensor_pb2.TensorProto()
+    tensors.write(answer[name], alone.outputs[name], proto)
+    assert tf.make_ndarray(proto) == {"total": 7, "word": b"1.000000"}[name]
+    assert not proto.tensor_shape.dim

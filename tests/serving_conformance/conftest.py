@@ -1,0 +1,101 @@
+"""The server that is held against what TensorFlow Serving documents.
+
+python -m pytest tests/serving_conformance --serving_rest=http://host:8501 \
+    --serving_grpc=host:8500 --serving_model=mnist_mlp_8x128
+
+Without an address our own server is started, with two models exported for it.
+"""
+
+import pytest
+
+DENSE, CONV = "mnist_mlp_8x128", "elu_cifar_11"
+_PACKAGES = (
+    "tensorflow_serving",
+    "aiohttp",
+    "orjson",
+    "prometheus_client",
+    "grpc_health",
+)
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("serving")
+    group.addoption("--serving_rest", help="http://host:port of a server")
+    group.addoption("--serving_grpc", help="host:port of the same server")
+    group.addoption("--serving_model", help="an image classifier that it serves")
+
+
+@pytest.fixture(scope="session")
+def exports(request, tmp_path_factory):
+    """A folder with version 1 of a dense and of a conv net; tests do not change it."""
+    if request.config.getoption("--serving_rest", default=None):
+        pytest.skip("starts servers of our own, and one was given")
+    from elu_zoo import zoo
+    from elu_zoo.export import predictor
+    from elu_zoo.export.saved_model import export_saved_model
+
+    for package in _PACKAGES:
+        pytest.importorskip(package)
+    folder = tmp_path_factory.mktemp("served")
+    dense = zoo.get_model(DENSE, weights="mnist")
+    described = predictor.description(dense, DENSE, weights="mnist")
+    export_saved_model(dense, folder, name=DENSE, **described)
+    conv = zoo.get_model(CONV, width=0.05, num_classes=5)
+    export_saved_model(conv, folder, name=CONV, class_names=list("abcde"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(request, tmp_path_factory):
+    """The server at the address that was given, else our own."""
+    import served
+
+    rest, address = (
+        request.config.getoption(f"--serving_{surface}", default=None)
+        for surface in ("rest", "grpc")
+    )
+    if rest and address:
+        yield served.Server(rest, address)
+        return
+    if rest or address:
+        pytest.exit("--serving_rest and --serving_grpc go together", 2)
+    log = tmp_path_factory.mktemp("server") / "log"
+    with served.started(request.getfixturevalue("exports"), log) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def model(request, server):
+    """What the server says of the model that the tests ask."""
+    name = request.config.getoption("--serving_model", default=None)
+    return server.model(name or DENSE)
+
+
+@pytest.fixture(scope="session")
+def conv(server, model):
+    """The same of the narrow conv net; of a server that was given, of its model."""
+    return model if server.process is None else server.model(CONV)
+
+
+@pytest.fixture(scope="session")
+def images(model):
+    """A batch for `model`."""
+    return model.images(3)
+
+
+@pytest.fixture
+def ours(server):
+    """Skips what only our server promises."""
+    import served
+
+    found = server.get("/livez").headers.get("Server", "")
+    if not found.startswith(served.OURS):
+        pytest.skip(f"only {served.OURS} promises this, and this is {found!r}")
+
+
+@pytest.fixture
+def own(server):
+    """The folder of the models; skips where it is not known."""
+    if server.folder is None:
+        pytest.skip("needs the folder of the models that are served")
+    return server.folder

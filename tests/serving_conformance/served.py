@@ -1,0 +1,248 @@
+"""Servers to ask: our own as a process, or any at an address."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
+
+OURS = "elu-zoo-serve"
+PREDICT = "/tensorflow.serving.PredictionService/Predict"
+_SECONDS = 60
+_OPTIONS = [("grpc.max_send_message_length", -1)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What came over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+    @property
+    def error(self) -> str:
+        # TensorFlow Serving escapes single quotes, which JSON does not know.
+        return json.loads(self.content.replace(b"\\'", b"'"))["error"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What a server says of a model of images.
+
+    Attributes:
+        name: as it is asked for.
+        version: that answers.
+        shape: (height, width, channels).
+        outputs: of each signature, sorted.
+    """
+
+    name: str
+    version: int
+    shape: tuple[int, int, int]
+    outputs: Mapping[str, tuple[str, ...]]
+
+    def images(self, count: int, seed: int = 0) -> np.ndarray:
+        """Returns noise, float32 whole numbers 0..255."""
+        size = count, *self.shape
+        return np.random.default_rng(seed).integers(0, 256, size).astype("float32")
+
+    @property
+    def path(self) -> str:
+        return f"/v1/models/{self.name}"
+
+
+class Server:
+    """An address to ask, REST and gRPC.
+
+    Attributes:
+        process: of a server that the tests started, else None.
+        folder: of its models, else None.
+    """
+
+    def __init__(
+        self,
+        rest: str,
+        grpc_address: str,
+        process: subprocess.Popen | None = None,
+        folder: Path | None = None,
+    ):
+        address = rest.removeprefix("http://").rstrip("/")
+        self.host, _, port = address.rpartition(":")
+        self.port = int(port)
+        self.grpc_address = grpc_address
+        self.process, self.folder = process, folder
+        self.channel = grpc.insecure_channel(grpc_address, _OPTIONS)
+        prediction = prediction_service_pb2_grpc.PredictionServiceStub(self.channel)
+        models = model_service_pb2_grpc.ModelServiceStub(self.channel)
+        self.predict = prediction.Predict
+        self.get_metadata = prediction.GetModelMetadata
+        self.get_status = models.GetModelStatus
+        self.stubs = {"prediction": prediction, "model": models}
+        self.predict_raw = self.channel.unary_unary(PREDICT, bytes, bytes)
+
+    def connect(self, seconds: float = _SECONDS) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.host, self.port, timeout=seconds)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Returns the answer to one HTTP request; a mapping is sent as JSON."""
+        if isinstance(body, Mapping):
+            body = json.dumps(body).encode()
+        with contextlib.closing(self.connect()) as connection:
+            connection.request(method, path, body, headers or {})
+            return answer(connection)
+
+    def get(self, path: str) -> Answer:
+        return self.ask("GET", path)
+
+    def post(self, path: str, body: bytes | Mapping[str, Any]) -> Answer:
+        return self.ask("POST", path, body)
+
+    def model(self, name: str) -> Model:
+        """Returns what GetModelMetadata says."""
+        request = get_model_metadata_pb2.GetModelMetadataRequest(
+            metadata_field=["signature_def"]
+        )
+        request.model_spec.name = name
+        found = self.get_metadata(request, timeout=_SECONDS)
+        signatures = get_model_metadata_pb2.SignatureDefMap()
+        found.metadata["signature_def"].Unpack(signatures)
+        callable_ = {
+            key: definition
+            for key, definition in signatures.signature_def.items()
+            if definition.inputs
+        }
+        images = callable_["serving_default"].inputs["images"].tensor_shape
+        return Model(
+            name,
+            found.model_spec.version.value,
+            tuple(dim.size for dim in images.dim[1:]),
+            {key: tuple(sorted(d.outputs)) for key, d in callable_.items()},
+        )
+
+    def states(self, name: str) -> dict[int, tuple[str, str]]:
+        """Returns state and message of each version, by GetModelStatus."""
+        request = get_model_status_pb2.GetModelStatusRequest()
+        request.model_spec.name = name
+        found = self.get_status(request, timeout=_SECONDS).model_version_status
+        state = get_model_status_pb2.ModelVersionStatus.State
+        return {
+            row.version: (state.Name(row.state), row.status.error_message)
+            for row in found
+        }
+
+    def stop(self) -> int:
+        """Ends the process that the tests started, and returns its exit code."""
+        self.channel.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(40)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+def answer(connection: http.client.HTTPConnection) -> Answer:
+    """Returns what comes next on a connection."""
+    response = connection.getresponse()
+    return Answer(response.status, dict(response.getheaders()), response.read())
+
+
+@contextlib.contextmanager
+def started(folder: Path, log: Path, *flags: str) -> Iterator[Server]:
+    """Yields our server on free ports, with the models of a folder.
+
+    Args:
+        folder: of one model or of several.
+        log: gets what the process says on stderr.
+        *flags: more of them.
+    """
+    command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [*command, "--port=0", "--rest_api_port=0", *flags],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        with process.stdout:
+            line = process.stdout.readline().split()
+            server = None
+            try:
+                assert line[:1] == ["REST"], log.read_text()[-2000:]
+                server = Server(line[1], line[3], process, folder)
+                yield server
+            finally:
+                if server:
+                    server.stop()
+                else:
+                    process.kill()
+                    process.wait()
+
+
+def predict_request(
+    name: str,
+    inputs: Mapping[str, Any] | None = None,
+    signature: str = "",
+    version: int | None = None,
+    outputs: tuple[str, ...] = (),
+) -> predict_pb2.PredictRequest:
+    """Returns a request; arrays go as `tensor_content`, messages as they are."""
+    request = predict_pb2.PredictRequest(output_filter=outputs)
+    request.model_spec.name = name
+    request.model_spec.signature_name = signature
+    if version is not None:
+        request.model_spec.version.value = version
+    for key, value in (inputs or {}).items():
+        if not isinstance(value, tf.make_tensor_proto([]).__class__):
+            value = tf.make_tensor_proto(value)
+        request.inputs[key].CopyFrom(value)
+    return request
+
+
+def arrays(response: predict_pb2.PredictResponse) -> dict[str, np.ndarray]:
+    """Returns the outputs of an answer."""
+    return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
+
+
+def assert_equal(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Checks that two answers have the same outputs, to 1e-5."""
+    assert set(found) == set(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, 1e-5, 1e-5)
+
+
+def wait_until(condition, seconds: float = 30.0) -> None:
+    """Returns once `condition()` is true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

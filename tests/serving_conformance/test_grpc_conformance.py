@@ -1,0 +1,156 @@
+"""TensorFlow Serving's gRPC surface: requests, answers, models."""
+
+import numpy as np
+import pictures_to_send
+import pytest
+
+served = pytest.importorskip("served")
+
+import tensorflow as tf  # noqa: E402
+from tensorflow.core.framework import types_pb2  # noqa: E402
+from tensorflow_serving.apis import (  # noqa: E402
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+)
+
+METADATA = get_model_metadata_pb2.GetModelMetadataRequest
+STATUS = get_model_status_pb2.GetModelStatusRequest
+
+
+@pytest.fixture(scope="module")
+def ask(server):
+    """Sends a PredictRequest."""
+    return lambda request: server.predict(request, timeout=60)
+
+
+@pytest.fixture
+def good(model, images):
+    """A request that has an answer; tests spoil it."""
+    return served.predict_request(model.name, {"images": images})
+
+
+@pytest.fixture(scope="module")
+def by_rest(server, model, images):
+    """The outputs that the REST surface answers for `images`."""
+    answer = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
+    return {name: np.array(value) for name, value in answer.json["outputs"].items()}
+
+
+def test_tensor_content(ask, good, by_rest):
+    assert good.inputs["images"].tensor_content
+    served.assert_equal(served.arrays(ask(good)), by_rest)
+
+
+def float_values(images):
+    tensor = tf.make_tensor_proto(images)
+    tensor.ClearField("tensor_content")
+    tensor.float_val.extend(images.ravel().tolist())
+    return tensor
+
+
+def test_float_values(ask, good, images, by_rest):
+    good.inputs["images"].CopyFrom(float_values(images))
+    served.assert_equal(served.arrays(ask(good)), by_rest)
+
+
+def test_the_answers_are_those_of_the_export(ask, good, own, model, images):
+    from elu_zoo.export.saved_model import load_saved_model
+
+    served.assert_equal(
+        served.arrays(ask(good)), load_saved_model(own / model.name).predict(images)
+    )
+
+
+def test_outputs_lie_in_the_fields_of_their_types(ask, good, by_rest):
+    outputs = ask(good).outputs
+    assert outputs["logits"].dtype == types_pb2.DT_FLOAT
+    assert outputs["classes"].dtype == types_pb2.DT_INT64
+    logits = np.reshape(outputs["logits"].float_val, by_rest["logits"].shape)
+    np.testing.assert_allclose(logits, by_rest["logits"], 1e-5, 1e-5)
+    assert list(outputs["classes"].int64_val) == by_rest["classes"].tolist()
+
+
+def test_the_answer_says_what_answered(ask, good, model):
+    spec = ask(good).model_spec
+    assert (spec.name, spec.version.value) == (model.name, model.version)
+    assert spec.signature_name == "serving_default"
+
+
+@pytest.mark.parametrize(
+    "outputs", [("logits",), ("classes", "probabilities")], ids=" ".join
+)
+def test_output_filter(ask, good, by_rest, outputs):
+    good.output_filter.extend(outputs)
+    served.assert_equal(
+        served.arrays(ask(good)), {name: by_rest[name] for name in outputs}
+    )
+
+
+def test_a_version_and_a_signature(ask, good, model, by_rest):
+    good.model_spec.version.value = model.version
+    good.model_spec.signature_name = "serving_default"
+    served.assert_equal(served.arrays(ask(good)), by_rest)
+
+
+def test_files(ask, model, images, by_rest):
+    files = [pictures_to_send.png(image) for image in images]
+    request = served.predict_request(
+        model.name, {"image_bytes": np.array(files, object)}, "serve_bytes"
+    )
+    served.assert_equal(served.arrays(ask(request)), by_rest)
+
+
+def test_features_alone(server, ask, model, images):
+    if "features" not in model.outputs:
+        pytest.skip(f"{model.name} has no signature features")
+    request = served.predict_request(model.name, {"images": images}, "features")
+    body = {"signature_name": "features", "instances": images.tolist()}
+    answer = server.post(f"{model.path}:predict", body)
+    served.assert_equal(
+        served.arrays(ask(request)), {"features": np.array(answer.json["predictions"])}
+    )
+
+
+def test_a_call_without_waiting(server, good, by_rest):
+    calls = [server.predict.future(good, timeout=60) for _ in range(20)]
+    for call in calls:
+        served.assert_equal(served.arrays(call.result()), by_rest)
+
+
+def test_metadata(server, model):
+    request = METADATA(metadata_field=["signature_def"])
+    request.model_spec.name = model.name
+    request.model_spec.version.value = model.version
+    response = server.get_metadata(request, timeout=60)
+    assert response.model_spec.name == model.name
+    assert response.model_spec.version.value == model.version
+    assert list(response.metadata) == ["signature_def"]
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert response.metadata["signature_def"].Unpack(signatures)
+    default = signatures.signature_def["serving_default"]
+    assert default.method_name == "tensorflow/serving/predict"
+    assert default.inputs["images"].dtype == types_pb2.DT_FLOAT
+    assert default.inputs["images"].tensor_shape.dim[0].size == -1
+    assert default.outputs["classes"].dtype == types_pb2.DT_INT64
+
+
+@pytest.mark.parametrize("version", [False, True], ids=["all", "version"])
+def test_status(server, model, version):
+    request = STATUS()
+    request.model_spec.name = model.name
+    if version:
+        request.model_spec.version.value = model.version
+    rows = server.get_status(request, timeout=60).model_version_status
+    (row,) = [row for row in rows if row.version == model.version]
+    assert row.state == get_model_status_pb2.ModelVersionStatus.AVAILABLE
+    assert (row.status.error_code, row.status.error_message) == (0, "")
+
+
+def test_health(server, ours):
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    check = health_pb2_grpc.HealthStub(server.channel).Check
+    for service in ("", "tensorflow.serving.PredictionService"):
+        request = health_pb2.HealthCheckRequest(service=service)
+        serving = health_pb2.HealthCheckResponse.SERVING
+        assert check(request, timeout=60).status == serving

@@ -1,0 +1,288 @@
+"""What a gRPC request is told that has no answer, with TensorFlow Serving's codes."""
+
+import copy
+
+import grpc
+import numpy as np
+import pytest
+
+served = pytest.importorskip("served")
+
+import tensorflow as tf  # noqa: E402
+from tensorflow.core.framework import types_pb2  # noqa: E402
+from tensorflow_serving.apis import (  # noqa: E402
+    classification_pb2,
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    inference_pb2,
+    model_management_pb2,
+    regression_pb2,
+)
+
+Code = grpc.StatusCode
+METADATA = get_model_metadata_pb2.GetModelMetadataRequest
+STATUS = get_model_status_pb2.GetModelStatusRequest
+
+
+@pytest.fixture
+def good(model, images):
+    """A request that has an answer; tests spoil it."""
+    return served.predict_request(model.name, {"images": images})
+
+
+def refusal(call, *arguments, **keywords):
+    """Returns code and text of what a call is refused with."""
+    with pytest.raises(grpc.RpcError) as caught:
+        call(*arguments, timeout=60, **keywords)
+    return caught.value.code(), caught.value.details()
+
+
+def spec(**fields):
+    """Changes the request's ModelSpec."""
+
+    def change(request):
+        for name, value in fields.items():
+            if name == "version":
+                request.model_spec.version.value = value
+            else:
+                setattr(request.model_spec, name, value)
+
+    return change
+
+
+def other_tensor(*shape, dtype="float32"):
+    def change(request):
+        tensor = tf.make_tensor_proto(np.zeros(shape, dtype))
+        request.inputs["images"].CopyFrom(tensor)
+
+    return change
+
+
+def to_model(*first, last=()):
+    """Sends zeros of the model's own shape, with other first or last sizes."""
+
+    def change(request):
+        shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
+        shape = [*first, *shape[len(first) : len(shape) - len(last)], *last]
+        other_tensor(*shape)(request)
+
+    return change
+
+
+def no_inputs(request):
+    request.inputs.clear()
+
+
+def other_input(request):
+    request.inputs["pixels"].CopyFrom(request.inputs["images"])
+    del request.inputs["images"]
+
+
+def extra_input(request):
+    request.inputs["pixels"].CopyFrom(request.inputs["images"])
+
+
+def output(*names):
+    return lambda request: request.output_filter.extend(names)
+
+
+INVALID, NOT_FOUND = Code.INVALID_ARGUMENT, Code.NOT_FOUND
+SIZES = "input size does not match signature: "
+NOT_SERVED = "Servable not found for request: "
+BAD_REQUESTS = {
+    "unknown model": (spec(name="nope"), NOT_FOUND, f"{NOT_SERVED}Latest(nope)"),
+    "unknown version": (
+        spec(version=7777),
+        NOT_FOUND,
+        f"{NOT_SERVED}Specific({{name}}, 7777)",
+    ),
+    "unknown model and version": (
+        spec(name="nope", version=7),
+        NOT_FOUND,
+        f"{NOT_SERVED}Specific(nope, 7)",
+    ),
+    "unknown label": (
+        spec(version_label="nope"),
+        INVALID,
+        "Unrecognized servable version label",
+    ),
+    "no name": (spec(name=""), INVALID, ""),
+    "unknown signature": (
+        spec(signature_name="nope"),
+        Code.FAILED_PRECONDITION,
+        'Serving signature key "nope" not found.',
+    ),
+    "no inputs": (no_inputs, INVALID, f"{SIZES}0!=1"),
+    "extra input": (extra_input, INVALID, "Sent extra: {{pixels}}"),
+    "other input": (other_input, INVALID, "pixels"),
+    "unknown output": (
+        output("nope"),
+        INVALID,
+        "output tensor alias not found in signature: nope",
+    ),
+    "an output twice": (
+        output("logits", "logits"),
+        INVALID,
+        "duplicate output tensor alias: logits",
+    ),
+    "int32": (other_tensor(1, 2, dtype="int32"), INVALID, ""),
+    "double": (other_tensor(1, 2, dtype="float64"), INVALID, ""),
+    "scalar": (other_tensor(), INVALID, ""),
+    "rank 1": (other_tensor(4), INVALID, ""),
+    "rank 2": (other_tensor(1, 2), INVALID, ""),
+    "rank 5": (other_tensor(1, 1, 4, 4, 1), INVALID, ""),
+    "empty batch": (to_model(0), INVALID, ""),
+    "other size": (to_model(1, 3), INVALID, ""),
+    "other channels": (to_model(1, last=(5,)), INVALID, ""),
+}
+
+
+@pytest.mark.parametrize("case", BAD_REQUESTS)
+def test_a_bad_request(server, good, model, case):
+    change, code, text = BAD_REQUESTS[case]
+    change(good)
+    found = refusal(server.predict, good)
+    assert found[0] == code and text.format(name=model.name) in found[1]
+
+
+def tensor(**fields):
+    """A change to the tensor of the request."""
+
+    def change(request):
+        found = request.inputs["images"]
+        for name, value in fields.items():
+            if name == "shape":
+                del found.tensor_shape.dim[:]
+                for size in value:
+                    found.tensor_shape.dim.add().size = size
+            else:
+                setattr(found, name, value)
+
+    return change
+
+
+def unknown_rank(request):
+    request.inputs["images"].tensor_shape.unknown_rank = True
+
+
+def one_value(request):
+    request.inputs["images"].ClearField("tensor_content")
+    request.inputs["images"].float_val.append(1.0)
+
+
+def not_a_number(request):
+    shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
+    found = tf.make_tensor_proto(np.full(shape, np.nan, "float32"))
+    request.inputs["images"].CopyFrom(found)
+
+
+# TensorFlow Serving repeats a last value, and takes NaN.
+OUR_BAD_REQUESTS = {
+    "a type that is none": (tensor(dtype=999), "999 provided"),
+    "no type": (tensor(dtype=0), "to be float but invalid provided"),
+    "double": (tensor(dtype=types_pb2.DT_DOUBLE), "to be float but double provided"),
+    "negative": (tensor(shape=(-1, 28, 28, 1)), "expected shape [?,"),
+    "huge": (tensor(shape=(2**62, 28, 28, 1)), ""),
+    "product over 64 bits": (tensor(shape=(2**40, 2**40, 2**40, 1)), ""),
+    "unknown rank": (unknown_rank, "has no shape"),
+    "one value for all": (one_value, "has 1 values"),
+    "content too short": (tensor(tensor_content=b"abcd"), "has 1 values"),
+    "content of half a value": (tensor(tensor_content=b"abc"), ""),
+    "NaN": (not_a_number, "NaN or infinite"),
+}
+
+
+@pytest.mark.parametrize("case", OUR_BAD_REQUESTS)
+def test_a_request_that_our_server_refuses(server, good, ours, case):
+    change, text = OUR_BAD_REQUESTS[case]
+    change(good)
+    code, found = refusal(server.predict, good)
+    assert code == INVALID and text in found
+
+
+def test_a_batch_over_the_maximum(server, model, own):
+    request = served.predict_request(model.name, {"images": model.images(65)})
+    code, text = refusal(server.predict, request)
+    assert code == INVALID and "larger than maximum input batch size 64" in text
+
+
+def test_a_refusal_names_what_is_available(server, good, model, ours):
+    good.model_spec.name = "nope"
+    with pytest.raises(grpc.RpcError) as caught:
+        server.predict(good, timeout=60)
+    assert ("elu-zoo-available", model.name) in caught.value.trailing_metadata()
+
+
+BAD_METADATA = {
+    "no field": (METADATA(), INVALID, "at least one metadata_field"),
+    "a wrong field": (METADATA(metadata_field=["nope"]), INVALID, "is not supported"),
+    "one of two": (
+        METADATA(metadata_field=["signature_def", "nope"]),
+        INVALID,
+        "is not supported",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_METADATA)
+def test_bad_metadata_fields(server, model, case):
+    request, code, text = BAD_METADATA[case]
+    request.model_spec.name = model.name
+    found = refusal(server.get_metadata, request)
+    assert found[0] == code and text in found[1]
+
+
+MODELS = {
+    "no spec": ({}, INVALID, "Missing ModelSpec"),
+    "unknown model": ({"name": "nope"}, NOT_FOUND, "nope"),
+    "unknown version": ({"version": 7777}, NOT_FOUND, "7777"),
+}
+CALLS = {
+    "get_status": STATUS(),
+    "get_metadata": METADATA(metadata_field=["signature_def"]),
+}
+
+
+@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize("call", CALLS)
+def test_models_that_are_not_there(server, model, call, case):
+    fields, code, text = MODELS[case]
+    request = copy.deepcopy(CALLS[call])
+    if fields:
+        request.model_spec.name = model.name
+        spec(**fields)(request)
+    found = refusal(getattr(server, call), request)
+    assert found[0] == code and text in found[1]
+
+
+# TensorFlow Serving's GetModelStatus does not look at labels.
+@pytest.mark.parametrize("call", CALLS)
+def test_an_unknown_label(server, model, ours, call):
+    request = copy.deepcopy(CALLS[call])
+    spec(name=model.name, version_label="nope")(request)
+    code, text = refusal(getattr(server, call), request)
+    assert code == INVALID and "Unrecognized servable version label" in text
+
+
+UNIMPLEMENTED = {
+    "Classify": ("prediction", classification_pb2.ClassificationRequest()),
+    "Regress": ("prediction", regression_pb2.RegressionRequest()),
+    "MultiInference": ("prediction", inference_pb2.MultiInferenceRequest()),
+    "HandleReloadConfigRequest": ("model", model_management_pb2.ReloadConfigRequest()),
+}
+
+
+@pytest.mark.parametrize("method", UNIMPLEMENTED)
+def test_methods_that_our_server_does_not_have(server, ours, method):
+    stub, request = UNIMPLEMENTED[method]
+    code, _ = refusal(getattr(server.stubs[stub], method), request)
+    assert code == Code.UNIMPLEMENTED
+
+
+def test_a_method_that_no_server_has(server):
+    call = server.channel.unary_unary("/tensorflow.serving.Nope/Predict", bytes, bytes)
+    assert refusal(call, b"")[0] == Code.UNIMPLEMENTED
+
+
+def test_bytes_that_are_no_message(server, ours):
+    assert refusal(server.predict_raw, b"\xff" * 9)[0] == INVALID

@@ -1,0 +1,184 @@
+"""TensorFlow Serving's REST surface: paths, formats, answers."""
+
+import base64
+import contextlib
+import json
+
+import numpy as np
+import pictures_to_send
+import pytest
+
+served = pytest.importorskip("served")
+
+
+def base64_object(content):
+    return {"b64": base64.b64encode(content).decode()}
+
+
+def columns(answer):
+    """The outputs of an answer in either format, as arrays by name."""
+    assert answer.status == 200, answer.content
+    document = answer.json
+    if "outputs" in document:
+        found = document["outputs"]
+        return {name: np.array(value) for name, value in found.items()}
+    rows = document["predictions"]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+@pytest.fixture(scope="module")
+def by_grpc(server, model, images):
+    """What the gRPC surface answers for `images`."""
+    request = served.predict_request(model.name, {"images": images})
+    return served.arrays(server.predict(request, timeout=60))
+
+
+@pytest.fixture(scope="module")
+def ask(server, model):
+    """Sends a body to the model's :predict."""
+
+    def post(body, path=""):
+        return server.post(f"{model.path}{path}:predict", body)
+
+    return post
+
+
+FORMATS = {
+    "rows": lambda x: {"instances": x},
+    "named rows": lambda x: {"instances": [{"images": image} for image in x]},
+    "columns": lambda x: {"inputs": x},
+    "named columns": lambda x: {"inputs": {"images": x}},
+    "signature": lambda x: {"signature_name": "serving_default", "instances": x},
+    "no signature": lambda x: {"signature_name": "", "instances": x},
+    "another key": lambda x: {"instances": x, "more": [None]},
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_answers_as_grpc_does(ask, images, by_grpc, form):
+    served.assert_equal(columns(ask(FORMATS[form](images.tolist()))), by_grpc)
+
+
+def test_the_answers_are_those_of_the_export(ask, own, model, images):
+    from elu_zoo.export.saved_model import load_saved_model
+
+    expected = load_saved_model(own / model.name).predict(images)
+    served.assert_equal(columns(ask({"instances": images.tolist()})), expected)
+
+
+def test_rows_are_objects_of_each_example(ask, images):
+    document = ask({"instances": images.tolist()}).json
+    assert list(document) == ["predictions"] and len(document["predictions"]) == 3
+    row = document["predictions"][0]
+    assert isinstance(row["classes"], int) and isinstance(row["logits"][0], float)
+
+
+@pytest.mark.parametrize(
+    ("form", "key"), [("rows", "predictions"), ("columns", "outputs")]
+)
+def test_a_single_output_is_a_plain_list(server, model, ask, images, form, key):
+    if "features" not in model.outputs:
+        pytest.skip(f"{model.name} has no signature features")
+    body = FORMATS[form](images.tolist()) | {"signature_name": "features"}
+    found = np.array(ask(body).json[key])
+    request = served.predict_request(model.name, {"images": images}, "features")
+    expected = served.arrays(server.predict(request, timeout=60))["features"]
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+BYTES_FORMATS = {
+    "rows": lambda x: {"instances": x},
+    "named rows": lambda x: {"instances": [{"image_bytes": image} for image in x]},
+    "columns": lambda x: {"inputs": x},
+    "named columns": lambda x: {"inputs": {"image_bytes": x}},
+}
+
+
+@pytest.mark.parametrize("form", BYTES_FORMATS)
+def test_images_as_base64(ask, images, by_grpc, form):
+    files = [base64_object(pictures_to_send.png(image)) for image in images]
+    body = {"signature_name": "serve_bytes", **BYTES_FORMATS[form](files)}
+    served.assert_equal(columns(ask(body)), by_grpc)
+
+
+def encoded(name):
+    return "".join(f"%{ord(character):02x}" for character in name)
+
+
+PATHS = {
+    "version": "/v1/models/{name}/versions/{version}:predict",
+    "upper case": "/V1/MODELS/{name}:predict",
+    "upper case version": "/v1/models/{name}/VERSIONS/{version}:predict",
+    "percent-encoded": "/v1/models/{encoded}:predict",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths(server, model, images, by_grpc, path):
+    names = {"name": model.name, "version": model.version}
+    path = PATHS[path].format(encoded=encoded(model.name), **names)
+    served.assert_equal(
+        columns(server.post(path, {"instances": images.tolist()})), by_grpc
+    )
+
+
+STATUS_PATHS = {
+    "model": "/v1/models/{name}",
+    "version": "/v1/models/{name}/versions/{version}",
+    "upper case": "/V1/Models/{name}/Versions/{version}",
+    "percent-encoded": "/v1/models/{encoded}",
+}
+
+
+@pytest.mark.parametrize("path", STATUS_PATHS)
+def test_status(server, model, path):
+    names = {"name": model.name, "version": model.version}
+    path = STATUS_PATHS[path].format(encoded=encoded(model.name), **names)
+    answer = server.get(path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert {
+        "version": str(model.version),
+        "state": "AVAILABLE",
+        "status": {"error_code": "OK", "error_message": ""},
+    } in answer.json["model_version_status"]
+
+
+@pytest.mark.parametrize("suffix", ["", "/versions/{version}"])
+def test_metadata(server, model, suffix):
+    path = f"{model.path}{suffix.format(version=model.version)}/metadata"
+    document = server.get(path).json
+    assert document["model_spec"] == {
+        "name": model.name,
+        "signature_name": "",
+        "version": str(model.version),
+    }
+    signatures = document["metadata"]["signature_def"]["signature_def"]
+    images = signatures["serving_default"]["inputs"]["images"]
+    assert images["dtype"] == "DT_FLOAT"
+    assert [dim["size"] for dim in images["tensor_shape"]["dim"]] == [
+        "-1",
+        *map(str, model.shape),
+    ]
+    assert images["tensor_shape"]["unknown_rank"] is False
+    assert signatures["serving_default"]["method_name"] == "tensorflow/serving/predict"
+    assert set(signatures["serving_default"]["outputs"]) == set(
+        model.outputs["serving_default"]
+    )
+    assert signatures["serve_bytes"]["inputs"]["image_bytes"]["dtype"] == "DT_STRING"
+
+
+def test_requests_on_one_connection(server, model, images, by_grpc):
+    body = json.dumps({"instances": images.tolist()})
+    with contextlib.closing(server.connect()) as connection:
+        for sent in (body, "{}", body):
+            connection.request("POST", f"{model.path}:predict", sent)
+            answer = served.answer(connection)
+            assert answer.status == (400 if sent == "{}" else 200)
+        served.assert_equal(columns(answer), by_grpc)
+
+
+def test_a_body_in_chunks(server, model, images, by_grpc):
+    body = json.dumps({"instances": images.tolist()}).encode()
+    chunks = iter([body[:1000], body[1000:]])
+    served.assert_equal(columns(server.post(f"{model.path}:predict", chunks)), by_grpc)
