@@ -8,6 +8,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,8 @@ _MOST_CALLS = 1024
 # How long a connection without a request stays open once the server stops: a client
 # that is just sending its next one gets an answer.
 _IDLE_SECONDS = 1.0
+# What is left of a request when its time to end is over.
+_CUT_SECONDS = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +101,26 @@ class Server:
             max_body_bytes=settings.max_body_bytes,
             timeout_seconds=settings.rest_api_timeout_in_ms / 1000,
         )
+        self._runner = web.AppRunner(
+            self._rest.application(),
+            handler_cancellation=True,
+            access_log=None,
+            shutdown_timeout=_CUT_SECONDS,
+        )
+        self._surface = GrpcSurface(self._repository, self._metrics)
+        self._health = health.HealthServicer()
+        # Not grpc.aio, which takes three times as long for a call.
+        self._grpc = grpc.server(
+            self._callers,
+            maximum_concurrent_rpcs=_MOST_CALLS,
+            options=[
+                ("grpc.max_receive_message_length", settings.max_body_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),
+            ],
+        )
+        self._grpc.add_generic_rpc_handlers(self._surface.handlers())
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
 
     def _batcher(self, model: str, signature: Signature) -> Batcher:
         def count(size):
@@ -109,72 +132,78 @@ class Server:
         """Loads the models, then listens.
 
         Raises:
-            CorruptError: not one of the models can be served.
             ResourceError: a port is taken, or an address is not this machine's.
+            CorruptError: not one of the models can be served.
         """
-        await self._poll()
-        if not self._repository.serving():
-            reasons = [
-                state.message
-                for model in self._repository.models.values()
-                for state in model.states.values()
-                if state.message
-            ]
-            raise errors.CorruptError(" ".join(reasons))
-        self._health = health.HealthServicer()
-        # Not grpc.aio, which takes three times as long for a call.
-        self._grpc = grpc.server(
-            self._callers,
-            maximum_concurrent_rpcs=_MOST_CALLS,
-            options=[
-                ("grpc.max_receive_message_length", self._settings.max_body_bytes),
-                ("grpc.max_send_message_length", -1),
-                ("grpc.so_reuseport", 0),
-            ],
-        )
-        self._surface = GrpcSurface(self._repository, self._metrics)
-        self._grpc.add_generic_rpc_handlers(self._surface.handlers())
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
-        self._runner = web.AppRunner(
-            self._rest.application(), handler_cancellation=True, access_log=None
-        )
-        await self._runner.setup()
-        host = self._settings.host
-        self._site = web.TCPSite(self._runner, host, self._settings.rest_api_port)
-        bracketed = f"[{host}]" if ":" in host else host
-        try:
+        with self._bound() as listening:
+            await self._poll()
+            self._check_models()
+            await self._runner.setup()
+            # Its own copy, so that this one is closed whatever happens.
+            self._site = web.SockSite(self._runner, listening.dup())
             await self._site.start()
-            port = self._grpc.add_insecure_port(f"{bracketed}:{self._settings.port}")
-        except (OSError, RuntimeError) as error:
-            await self._runner.cleanup()
-            raise errors.ResourceError(
-                f"{bracketed} with the ports {self._settings.rest_api_port} (REST) and "
-                f"{self._settings.port} (gRPC) cannot be listened on: {error}. Choose "
-                "other ones with --rest_api_port and --port."
-            ) from error
         self._grpc.start()
-        self.grpc_address = f"{bracketed}:{port}"
-        self.rest_address = f"{bracketed}:{self._runner.addresses[0][1]}"
         self._set_health(health_pb2.HealthCheckResponse.SERVING)
         self._polling = asyncio.create_task(self._poll_on())
+
+    def _check_models(self) -> None:
+        if self._repository.serving():
+            return
+        reasons = [
+            state.message
+            for model in self._repository.models.values()
+            for state in model.states.values()
+            if state.message
+        ]
+        raise errors.CorruptError(" ".join(reasons))
+
+    def _bound(self) -> socket.socket:
+        """Takes both addresses, before the models are loaded; returns that of HTTP."""
+        host, ports = (
+            self._settings.host,
+            (self._settings.rest_api_port, self._settings.port),
+        )
+        bracketed = f"[{host}]" if ":" in host else host
+        try:
+            family, *_, address = socket.getaddrinfo(
+                host, ports[0], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            listening = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listening.bind(address)
+                port = self._grpc.add_insecure_port(f"{bracketed}:{ports[1]}")
+            except BaseException:
+                listening.close()
+                raise
+        except (OSError, RuntimeError) as error:
+            raise errors.ResourceError(
+                f"{bracketed} with the ports {ports[0]} (REST) and {ports[1]} (gRPC) "
+                f"cannot be listened on: {error}. Choose other ones with "
+                "--rest_api_port and --port."
+            ) from error
+        self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
+        self.grpc_address = f"{bracketed}:{port}"
+        return listening
 
     async def stop(self) -> None:
         """Answers what has come, takes nothing new, and ends."""
         self._rest.draining = self._surface.draining = True
         self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._polling.cancel()
-        seconds = self._settings.drain_seconds
-        await asyncio.gather(self._stop_http(seconds), asyncio.sleep(_IDLE_SECONDS))
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._settings.drain_seconds
+        await asyncio.gather(self._stop_http(end), asyncio.sleep(_IDLE_SECONDS))
         # Later, as it cancels calls that arrive while it closes their connections.
-        await asyncio.to_thread(self._grpc.stop(seconds).wait)
+        await asyncio.to_thread(self._grpc.stop(max(0, end - loop.time())).wait)
         for pool in (self._threads, self._callers, self._poller):
             pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _stop_http(self, seconds: float) -> None:
+    async def _stop_http(self, end: float) -> None:
         await self._site.stop()
         loop = asyncio.get_running_loop()
         start = loop.time()
-        while loop.time() < start + seconds:
+        while loop.time() < end:
             idle_is_over = loop.time() > start + _IDLE_SECONDS
             if not self._runner.server.connections:
                 break
@@ -192,8 +221,9 @@ class Server:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._poller, self._repository.poll)
         if self._repository.serving() != before:
-            # A full collection among TensorFlow's objects would stop every request for
-            # a third of a second: these live as long as the server.
+            # A full collection among TensorFlow's objects stops every request for a
+            # third of a second: once a version, and not whenever Python likes.
+            gc.unfreeze()
             gc.collect()
             gc.freeze()
 

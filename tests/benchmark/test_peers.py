@@ -14,7 +14,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.model}-{c.activation}")
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case,
+            id=f"{case.model}-{case.activation}",
+            # What differs between units, the dense networks show.
+            marks=pytest.mark.slow
+            if case.is_convolutional and case.activation == "relu"
+            else (),
+        )
+        for case in CASES
+    ],
+)
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_ten_steps(case, library):
     pytest.importorskip(library)

@@ -1,0 +1,208 @@
+"""What a server's settings change, in this process, with the small SavedModel."""
+
+import asyncio
+import concurrent.futures
+import json
+import shutil
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from elu_zoo import errors
+from elu_zoo.serving import servable
+from elu_zoo.serving import server as server_module
+from elu_zoo.serving.server import Server, Settings
+from elu_zoo.serving.signature import Signature
+
+BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
+SECONDS = 20
+
+
+class Running:
+    """A server in an event loop of its own thread."""
+
+    def __init__(self, settings):
+        self.runner = asyncio.Runner()
+        self.loop = self.runner.get_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        try:
+            self.server = Server(settings)
+            self.call(self.server.start())
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
+
+    def get(self, path, body=None):
+        url = f"http://{self.server.rest_address}{path}"
+        try:
+            with urllib.request.urlopen(url, body, SECONDS) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.runner.close()
+
+
+@pytest.fixture
+def folder(tmp_path, saved):
+    shutil.copytree(saved, tmp_path / "models" / "net" / "1")
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def run(folder):
+    """Starts servers, which are stopped in the end."""
+    started = []
+
+    def start(**settings):
+        settings = {"port": 0, "rest_api_port": 0, "drain_seconds": 5.0} | settings
+        started.append(Running(Settings(folder, **settings)))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if not running.server._rest.draining:
+            running.call(running.server.stop())
+        running.close()
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Holds every batch back until it is set."""
+    gate, plain = threading.Event(), Signature.run
+
+    def held(self, requests):
+        assert gate.wait(SECONDS)
+        return plain(self, requests)
+
+    monkeypatch.setattr(Signature, "run", held)
+    yield gate
+    gate.set()
+
+
+def batches(running):
+    """Returns how many batches ran, and with how many examples."""
+    lines = running.get("/monitoring/prometheus/metrics")[1].splitlines()
+    values = {}
+    for line in lines:
+        if line.startswith(("elu_zoo_batch_size_count", "elu_zoo_batch_size_sum")):
+            values[line.partition("{")[0]] = float(line.split()[-1])
+    return list(values.values())
+
+
+@pytest.mark.parametrize(("batched", "expected"), [(True, [2, 7]), (False, [7, 7])])
+def test_enable_batching(run, gate, monkeypatch, batched, expected):
+    monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
+    running = run(enable_batching=batched)
+    with concurrent.futures.ThreadPoolExecutor(7) as pool:
+        answers = [
+            pool.submit(running.get, "/v1/models/net:predict", BODY) for _ in range(7)
+        ]
+        batcher = running.server._repository.serving()[0].batchers["scaled"]
+        until(lambda: batcher._unanswered == 7)
+        gate.set()
+        assert {answer.result() for answer in answers} == {
+            (200, '{"predictions":[2.0]}')
+        }
+    assert batches(running) == expected
+
+
+def until(holds):
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_host(run):
+    running = run(host="127.0.0.2")
+    assert running.get("/livez") == (200, "ok\n")
+    for address in running.server.rest_address, running.server.grpc_address:
+        host, port = address.split(":")
+        assert host == "127.0.0.2"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(port)), SECONDS)
+
+
+@pytest.mark.parametrize("setting", ["port", "rest_api_port"])
+def test_a_port_that_is_taken_is_refused_before_a_model_is_loaded(
+    run, monkeypatch, setting
+):
+    monkeypatch.setattr(servable, "load", pytest.fail)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(
+            errors.ResourceError, match="with --rest_api_port and --port"
+        ):
+            run(**{setting: taken.getsockname()[1]})
+
+
+def test_an_address_of_another_machine(run):
+    with pytest.raises(errors.ResourceError, match="192.0.2.1 with the ports 0"):
+        run(host="192.0.2.1")
+
+
+def test_a_stop_waits_for_a_request(run, gate):
+    running = run()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answer = pool.submit(running.get, "/v1/models/net:predict", BODY)
+        until(lambda: running.server._rest.running)
+        stop = pool.submit(running.call, running.server.stop())
+        time.sleep(1.5)
+        assert not stop.done()
+        gate.set()
+        assert answer.result() == (200, '{"predictions":[2.0]}')
+        stop.result()
+
+
+def test_drain_seconds_end_the_wait(run, gate):
+    running = run(drain_seconds=0.2)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answer = pool.submit(running.get, "/v1/models/net:predict", BODY)
+        until(lambda: running.server._rest.running)
+        start = time.monotonic()
+        running.call(running.server.stop())
+        assert time.monotonic() - start < 4
+        with pytest.raises(OSError):
+            answer.result()
+
+
+def test_readiness_and_health(run, folder):
+    running = run(file_system_poll_wait_seconds=0.02)
+    with grpc.insecure_channel(running.server.grpc_address) as channel:
+        check = health_pb2_grpc.HealthStub(channel).Check
+        assert check(health_pb2.HealthCheckRequest(), timeout=SECONDS).status == 1
+    assert running.get("/readyz") == (200, "ok\n")
+    shutil.rmtree(folder / "net" / "1")
+    until(lambda: running.get("/readyz")[0] == 503)
+    assert running.get("/livez") == (200, "ok\n")
+
+
+def test_a_folder_that_is_gone_leaves_what_is_loaded(run, folder, caplog):
+    running = run(file_system_poll_wait_seconds=0.02)
+    folder.rename(folder.with_name("elsewhere"))
+    until(lambda: "what was loaded is served on" in caplog.text)
+    assert running.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
+
+
+@pytest.mark.parametrize("kind", ["length", "chunked"])
+def test_max_body_bytes(run, kind):
+    running = run(max_body_bytes=2000)
+    body = b" " * 3000
+    answer = running.get(
+        "/v1/models/net:predict", body if kind == "length" else iter([body])
+    )
+    assert answer == (413, '{"error":"The body is larger than 2000 bytes"}')
