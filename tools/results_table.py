@@ -24,7 +24,7 @@ _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date
 _MARKS = "<!-- {}: begin (tools/results_table.py) -->", "<!-- {}: end -->"
 _SPEED = (
     *("machine", "step", "unit", "memory", "op", "schraudolph", "inference"),
-    "start_up",
+    *("serving", "start_up"),
 )
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]

@@ -1,7 +1,8 @@
 """Requests for a signature that wait together run together.
 
-A lone request runs at once: nothing holds it back in the hope of company. Only while
-requests overlap does a batch wait, for a millisecond, for those that are on their way.
+A lone request runs at once: nothing holds it back in the hope of company. Only where
+the last batch had several does the next one wait, at most some milliseconds, until as
+many have come again.
 """
 
 import collections
@@ -21,10 +22,8 @@ from elu_zoo.serving import refusals
 from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.signature import Arrays, Signature
 
-# How long a batch waits while requests overlap, and how many batches of one request
-# in a row end that.
-_WAIT_SECONDS = 1e-3
-_OVERLAPS = 16
+_MOST_WAIT_SECONDS = 3e-3
+_LOOK_SECONDS = 2.5e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +74,7 @@ class Batcher:
         self._queue: collections.deque[_Job] = collections.deque()
         self._waiting = 0  # examples in the queue
         self._running = 0  # threads at work
-        self._unanswered = 0  # requests that wait or run
-        self._overlaps = 0
+        self._expected = 1  # requests, as many as were there when the last batch ended
         self._together = limits.batched and signature.is_batched
         self._most_running = 1 if limits.batched else limits.threads
 
@@ -103,9 +101,6 @@ class Batcher:
                     "The batch scheduling queue to which this task was submitted is "
                     "full",
                 )
-            if self._unanswered:
-                self._overlaps = _OVERLAPS
-            self._unanswered += 1
             self._queue.append(job)
             self._waiting += size
             is_new = self._running < self._most_running
@@ -123,7 +118,6 @@ class Batcher:
             if job in self._queue:
                 self._queue.remove(job)
                 self._waiting -= job.size
-                self._unanswered -= 1
 
     def _work(self) -> None:
         """Runs a batch; the next one, if any, has its turn after other signatures'."""
@@ -131,7 +125,7 @@ class Batcher:
             self._count(sum(job.size for job in jobs))
             results = _run(self._signature, [job.arrays for job in jobs])
             with self._lock:
-                self._unanswered -= len(jobs)
+                self._expected = len(jobs) + len(self._queue)
             for job, result in zip(jobs, results, strict=True):
                 if isinstance(result, Exception):
                     job.answer.set_exception(result)
@@ -145,8 +139,14 @@ class Batcher:
 
     def _next_batch(self) -> list[_Job]:
         """Returns what runs next; nothing if all that waited were cancelled."""
-        if self._together and self._overlaps:
-            time.sleep(_WAIT_SECONDS)
+        if self._together:
+            end = time.monotonic() + _MOST_WAIT_SECONDS
+            while (
+                len(self._queue) < self._expected
+                and self._waiting < self._limits.max_batch_size
+                and time.monotonic() < end
+            ):
+                time.sleep(_LOOK_SECONDS)
         jobs, size = [], 0
         with self._lock:
             while self._queue and (self._together or not jobs):
@@ -157,10 +157,6 @@ class Batcher:
                 if job.answer.set_running_or_notify_cancel():
                     jobs.append(job)
                     size += job.size
-                else:
-                    self._unanswered -= 1
-            if len(jobs) < 2:
-                self._overlaps = max(0, self._overlaps - 1)
             if not jobs:
                 self._running -= 1
         return jobs

@@ -113,7 +113,7 @@ def test_enable_batching(run, gate, monkeypatch, batched, expected):
             pool.submit(running.get, "/v1/models/net:predict", BODY) for _ in range(7)
         ]
         batcher = running.server._repository.serving()[0].batchers["scaled"]
-        until(lambda: batcher._unanswered == 7)
+        until(lambda: batcher._waiting == 6)
         gate.set()
         assert {answer.result() for answer in answers} == {
             (200, '{"predictions":[2.0]}')
