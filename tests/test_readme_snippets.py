@@ -1,5 +1,6 @@
 """Every shell and Python snippet of README.md, run as it stands, in its order."""
 
+import contextlib
 import os
 import re
 import signal
@@ -72,7 +73,8 @@ def folder(tmp_path_factory):
                 write(root / f"ILSVRC2012/{split}/{name}/{i}.JPEG", image(i, 40, 90))
     yield root
     if (root / "serve.pid").exists():
-        os.kill(int((root / "serve.pid").read_text()), signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int((root / "serve.pid").read_text()), signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")

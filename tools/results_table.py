@@ -158,7 +158,7 @@ def speed(part: str, rows: list[report.Row]) -> str:
             f"Largest errors: ours {ours.value:.1g}, Schraudolph's {other.value:.1g}."
         )
     if part == "serving":
-        shown = [r for r in rows if r.case.endswith((" 1 client", "throughput"))]
+        shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
     chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
     # Of the smaller tensors the file tells.

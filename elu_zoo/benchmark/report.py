@@ -162,8 +162,12 @@ def markdown(found: Iterable[Row]) -> str:
 def markdown_of_values(found: Iterable[Row]) -> str:
     """Returns the medians of one part as a Markdown table, like `markdown`."""
     return _markdown(
-        (row, f"{row.case} ({row.unit})", f"{row.value:.3g}") for row in found
+        (row, f"{row.case} ({row.unit})", _number(row.value)) for row in found
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def _markdown(found: Iterable[tuple[Row, str, str]]) -> str:
