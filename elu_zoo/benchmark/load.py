@@ -1,8 +1,8 @@
 """Clients of a server on this machine, and what they wait."""
 
 import asyncio
+import concurrent.futures
 import json
-import threading
 import time
 from collections.abc import Callable
 
@@ -23,20 +23,17 @@ def in_threads(call: Callable[[], object], clients: int, requests: int) -> Laten
         clients: threads.
         requests: of all of them together.
     """
-    found: list[float] = []
 
-    def client():
+    def client(_) -> list[float]:
+        found = []
         for _ in range(requests // clients):
             start = time.perf_counter()
             call()
             found.append(time.perf_counter() - start)
+        return found
 
-    threads = [threading.Thread(target=client) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return np.array(found)
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        return np.concatenate(list(pool.map(client, range(clients))))
 
 
 def by_grpc(

@@ -11,7 +11,8 @@ from elu_zoo.data import shapes
 # Above, more memory than a decoder should be trusted with.
 _MOST_PIXELS = 2**27
 _TINY_SIDE = 32
-_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"
+# Another chunk before IHDR would hide the sizes.
+_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _PNG_GREY = (b"\0", b"\4")  # types of colour, the second with transparency
 _LUMA = (0.299, 0.587, 0.114)
 _AT_ONCE = 1000

@@ -5,10 +5,13 @@ import tensorflow as tf
 from elu_zoo.data import images as image_files
 from elu_zoo.export.answers import FEATURES, Answer
 
-# Of an image that a server decodes: twelve kilobytes can become gigabytes.
+# Of an image that a server decodes, and of those of a request: twelve kilobytes can
+# become gigabytes, and minutes.
 MOST_PIXELS = 2**25
-_AT_ONCE = 4
-_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+MOST_PIXELS_OF_A_BATCH = 2**27
+_AT_ONCE = 2
+# Another chunk before IHDR would hide the sizes.
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff"
 _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 
 
@@ -24,8 +27,9 @@ def endpoints(answer: Answer) -> dict:
     - `features`: `images` as above to `features` alone; of a classifier whose
       classifier layer is known.
 
-    A wrong shape, an empty batch, and bytes that are no image or one of more than
-    `MOST_PIXELS` fail the request with an InvalidArgumentError, and never the process.
+    A wrong shape, an empty batch, bytes that are no image, and images that are too
+    large, see `bounded`, fail the request with an InvalidArgumentError, and never the
+    process.
 
     Args:
         answer: of the model.
@@ -59,8 +63,8 @@ def endpoints(answer: Answer) -> dict:
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
     def serve_bytes(image_bytes):
         images = tf.map_fn(
-            lambda encoded: image_files.decode_image(_bounded(encoded), shape),
-            _not_empty(tf.ensure_shape(image_bytes, (None,)), shape),
+            lambda encoded: image_files.decode_image(encoded, shape),
+            bounded(_not_empty(tf.ensure_shape(image_bytes, (None,)), shape)),
             fn_output_signature=tf.TensorSpec(shape, tf.float32),
             parallel_iterations=_AT_ONCE,
         )
@@ -76,12 +80,12 @@ def endpoints(answer: Answer) -> dict:
     return {name: f.get_concrete_function() for name, f in functions.items()}
 
 
-def _bounded(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns the file, if its header says that it is small enough to be decoded."""
+def _pixels(encoded: tf.Tensor) -> tf.Tensor:
+    """Returns how many pixels the header of a PNG or JPEG file says it has."""
+    # With zeros for what is cut off, which the decoder then refuses.
+    header = tf.strings.join([tf.strings.substr(encoded, 0, 24), bytes(24)])
 
     def png():
-        # With zeros for what is cut off, which the decoder then refuses.
-        header = tf.strings.join([tf.strings.substr(encoded, 0, 24), bytes(24)])
         numbers = tf.io.decode_raw(tf.strings.substr(header, 16, 8), tf.uint8)
         numbers = tf.reshape(tf.cast(numbers, tf.float64), (2, 4))
         return tf.reduce_prod(tf.reduce_sum(numbers * _BIG_ENDIAN, axis=1))
@@ -90,16 +94,35 @@ def _bounded(encoded: tf.Tensor) -> tf.Tensor:
         shape = tf.io.extract_jpeg_shape(encoded)
         return tf.reduce_prod(tf.cast(shape[:2], tf.float64))
 
-    is_png = tf.equal(tf.strings.substr(encoded, 0, len(_PNG)), _PNG)
-    is_jpeg = tf.equal(tf.strings.substr(encoded, 0, len(_JPEG)), _JPEG)
+    is_png = tf.equal(tf.strings.substr(header, 0, len(_PNG)), _PNG)
+    is_jpeg = tf.equal(tf.strings.substr(header, 0, len(_JPEG)), _JPEG)
     known = tf.debugging.Assert(is_png | is_jpeg, ["The file is no PNG and no JPEG"])
     with tf.control_dependencies([known]):
-        pixels = tf.cond(is_png, png, jpeg)
-    few = tf.debugging.Assert(
-        pixels <= MOST_PIXELS,
-        [f"The image has more than {MOST_PIXELS} pixels"],
-    )
-    with tf.control_dependencies([few]):
+        return tf.cond(is_png, png, jpeg)
+
+
+def bounded(encoded: tf.Tensor) -> tf.Tensor:
+    """Returns a batch of files, if their headers promise few pixels, in a graph too.
+
+    Args:
+        encoded: string tensor (batch,), files of PNG or JPEG.
+
+    Raises:
+        tf.errors.InvalidArgumentError: a file is neither, has more than `MOST_PIXELS`,
+            or all have more than `MOST_PIXELS_OF_A_BATCH` together (when it runs).
+    """
+    pixels = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
+    few = [
+        tf.debugging.Assert(
+            tf.reduce_max(pixels) <= MOST_PIXELS,
+            [f"An image has more than {MOST_PIXELS} pixels"],
+        ),
+        tf.debugging.Assert(
+            tf.reduce_sum(pixels) <= MOST_PIXELS_OF_A_BATCH,
+            [f"The images have more than {MOST_PIXELS_OF_A_BATCH} pixels together"],
+        ),
+    ]
+    with tf.control_dependencies(few):
         return tf.identity(encoded)
 
 

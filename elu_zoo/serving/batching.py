@@ -88,10 +88,7 @@ class Batcher:
         """
         size, limits = self._signature.size(arrays), self._limits
         if size > limits.max_batch_size:
-            raise refusals.invalid(
-                f"Task size {size} is larger than maximum input batch size "
-                f"{limits.max_batch_size}"
-            )
+            raise refusals.too_many(size, limits.max_batch_size)
         job = _Job(arrays, size, concurrent.futures.Future())
         with self._lock:
             most = limits.max_enqueued_batches * limits.max_batch_size

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import logging
-import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -20,32 +19,33 @@ from tensorflow_serving.apis import (
 )
 
 from elu_zoo.serving import metadata, refusals, tensors
+from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
 
 AVAILABLE = "elu-zoo-available"  # trailing metadata of a refusal
-_PREDICTION = "tensorflow.serving.PredictionService"
-_MODEL = "tensorflow.serving.ModelService"
+_MOST_NAMES = 20
+_LONGEST = 500  # characters of a message, which each may take 12 bytes
 
 _Method = Callable[[Any, grpc.ServicerContext], Message]
 
 
-class GrpcSurface:
+class GrpcSurface(grpc.GenericRpcHandler):
     """PredictionService and ModelService on a repository's models.
 
     Attributes:
-        draining: refuse what comes, as the server is stopping.
+        draining: refuse what comes from now on, as the server is stopping.
+        running: calls that are being answered.
     """
 
     def __init__(self, repository: Repository, metrics: Metrics):
         self._repository = repository
         self._metrics = metrics
+        self._lock = threading.Lock()
         self.draining = False
-
-    def handlers(self) -> list[grpc.GenericRpcHandler]:
-        """Returns both services, for `grpc.Server.add_generic_rpc_handlers`."""
+        self.running = 0
         prediction = {
             "Predict": (predict_pb2.PredictRequest, self._predict),
             "GetModelMetadata": (
@@ -66,21 +66,30 @@ class GrpcSurface:
                 _unimplemented,
             ),
         }
-        return [
-            grpc.method_handlers_generic_handler(
-                service,
-                {name: self._handler(*method) for name, method in methods.items()},
+        self._methods = {
+            f"/tensorflow.serving.{service}/{name}": self._handler(*method)
+            for service, methods in (
+                ("PredictionService", prediction),
+                ("ModelService", model),
             )
-            for service, methods in ((_PREDICTION, prediction), (_MODEL, model))
-        ]
+            for name, method in methods.items()
+        }
+        self._stopping = self._handler(predict_pb2.PredictRequest, _stopping)
+
+    def service(
+        self, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler | None:
+        """Returns what answers a call that arrives; it may wait before it is run."""
+        found = self._methods.get(handler_call_details.method)
+        return self._stopping if found and self.draining else found
 
     def _handler(
         self, message: type[Message], method: _Method
     ) -> grpc.RpcMethodHandler:
         def handle(content, context):
+            with self._lock:
+                self.running += 1
             try:
-                if self.draining:
-                    raise Refusal(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
                 return method(_parsed(content, message), context)
             except Refusal as error:
                 refusal = error
@@ -89,10 +98,18 @@ class GrpcSurface:
                 refusal = Refusal(
                     grpc.StatusCode.INTERNAL, f"{type(error).__name__} in the server"
                 )
+            finally:
+                with self._lock:
+                    self.running -= 1
+            # A client is told of a transport's failure if these grow too large.
             context.set_trailing_metadata(
-                [(AVAILABLE, name) for name in refusal.available if name.isascii()]
+                [
+                    (AVAILABLE, name)
+                    for name in refusal.available[:_MOST_NAMES]
+                    if name.isascii()
+                ]
             )
-            context.abort(refusal.code, refusal.message)
+            context.abort(refusal.code, refusals.clipped(refusal.message, _LONGEST))
 
         # No request_deserializer: gRPC tells a client that what one refuses is
         # INTERNAL.
@@ -117,7 +134,7 @@ class GrpcSurface:
                 if wanted.count(name) > 1:
                     raise refusals.invalid(f"duplicate output tensor alias: {name}")
             arrays = tensors.read(request.inputs, signature)
-            outputs = _waited(found.batchers[signature.name].submit(arrays), context)
+            outputs = _waited(found.batchers[signature.name], arrays, context)
             response = predict_pb2.PredictResponse()
             metadata.fill(response.model_spec, found)
             response.model_spec.signature_name = signature.name
@@ -165,24 +182,34 @@ def _unimplemented(request: Message, context: grpc.ServicerContext) -> Message:
     )
 
 
-def _waited(answer: concurrent.futures.Future, context: grpc.ServicerContext) -> Arrays:
+def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
+    raise Refusal(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
+
+
+def _waited(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:
     """Returns an answer as soon as it is there, while somebody waits for it.
 
     Raises:
         Refusal: the request was refused, its deadline has passed, or its client left.
     """
-    context.add_callback(answer.cancel)
     # Of a call without a deadline it is more than a thread can wait.
-    seconds = min(context.time_remaining() or math.inf, threading.TIMEOUT_MAX)
+    seconds = min(context.time_remaining(), threading.TIMEOUT_MAX)
+    if seconds <= 0:
+        raise _late()
+    answer = batcher.submit(arrays)
+    if not context.add_callback(answer.cancel):
+        answer.cancel()
     try:
         return answer.result(seconds)
     except TimeoutError:
         answer.cancel()
-        raise Refusal(
-            grpc.StatusCode.DEADLINE_EXCEEDED, "The request's deadline has passed"
-        ) from None
+        raise _late() from None
     except concurrent.futures.CancelledError:
         raise Refusal(grpc.StatusCode.CANCELLED, "The client left") from None
+
+
+def _late() -> Refusal:
+    return Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed")
 
 
 def _parsed(content: bytes, message: type[Message]) -> Message:

@@ -27,8 +27,6 @@ def response(found: Servable) -> get_model_metadata_pb2.GetModelMetadataResponse
 
 def as_json(found: Servable) -> dict[str, Any]:
     """Returns the same as TensorFlow Serving's REST surface shows it."""
-    spec = model_pb2.ModelSpec()
-    fill(spec, found)
     return {
         "model_spec": {
             "name": found.name,

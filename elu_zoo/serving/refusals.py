@@ -60,6 +60,11 @@ def invalid(message: str, available: Sequence[str] = ()) -> Refusal:
     return Refusal(grpc.StatusCode.INVALID_ARGUMENT, message, available)
 
 
+def too_many(size: int, most: int) -> Refusal:
+    """Returns the refusal of a request with too many examples."""
+    return invalid(f"Task size {size} is larger than maximum input batch size {most}")
+
+
 def by_number(number: int, message: str) -> Refusal:
     """Returns the refusal with a code that TensorFlow's errors give as a number."""
     return Refusal(_BY_NUMBER.get(number, grpc.StatusCode.UNKNOWN), message)

@@ -132,15 +132,11 @@ class Repository:
             row.status.error_message = state.message
         return response
 
-    def is_ready(self) -> bool:
-        """Says whether every model that was found answers."""
-        models = list(self.models.values())
-        return bool(models) and all(model.serving for model in models)
-
     def serving(self) -> list[Servable]:
         """Returns the versions that answer, by name."""
-        models = dict(self.models)
-        return [models[name].serving for name in sorted(models) if models[name].serving]
+        models = self.models
+        found = (models[name].serving for name in sorted(models))
+        return [servable for servable in found if servable]
 
     def poll(self) -> None:
         """Looks for new and vanished versions, and loads what is new.
@@ -153,7 +149,10 @@ class Repository:
             if name not in self.models:
                 # One assignment, which threads that read see whole.
                 self.models = {**self.models, name: Model(folders[name])}
-            self._poll(name, self.models[name], settled=not self._has_polled)
+            try:
+                self._poll(name, self.models[name], settled=not self._has_polled)
+            except OSError:
+                logging.getLogger(__name__).exception("%s stays as it is.", name)
         self.models = {n: m for n, m in self.models.items() if m.states}
         self._has_polled = True
 
@@ -163,8 +162,7 @@ class Repository:
             raise OSError(f"{base} is gone; what was loaded is served on.")
         if _versions(base):
             return {base.resolve().name: base}
-        folders = sorted(path for path in base.iterdir() if _versions(path))
-        return {path.name: path for path in folders}
+        return {path.name: path for path in sorted(base.iterdir()) if _is_model(path)}
 
     def _poll(self, name: str, model: Model, *, settled: bool) -> None:
         found = _versions(model.folder)
@@ -177,6 +175,7 @@ class Repository:
             if model.states[number].state != State.END or model.states[number].message:
                 model.states = {**model.states, number: VersionState(State.END)}
         least = current if current in found else 0
+        waits = False
         for number in sorted((n for n in found if n > least), reverse=True):
             files = _files(found[number])
             if model.failed.get(number) == files:
@@ -184,8 +183,10 @@ class Repository:
             if not settled and model.seen.get(number) != files:
                 # It may be half copied: wait until its files stay as they are.
                 model.seen[number] = files
-                _set(model, number, State.START)
-                return
+                if not waits:
+                    _set(model, number, State.START)
+                waits = True
+                continue
             if self._load(name, model, number, found[number]):
                 return
             model.failed[number] = files
@@ -237,6 +238,13 @@ def _versions(folder: Path) -> dict[int, Path]:
         return {}
     names = [p for p in paths if p.name.isascii() and p.name.isdecimal()]
     return {int(p.name): p for p in names if 0 < int(p.name) <= _LARGEST}
+
+
+def _is_model(folder: Path) -> bool:
+    try:
+        return bool(_versions(folder))
+    except OSError:  # such as the lost+found of a volume
+        return False
 
 
 def _files(folder: Path) -> _Files:

@@ -20,6 +20,7 @@ from elu_zoo.serving.mailbox import Mailbox
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.repository import Repository
+from elu_zoo.serving.servable import Servable
 
 SERVER = f"elu-zoo-serve/{elu_zoo.__version__}"
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
@@ -33,8 +34,9 @@ _PAGE_HEADERS = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-# How many bodies of the largest size may be read at a time.
+# How many bodies of the largest size may be read, or wait for an answer, at a time.
 _BODIES = 4
+_LARGE_BYTES = 1 << 16
 
 
 class RestSurface:
@@ -46,11 +48,13 @@ class RestSurface:
         counters: Metrics,
         *,
         max_body_bytes: int,
+        max_batch_size: int,
         timeout_seconds: float,
     ):
         self._repository = repository
         self._metrics = counters
         self._max_body_bytes = max_body_bytes
+        self._max_batch_size = max_batch_size
         self._timeout_seconds = timeout_seconds
         self._free_bytes = _BODIES * max_body_bytes
         self._mailbox = Mailbox()
@@ -59,9 +63,7 @@ class RestSurface:
 
     def application(self) -> web.Application:
         """Returns the application, for an aiohttp runner."""
-        application = web.Application(
-            client_max_size=self._max_body_bytes, middlewares=[self._guarded]
-        )
+        application = web.Application(middlewares=[self._guarded])
         application.router.add_get("/", self._page)
         application.router.add_get("/models", self._models)
         application.router.add_get("/livez", self._live)
@@ -92,13 +94,9 @@ class RestSurface:
         handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
     ) -> web.StreamResponse:
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                return await handler(request)
+            return await handler(request)
         except Refusal as refusal:
             return _error(refusal.http_status, refusal.message, refusal.available)
-        except TimeoutError:
-            text = f"Not answered within {self._timeout_seconds:g} s"
-            return _error(504, text)
         except web.HTTPException as error:
             return _error(error.status, error.reason, headers=error.headers)
         except ConnectionError:
@@ -132,34 +130,53 @@ class RestSurface:
     ) -> web.Response:
         found = self._repository.find(spec)
         with self._metrics.request(found.name, "REST"):
-            async with self._body(request) as body:
-                asked = json_format.read(body, found.signature)
-            answered = await self._mailbox.wait(
-                found.batchers[asked.signature.name].submit(asked.arrays)
-            )
-            content = json_format.write(answered, asked.signature, by_row=asked.by_row)
+            try:
+                async with (
+                    asyncio.timeout(self._timeout_seconds),
+                    self._body(request) as body,
+                ):
+                    content = await self._answer(found, body)
+            except TimeoutError:
+                raise Refusal(
+                    grpc.StatusCode.DEADLINE_EXCEEDED,
+                    f"Not answered within {self._timeout_seconds:g} s",
+                ) from None
         return web.Response(body=content, content_type="application/json")
+
+    async def _answer(self, found: Servable, body: bytes) -> bytes:
+        arguments = body, found.signature, self._max_batch_size
+        if len(body) > _LARGE_BYTES:  # or others would wait for it
+            asked = await asyncio.to_thread(json_format.read, *arguments)
+        else:
+            asked = json_format.read(*arguments)
+        answered = await self._mailbox.wait(
+            found.batchers[asked.signature.name].submit(asked.arrays)
+        )
+        return json_format.write(answered, asked.signature, by_row=asked.by_row)
 
     @contextlib.asynccontextmanager
     async def _body(self, request: web.Request) -> AsyncIterator[bytes]:
-        """Yields the body, within what all bodies together may take."""
-        length = request.content_length
-        size = self._max_body_bytes if length is None else length
-        if size > self._max_body_bytes:
+        """Yields the body, within what all bodies together may take until then."""
+        if (request.content_length or 0) > self._max_body_bytes:
             raise self._too_large()
-        if size > self._free_bytes:
-            raise Refusal(
-                grpc.StatusCode.UNAVAILABLE, "Too many large requests at a time"
-            )
-        self._free_bytes -= size
+        # Counted as it comes: its length may be unsaid, or of what unpacks to more.
+        body = bytearray()
         try:
-            yield await request.read()
-        except web.HTTPRequestEntityTooLarge:  # of a body that does not say its length
-            raise self._too_large() from None
+            async for part in request.content.iter_any():
+                if len(body) + len(part) > self._max_body_bytes:
+                    raise self._too_large()
+                if len(part) > self._free_bytes:
+                    raise Refusal(
+                        grpc.StatusCode.UNAVAILABLE,
+                        "Too many large requests at a time",
+                    )
+                self._free_bytes -= len(part)
+                body += part
+            yield bytes(body)
         except web.RequestPayloadError as error:
             raise refusals.invalid(f"The body cannot be read: {error}") from None
         finally:
-            self._free_bytes += size
+            self._free_bytes += len(body)
 
     def _too_large(self) -> Refusal:
         return Refusal(
@@ -183,8 +200,8 @@ class RestSurface:
     async def _ready(self, request: web.Request) -> web.Response:
         if self.draining:
             raise Refusal(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
-        if not self._repository.is_ready():
-            raise Refusal(grpc.StatusCode.UNAVAILABLE, "A model has no version")
+        if not self._repository.serving():
+            raise Refusal(grpc.StatusCode.UNAVAILABLE, "There is no model to serve")
         return web.Response(text="ok\n")
 
     async def _prometheus(self, request: web.Request) -> web.Response:

@@ -2,7 +2,6 @@
 
 import asyncio
 import concurrent.futures
-import contextlib
 import dataclasses
 import gc
 import logging
@@ -24,10 +23,10 @@ from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.rest_surface import RestSurface
 from elu_zoo.serving.signature import Signature
 
-# Calls over gRPC that are answered at a time, and those that may wait besides; more
-# are refused.
+# Calls over gRPC that are answered at a time, and with those that wait; more are
+# refused.
 _CALLERS = 64
-_MOST_CALLS = 1024
+_MOST_CALLS = 256
 # How long a connection without a request stays open once the server stops: a client
 # that is just sending its next one gets an answer.
 _IDLE_SECONDS = 1.0
@@ -99,6 +98,7 @@ class Server:
             self._repository,
             self._metrics,
             max_body_bytes=settings.max_body_bytes,
+            max_batch_size=settings.max_batch_size,
             timeout_seconds=settings.rest_api_timeout_in_ms / 1000,
         )
         self._runner = web.AppRunner(
@@ -119,7 +119,7 @@ class Server:
                 ("grpc.so_reuseport", 0),
             ],
         )
-        self._grpc.add_generic_rpc_handlers(self._surface.handlers())
+        self._grpc.add_generic_rpc_handlers([self._surface])
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
 
     def _batcher(self, model: str, signature: Signature) -> Batcher:
@@ -143,7 +143,6 @@ class Server:
             self._site = web.SockSite(self._runner, listening.dup())
             await self._site.start()
         self._grpc.start()
-        self._set_health(health_pb2.HealthCheckResponse.SERVING)
         self._polling = asyncio.create_task(self._poll_on())
 
     def _check_models(self) -> None:
@@ -189,13 +188,17 @@ class Server:
     async def stop(self) -> None:
         """Answers what has come, takes nothing new, and ends."""
         self._rest.draining = self._surface.draining = True
-        self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._polling.cancel()
+        self._set_health(False)
         loop = asyncio.get_running_loop()
         end = loop.time() + self._settings.drain_seconds
         await asyncio.gather(self._stop_http(end), asyncio.sleep(_IDLE_SECONDS))
-        # Later, as it cancels calls that arrive while it closes their connections.
-        await asyncio.to_thread(self._grpc.stop(max(0, end - loop.time())).wait)
+        # Calls that had come are at work once this, which waits behind them, is.
+        await loop.run_in_executor(self._callers, int)
+        while self._surface.running and loop.time() < end:
+            await asyncio.sleep(0.01)
+        # What is left are those that are out of time, and watchers of the health.
+        await asyncio.to_thread(self._grpc.stop(_CUT_SECONDS).wait)
         for pool in (self._threads, self._callers, self._poller):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -212,20 +215,26 @@ class Server:
             await asyncio.sleep(0.01)
         await self._runner.cleanup()
 
-    def _set_health(self, status: int) -> None:
+    def _set_health(self, is_ready: bool) -> None:
+        states = health_pb2.HealthCheckResponse
+        status = states.SERVING if is_ready else states.NOT_SERVING
         for service in ("", "tensorflow.serving.PredictionService"):
             self._health.set(service, status)
 
     async def _poll(self) -> None:
-        before = self._repository.serving()
+        before = self._versions()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._poller, self._repository.poll)
-        if self._repository.serving() != before:
+        if self._versions() != before:
+            self._set_health(bool(self._versions()))
             # A full collection among TensorFlow's objects stops every request for a
             # third of a second: once a version, and not whenever Python likes.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+
+    def _versions(self) -> list[tuple[str, int]]:
+        return [(found.name, found.version) for found in self._repository.serving()]
 
     async def _poll_on(self) -> None:
         while True:
@@ -253,10 +262,10 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _ask_to_stop, stop, number)
     await server.start()
-    started(server)
+    if not stop.is_set():
+        started(server)
     await stop.wait()
-    with contextlib.suppress(asyncio.CancelledError):
-        await server.stop()
+    await server.stop()
 
 
 def _ask_to_stop(stop: asyncio.Event, number: int) -> None:

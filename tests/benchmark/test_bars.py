@@ -52,9 +52,11 @@ def test_verdict(case, form, baseline, limits, expected):
 def test_bars_name_what_is_measured():
     cases = {f"{c.model}, batch of {c.batch_size}" for c in map(Case, bars_models())}
     cases |= {f"{m}, {max(CLIENTS)} clients, throughput" for m in bars_models()}
+    cases |= {f"{m}, 1 client" for m in bars_models()}
     for bar in BARS:
         assert bar.part in PARTS
-        assert (bar.least is None) != (bar.most is None)
+        limits = bar.least, bar.most, bar.most_more
+        assert sum(limit is not None for limit in limits) == 1
         assert bar.part == "op" or bar.case in cases
     kinds = {f"{kind}, 1e7 elements" for kind in op.PASSES}
     assert {bar.case for bar in bars.BARS if bar.part == "op"} <= kinds

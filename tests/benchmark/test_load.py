@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -48,8 +49,8 @@ def test_by_rest(status):
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    while not ports:
-        pass
+    while not ports and thread.is_alive():
+        time.sleep(0.01)
     arguments = f"127.0.0.1:{ports[0]}", "net", np.full((1, 1, 1, 1), 7.9), 2, 6
     try:
         if status.startswith("200"):

@@ -146,7 +146,7 @@ def test_a_request_through_a_signature_and_back(loaded):
         for i in range(3)
     ]
     body = json.dumps({"instances": rows}).encode()
-    request = json_format.read(body, lambda name: loaded.signature(name))
+    request = json_format.read(body, lambda name: loaded.signature(name), 10**6)
     answer = mixed.run([request.arrays])[0]
     content = json.loads(json_format.write(answer, mixed, by_row=request.by_row))
     assert content["predictions"] == [

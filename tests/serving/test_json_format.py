@@ -22,7 +22,7 @@ def read(signature):
 
     def read(body, inputs):
         made = signature(inputs)
-        request = json_format.read(body.encode(), lambda name: made)
+        request = json_format.read(body.encode(), lambda name: made, 10**6)
         assert request.signature is made
         return request
 
@@ -123,7 +123,7 @@ def test_asks_for_the_signature(signature, member, name):
         asked.append(name)
         return made
 
-    json_format.read(f'{{{member} "inputs": [1]}}'.encode(), find)
+    json_format.read(f'{{{member} "inputs": [1]}}'.encode(), find, 10**6)
     assert asked == [name]
 
 
@@ -184,7 +184,7 @@ def test_other_documents(refused, body, text):
 
 def test_bytes_that_are_no_text(signature):
     with pytest.raises(Refusal, match="JSON Parse error: str is not valid UTF-8"):
-        json_format.read(b'{"inputs": ["\xff"]}', lambda name: signature(INPUTS))
+        json_format.read(b'{"inputs": ["\xff"]}', lambda name: signature(INPUTS), 10**6)
 
 
 def test_plain_values_for_several_inputs(refused):

@@ -26,7 +26,7 @@ def refused(signature):
     def refused(body, inputs):
         made = signature(inputs)
         with pytest.raises(Refusal) as raised:
-            json_format.read(body.encode(), lambda name: made)
+            json_format.read(body.encode(), lambda name: made, 10**6)
         assert raised.value.http_status == 400
         return raised.value.message
 
@@ -113,7 +113,16 @@ def test_accepts_what_is_an_array_of_the_declared_shape(signature, drawn, opened
     expected = expected_of(value, declared)
     if expected is None:
         with pytest.raises(Refusal):
-            json_format.read(body, lambda name: made)
+            json_format.read(body, lambda name: made, 10**6)
     else:
-        got = json_format.read(body, lambda name: made).arrays["x"]
+        got = json_format.read(body, lambda name: made, 10**6).arrays["x"]
         np.testing.assert_array_equal(got, expected, strict=True)
+
+
+@pytest.mark.parametrize("body", ['{"instances": [1, 1, 1]}', '{"inputs": [1, 1, 1]}'])
+def test_too_many_examples_are_not_converted(signature, monkeypatch, body):
+    made = signature({"x": ("float", (None,))}, {"y": ("float", (None,))})
+    assert len(json_format.read(body.encode(), lambda name: made, 3).arrays["x"]) == 3
+    monkeypatch.setattr(json_format, "array", pytest.fail)
+    with pytest.raises(Refusal, match="Task size 3 is larger than maximum input"):
+        json_format.read(body.encode(), lambda name: made, 2)

@@ -62,9 +62,9 @@ def page(runner, tmp_path_factory):
 def surface(runner):
     """The address of a REST surface without models; answers while `runner` runs."""
     repository = types.SimpleNamespace(serving=list)
-    rest = RestSurface(repository, Metrics(), max_body_bytes=1024, timeout_seconds=5)
-    server = test_utils.TestServer(rest.application())
-    runner.run(server.start_server())
+    limits = dict(max_body_bytes=1024, max_batch_size=8, timeout_seconds=5)
+    rest = RestSurface(repository, Metrics(), **limits)
+    runner.run((server := test_utils.TestServer(rest.application())).start_server())
     yield str(server.make_url("/"))
     runner.run(server.close())
 

@@ -43,7 +43,7 @@ def write(version, content="good"):
 
 def opened(base, polls=1):
     made = Repository(base, lambda name, signature: None)
-    assert not (found(made) or made.is_ready() or made.serving())
+    assert not (found(made) or made.serving())
     for _ in range(polls):
         made.poll()
     return made
@@ -143,7 +143,7 @@ def test_several_models(tmp_path, tried):
     made = opened(tmp_path, polls=2)
     assert [s.name for s in made.serving()] == ["a", "b", "ü x"]
     assert [found(made, name) for name in ("a", "b", "ü x")] == [1, 1, 1]
-    assert len(tried) == 3 and made.is_ready()
+    assert len(tried) == 3
 
 
 def test_the_highest_version_answers(net, tried):
@@ -160,7 +160,7 @@ def test_a_broken_highest_version_at_the_start(net, tried, caplog):
         write(net / str(version), content)
     made = opened(net)
     assert tried == [("net", 4), ("net", 3), ("net", 2)]
-    assert found(made) == 2 and made.is_ready()
+    assert found(made) == 2
     rows = made.status(spec()).model_version_status
     assert [
         (r.version, r.state, r.status.error_code, r.status.error_message) for r in rows
@@ -269,14 +269,14 @@ def test_all_versions_vanish_and_one_comes_back(net, tried, gone):
     shutil.rmtree(net.parent / gone)
     made.poll()
     assert found(made) is None and found(made, "other") == 1
-    assert made.is_ready() and [s.name for s in made.serving()] == ["other"]
+    assert [s.name for s in made.serving()] == ["other"]
     with pytest.raises(Refusal, match="Could not find any versions of model net"):
         made.status(spec())
     write(net / "1")
     made.poll()
     assert states(made) == {1: START}
     made.poll()
-    assert found(made) == 1 and made.is_ready()
+    assert found(made) == 1
     assert states(made) == {1: AVAILABLE}
 
 
@@ -285,7 +285,7 @@ def test_the_only_version_vanishes_and_comes_back(net, tried):
     made = opened(net)
     shutil.rmtree(net / "1")
     made.poll()
-    assert found(made) is None and not made.is_ready()
+    assert found(made) is None
     write(net / "1", "half copied")
     made.poll()
     assert len(tried) == 1
@@ -299,7 +299,7 @@ def test_a_folder_that_cannot_be_read_changes_nothing(net, tried):
     shutil.rmtree(net)
     with pytest.raises(OSError):
         made.poll()
-    assert found(made) == 1 and states(made) == {1: AVAILABLE} and made.is_ready()
+    assert found(made) == 1 and states(made) == {1: AVAILABLE}
 
 
 def test_a_new_model(net, tried):
@@ -309,9 +309,8 @@ def test_a_new_model(net, tried):
     write(net.parent / "new" / "2")
     made.poll()
     assert found(made, "new") is None and states(made, "new") == {2: START}
-    assert not made.is_ready()
     made.poll()
-    assert found(made, "new") == 2 and found(made) == 1 and made.is_ready()
+    assert found(made, "new") == 2 and found(made) == 1
 
 
 NONE = "Servable not found for request: "
@@ -347,4 +346,4 @@ def test_refuses(net, tried, method, asked, status, text, available):
     assert (refused.value.http_status, refused.value.message) == (status, text)
     assert refused.value.available == available
     assert made.find(spec(version=2)).version == 2
-    assert states(made, "down") == {1: END} and not made.is_ready()
+    assert states(made, "down") == {1: END}

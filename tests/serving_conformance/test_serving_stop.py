@@ -1,0 +1,115 @@
+"""Case 54: a server that is told to stop under load answers what has come."""
+
+import concurrent.futures
+import contextlib
+import json
+import signal
+import threading
+import time
+
+import grpc
+import numpy as np
+import pytest
+from pictures_to_send import blank
+
+served = pytest.importorskip("served")
+
+CONV = "elu_cifar_11"
+# A request that was sent so long before has arrived.
+ON_THE_WAY = 0.2
+
+
+class Load:
+    """Clients that ask on and on until they are told to stop or refused.
+
+    Attributes:
+        outcomes: of each request (surface, when it was asked, when it was answered,
+            status or code or error).
+    """
+
+    def __init__(self, server, model, threads):
+        self._server, self._path = server, f"{model.path}:predict"
+        # It takes so long that many wait for a thread when the server is told to stop.
+        file = np.array([blank(2500)], object)
+        self._request = served.predict_request(
+            CONV, {"image_bytes": file}, "serve_bytes"
+        )
+        self._body = json.dumps({"instances": model.images(1).tolist()})
+        self.ends = threading.Event()
+        self.outcomes = []
+        asks = [self._rest] * threads["REST"] + [self._grpc] * threads["gRPC"]
+        self._channel = grpc.insecure_channel(server.grpc_address)
+        self._pool = concurrent.futures.ThreadPoolExecutor(len(asks))
+        self._clients = [self._pool.submit(ask) for ask in asks]
+
+    def _rest(self):
+        with contextlib.closing(self._server.connect()) as connection:
+            while not self.ends.is_set():
+                start = time.monotonic()
+                try:
+                    if connection.sock is None:
+                        connection.connect()
+                except ConnectionRefusedError:
+                    return
+                try:
+                    connection.request("POST", self._path, self._body)
+                    outcome = served.answer(connection).status
+                except OSError as error:
+                    outcome = repr(error)
+                    connection.close()
+                self.outcomes.append(("REST", start, time.monotonic(), outcome))
+
+    def _grpc(self):
+        predict = self._channel.unary_unary(
+            served.PREDICT, lambda message: message.SerializeToString(), bytes
+        )
+        while not self.ends.is_set():
+            start, outcome = time.monotonic(), "OK"
+            try:
+                predict(self._request, timeout=60)
+            except grpc.RpcError as error:
+                outcome = error.code().name
+            self.outcomes.append(("gRPC", start, time.monotonic(), outcome))
+            if outcome != "OK":
+                return
+
+    def wait(self):
+        for client in self._clients:
+            client.result()
+        self._pool.shutdown()
+        self._channel.close()
+
+
+def readiness(server):
+    try:
+        return server.get("/readyz").status
+    except ConnectionError:
+        return 503
+
+
+@pytest.fixture
+def server(exports, tmp_path):
+    with served.started(exports, tmp_path / "log") as server:
+        yield server
+
+
+def test_a_stop_under_load_loses_no_request(server):
+    # More calls than the server has threads for.
+    load = Load(server, server.model(CONV), {"REST": 8, "gRPC": 80})
+    time.sleep(3)
+    stopped = time.monotonic() - ON_THE_WAY
+    server.process.send_signal(signal.SIGTERM)
+    served.wait_until(lambda: readiness(server) == 503)
+    code = server.process.wait(40)
+    load.ends.set()
+    load.wait()
+    before = [o for o in load.outcomes if o[1] < stopped]
+    after = [o for o in load.outcomes if o[1] >= stopped]
+    late = [o for o in before if o[2] > stopped + ON_THE_WAY]
+    print(f"{len(before)} requests, {len(late)} of them under way; {len(after)} later")
+    assert code == 0
+    assert len(late) > 16
+    assert {outcome for *_, outcome in before} == {200, "OK"}
+    assert {outcome for *_, outcome in after} <= {200, 503, "OK", "UNAVAILABLE"}
+    for surface in ("REST", "gRPC"):
+        assert sum(name == surface for name, *_ in before) > 20
