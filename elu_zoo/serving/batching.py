@@ -22,7 +22,7 @@ from elu_zoo.serving import refusals
 from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.signature import Arrays, Signature
 
-_MOST_WAIT_SECONDS = 3e-3
+_MOST_WAIT_SECONDS = 5e-3
 _LOOK_SECONDS = 2.5e-4
 
 
