@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 FILE = "assets.extra/tf_serving_warmup_requests"
-_BATCH = 4
+_BATCH = 2
 # Numbers of fields in tensorflow_serving/apis/{prediction_log,predict,model}.proto.
 _PREDICT_LOG = 6  # of PredictionLog
 _REQUEST = 1  # of PredictLog
@@ -26,7 +26,7 @@ def write(
 ) -> None:
     """Writes the requests, made from seeded noise.
 
-    They are one image and a batch of four for `serving_default`, a PNG for
+    They are one image and a batch of two for `serving_default`, a PNG for
     `serve_bytes`, and one image for `features` where there is this signature.
 
     Args:

@@ -68,7 +68,7 @@ def requests(path, log):
 
 CLASSIFIER = [
     ("serving_default", (1, 12, 12, 3)),
-    ("serving_default", (4, 12, 12, 3)),
+    ("serving_default", (2, 12, 12, 3)),
     ("serve_bytes", (1,)),
     ("features", (1, 12, 12, 3)),
 ]
