@@ -166,6 +166,13 @@ def speed(part: str, rows: list[report.Row]) -> str:
     return report.markdown(largest if part == "op" else chosen)
 
 
+def survived(rows: Rows) -> str:
+    """Returns what configs/reliability.csv counts, in Markdown."""
+    return "\n".join(
+        f"- {row['what']}: {row['as_promised']} of {row['tried']}" for row in rows
+    )
+
+
 def between(text: str, name: str, content: str) -> str:
     """Returns a text with what stands between the marks of a name made anew."""
     begin, end = (mark.format(name) for mark in _MARKS)
@@ -209,14 +216,15 @@ def _cell(found: results.Measured) -> str:
 
 def made(root: Path) -> dict[Path, str]:
     """Returns what the generated files of a repository are to hold."""
-    rows, paper = (
+    rows, paper, survival = (
         list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
-        for name in ("results.csv", "paper.csv")
+        for name in ("results.csv", "paper.csv", "reliability.csv")
     )
     times = report.read(root / "configs" / "benchmark.csv")
     readme = root / "README.md"
+    text = updated(readme.read_text(), rows, paper, times)
     return {
-        readme: updated(readme.read_text(), rows, paper, times),
+        readme: between(text, "reliability", survived(survival)),
         root / "configs" / "README.md": card_page(rows, paper),
     }
 
