@@ -194,7 +194,8 @@ class Server:
         end = loop.time() + self._settings.drain_seconds
         await asyncio.gather(self._stop_http(end), asyncio.sleep(_IDLE_SECONDS))
         # Calls that had come are at work once this, which waits behind them, is.
-        await loop.run_in_executor(self._callers, int)
+        behind = loop.run_in_executor(self._callers, int)
+        await asyncio.wait([behind], timeout=max(0, end - loop.time()))
         while self._surface.running and loop.time() < end:
             await asyncio.sleep(0.01)
         # What is left are those that are out of time, and watchers of the health.

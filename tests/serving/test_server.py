@@ -12,7 +12,9 @@ import urllib.request
 
 import grpc
 import pytest
+import tensorflow as tf
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from elu_zoo import errors
 from elu_zoo.serving import servable
@@ -92,6 +94,20 @@ def gate(monkeypatch):
     monkeypatch.setattr(Signature, "run", held)
     yield gate
     gate.set()
+
+
+@pytest.fixture
+def predicting():
+    """Asks over gRPC, and returns the call."""
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
+    request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
+
+    def predict(channel):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        return stub.Predict.future(request, timeout=SECONDS)
+
+    return predict
 
 
 def batches(running):
@@ -178,6 +194,17 @@ def test_drain_seconds_end_the_wait(run, gate):
         assert time.monotonic() - start < 4
         with pytest.raises(OSError):
             answer.result()
+
+
+def test_drain_seconds_end_the_wait_of_more_calls_than_threads(run, gate, predicting):
+    running = run(drain_seconds=0.2)
+    with grpc.insecure_channel(running.server.grpc_address) as channel:
+        calls = [predicting(channel) for _ in range(80)]
+        until(lambda: running.server._surface.running == server_module._CALLERS)
+        start = time.monotonic()
+        running.call(running.server.stop())
+        assert time.monotonic() - start < 4
+        assert all(call.exception(SECONDS) for call in calls)
 
 
 def test_readiness_and_health(run, folder):
