@@ -34,6 +34,25 @@ def check_writable(folder: Path) -> None:
         raise PermissionError(f"{found} may not be written")
 
 
+def check_room(folder: Path, needed: int) -> None:
+    """Checks that `needed` bytes are free where a folder is or will be.
+
+    Raises:
+        ResourceError: they are not, or the folder cannot be written.
+    """
+    try:
+        check_writable(folder)
+    except OSError as error:
+        raise errors.ResourceError(f"{folder} cannot be used: {error}.") from None
+    found = next(p for p in (folder, *folder.parents) if p.exists())
+    free = shutil.disk_usage(found).free
+    if free < needed:
+        raise errors.ResourceError(
+            f"The disk of {folder} has {free} bytes free, and {needed} are needed. "
+            "Make room, or name another folder."
+        )
+
+
 def sha256(data: bytes | Path) -> str:
     """Returns the SHA-256 of bytes, or of a file's content, in hexadecimal."""
     if isinstance(data, Path):

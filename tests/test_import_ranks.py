@@ -42,6 +42,7 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/export/",
     "elu_zoo/serving/",
     "elu_zoo/training/distribution.py",
+    "elu_zoo/training/peers.py",
     "elu_zoo/training/tf_step.py",
     "elu_zoo/training/tf_stream.py",
     "elu_zoo/training/tf_update.py",

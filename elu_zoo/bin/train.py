@@ -36,6 +36,9 @@ _ACCUMULATE = absl_flags.DEFINE_integer(
     "memory.",
     lower_bound=1,
 )
+_ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
+    "allow_config_change", False, "Go on with the folder of a run of another config."
+)
 flags.define("config", "data", "data_dir", "module")
 
 
@@ -65,6 +68,7 @@ def main(argv: list[str]) -> None:
         compile=_COMPILE.value,
         steps_per_call=_STEPS_PER_CALL.value,
         accumulate=_ACCUMULATE.value,
+        allow_config_change=_ALLOW_CONFIG_CHANGE.value,
     )
     if entry:
         print("test", objective.describe(entry["metrics"], "test_"))

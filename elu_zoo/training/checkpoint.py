@@ -50,6 +50,15 @@ class Checkpoints:
         self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
         self._kept = kept
 
+    def check_room(self) -> None:
+        """Checks that the disk has room for a few checkpoints.
+
+        Raises:
+            ResourceError: it has none for three.
+        """
+        needed = 3 * sum(np.asarray(v).nbytes for v in self._variables.values())
+        files.check_room(self._folder, needed)
+
     def save(self, state: dict[str, Any]) -> None:
         """Saves the variables and the loop's state.
 

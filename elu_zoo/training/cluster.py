@@ -1,10 +1,18 @@
 """The machines of a run, as a cluster's launcher names them in TF_CONFIG."""
 
+import contextlib
 import json
 import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
+from elu_zoo.training import waiting
 
 
 def read() -> dict[str, Any]:
@@ -18,7 +26,11 @@ def read() -> dict[str, Any]:
         return {}
     try:
         cluster = json.loads(text)
-        cluster["task"]["index"] + 0, cluster["cluster"].items()
+        cluster["task"]["index"] + 0
+        hosts = [host for kind in cluster["cluster"].values() for host in kind]
+        wrong = [host for host in hosts if not re.fullmatch(r".+:\d{1,5}", host)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is not host:port")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(
             'TF_CONFIG is JSON: {"cluster": {"worker": ["host:port", ...]}, "task": '
@@ -57,13 +69,73 @@ def place() -> tuple[int, int]:
     cluster = read()
     if tasks() <= 1:
         return 0, 1
-    kinds = [k for k in ("chief", "master", "worker") if k in cluster["cluster"]]
-    machines = [(k, i) for k in kinds for i in range(len(cluster["cluster"][k]))]
     task = cluster["task"]
-    own = task.get("type"), task["index"]
-    if own not in machines:
+    names = list(addresses())
+    own = f"{task.get('type')} {task['index']}"
+    if own not in names:
         raise errors.UsageError(
             f"TF_CONFIG says that this is task {task}; training is done by tasks of "
             "the types chief and worker."
         )
-    return machines.index(own), len(machines)
+    return names.index(own), len(names)
+
+
+def addresses() -> dict[str, str]:
+    """Returns `host:port` of each machine that computes, by `worker 0`, in order."""
+    machines = read().get("cluster", {})
+    kinds = [kind for kind in ("chief", "master", "worker") if kind in machines]
+    return {f"{k} {i}": host for k in kinds for i, host in enumerate(machines[k])}
+
+
+class Alone:
+    """A run on one machine: what `peers.Peers` is for those of several."""
+
+    alone = True
+
+    def check_same(self, facts: Mapping[str, object]) -> None:
+        """Does nothing: there is no other machine."""
+
+    def check_shared(self, workdir: Path, chief: bool) -> None:
+        """Does nothing."""
+
+    def stop(self, number: int) -> int:
+        """Returns the number of the signal that came."""
+        return number
+
+    def guard(self) -> contextlib.AbstractContextManager:
+        """Returns a context that changes nothing."""
+        return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def gathering() -> Iterator[None]:
+    """Watches the block in which TensorFlow waits for the other machines.
+
+    Where they do not come within ten minutes, the process says which and ends by
+    SIGALRM. TensorFlow itself waits for an hour, says nothing, and lets no thread of
+    Python's run meanwhile: another process watches.
+
+    Raises:
+        ResourceError: this machine's own port is in use.
+    """
+    number, _ = place()
+    names = addresses()
+    own = list(names)[number]
+    _check_port(own, names.pop(own))
+    others = [f"{name}={address}" for name, address in names.items()]
+    command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
+    with subprocess.Popen(command, stdin=subprocess.PIPE):
+        yield  # closes the pipe, which ends that process
+
+
+def _check_port(name: str, address: str) -> None:
+    port = int(address.rpartition(":")[2])
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("", port))
+        except OSError as error:
+            raise errors.ResourceError(
+                f"TF_CONFIG says that this is {name} at {address}, and its port cannot "
+                f"be used: {error}. Stop what uses it, or name another port."
+            ) from None

@@ -8,6 +8,7 @@ from absl import logging
 
 from elu_zoo import errors, layers
 from elu_zoo.training import cluster, policy
+from elu_zoo.training.peers import Peers
 from elu_zoo.training.policy import Policy
 
 
@@ -45,7 +46,8 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
                 "strategy multi_worker needs the environment variable TF_CONFIG, "
                 "which names the machines and this one's task."
             )
-        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        with cluster.gathering():
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
     logging.info(
@@ -119,29 +121,10 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
     return kind == "worker" and index == 0
 
 
-def check_same_everywhere(
-    strategy: tf.distribute.Strategy, step: int, workdir: Path
-) -> None:
-    """Checks that every machine goes on from the same iteration.
-
-    Raises:
-        UsageError: on every machine, where one restored another state.
-    """
-    if strategy.num_replicas_in_sync == 1:
-        return
-
-    @tf.function
-    def sums():
-        values = strategy.run(lambda: tf.constant([step, step**2], tf.float64))
-        return strategy.reduce("SUM", values, axis=None)
-
-    # n * sum(s^2) = sum(s)^2 only where all s are equal: all machines agree on it.
-    total, squares = sums().numpy()
-    if strategy.num_replicas_in_sync * squares != total**2:
-        raise errors.UsageError(
-            f"The machines hold different states of {workdir}; this one is at "
-            f"iteration {step}. The folder must be on a disk that all of them share."
-        )
+def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
+    """Returns what this machine agrees on with the others, if there are any."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:

@@ -44,11 +44,20 @@ class Evaluator:
         split = Split(images, np.zeros(len(images), np.int32))
         return np.concatenate([outputs for _, outputs in self._outputs(split)])
 
-    def __call__(self, split: "Split | EncodedSplit") -> dict[str, float]:
-        """Returns the objective's measures on a split."""
-        return self._objective.measure(self._outputs(split))
+    def __call__(
+        self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
+    ) -> dict[str, float]:
+        """Returns the objective's measures on a split.
 
-    def _outputs(self, split: "Split | EncodedSplit") -> Iterator:
+        Args:
+            split: what to measure on.
+            check: called between parts; what it raises ends the evaluation.
+        """
+        return self._objective.measure(self._outputs(split, check))
+
+    def _outputs(
+        self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
+    ) -> Iterator:
         """Yields the split in parts, each with the model's outputs."""
         shape = tuple(self._model.input_shape[1:])
         if split.image_shape != shape:
@@ -60,6 +69,8 @@ class Evaluator:
             self._model.set_weights(self._source.get_weights())
         size = min(_BATCH_SIZE, _PIXELS // math.prod(split.image_shape[:2]))
         for part in split.parts(max(1, size)):
+            if check:
+                check()
             images = keras.ops.cast(part.images, "float32")
             yield part, np.asarray(self._forward(images))
 

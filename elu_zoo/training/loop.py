@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ from elu_zoo.training import (
     metrics,
     outcome,
     precision,
+    resuming,
     settings,
     signals,
 )
-from elu_zoo.training.checkpoint import Checkpoints
+from elu_zoo.training.checkpoint import Checkpoints, versions
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.phases import Phases
@@ -45,6 +45,7 @@ def train(
     compile: str = "auto",
     steps_per_call: int | None = None,
     accumulate: int = 1,
+    allow_config_change: bool = False,
 ) -> Entry | None:
     """Trains what `config` describes and returns the entry of its weights.
 
@@ -63,6 +64,8 @@ def train(
         accumulate: parts into which each device cuts its share of a batch, so that it
             needs less memory; only rounding depends on it, except for batch
             normalisation, which then is of parts.
+        allow_config_change: go on with a folder whose run had another config; the
+            entry names the changes, and the result is neither config's alone.
 
     Returns:
         The entry; None on machines of a cluster that write no files.
@@ -70,89 +73,109 @@ def train(
     Raises:
         UsageError: the config, the folder or the devices do not fit.
         DataError: the data set is missing.
-        ResourceError: the folder is in use by another process, or cannot be written.
+        ResourceError: the folder is in use by another process, or cannot be written,
+            or another machine stopped answering.
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
     commit = outcome.commit()  # of the code that runs, which may change meanwhile
 
-    # 1. Refuse what cannot work before anything is started.
-    files.check_locks()
-    config = finetuning.resolved(config)
-    settings.check(config)
-    encoded = config.data.name in sources.ENCODED
-    places, create_step = backends.choose(encoded)
-    # Before the activation: a layer's random state would start TensorFlow's devices.
-    placement = places.create_strategy(strategy, num_devices)
-    activations.describe(config.model.activation)
-    replicas = placement.num_replicas_in_sync
-    chief = places.is_chief(placement)
-    workdir = Path(workdir)
-    _check_same_config(workdir, config)
-    finished = outcome.find(workdir)
-    if finished:
-        logging.info("%s is finished: %s", workdir, outcome.summary(finished))
-        return finished
-
-    # 2. Data.
-    data = _load(config, data_dir)
-    split, validation = _splits(config, data)
-    size = config.train.batch_size
-    steps_per_epoch = batches.steps_per_epoch(len(split), size)
-    total = steps_per_epoch * config.train.epochs
-    settings.check_run(config, total, replicas, accumulate)
-
-    # 3. Model and optimizer in the strategy's scope; each machine has all data.
-    if encoded:
-        _check_arguments(config, data)
-    preprocessing = _preprocessing(config, data)
-    objective = Objective(config.train.loss, preprocessing)
-    # Whitened once, not in every epoch again; an autoencoder's targets need raw images.
-    autoencoder = registry.entry(config.model.name).is_autoencoder
-    ahead = preprocessing["kind"] == "gcn_zca" and not autoencoder
-    if ahead:
-        split = Split(preprocess(split.images, preprocessing), split.labels)
-    augmented = augmentation.create(config.data, preprocessing)
-    inside = None if ahead or (encoded and augmented) else preprocessing
-    phases = Phases(config.train, total)
-    with placement.scope():
-        model = _build_model(config, data, preprocessing, inside, phases)
-        finetuning.load_body(model, config)
-        finetuning.freeze(model, config)
-        precision.apply(model, config.train.precision)
-        optimizer = keras.optimizers.SGD(
-            momentum=config.train.momentum, nesterov=config.train.nesterov
-        )
-        optimizer.build(model.trainable_variables)
-    calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
-    policy = places.create_policy(model, replicas, compile, calls, accumulate)
-    computed = pooled_first(model)
-    step = create_step(
-        computed, optimizer, objective, split, size, placement, policy, augmented
-    )
-    examples = len(split)
-    del split  # the step has its own copy
-    if inside == preprocessing and config.train.precision == "float32":
-        evaluator = Evaluator(model, objective)
-    else:
-        measured = _build_model(config, data, preprocessing, preprocessing, phases)
-        evaluator = Evaluator(measured, objective, model)
-
     with contextlib.ExitStack() as stack:
-        if chief:
-            # Here and not before: a run that cannot start leaves no folder behind.
-            stack.enter_context(files.exclusive(workdir / "LOCK"))
+        # 1. Refuse what cannot work before anything is started.
+        files.check_locks()
+        config = finetuning.resolved(config)
+        settings.check(config)
+        encoded = config.data.name in sources.ENCODED
+        places, create_step = backends.choose(encoded)
+        # Before the activation: a layer's random state would start the devices.
+        placement = places.create_strategy(strategy, num_devices)
+        activations.describe(config.model.activation)
+        replicas = placement.num_replicas_in_sync
+        chief = places.is_chief(placement)
+        workdir = Path(workdir)
+        changed = resuming.changes(workdir, config, allow_config_change)
+        finished = outcome.find(workdir)
+        if finished and not changed:
+            logging.info("%s is finished: %s", workdir, outcome.summary(finished))
+            return finished
+        peers = places.peers(placement)
+        stack.enter_context(peers.guard())
+        peers.check_same(
+            {
+                "the config": settings.config_hash(config),
+                "versions": versions(),
+                "--compile": compile,
+                "--steps_per_call": steps_per_call,
+                "--accumulate": accumulate,
+                "--allow_config_change": allow_config_change,
+            }
+        )
+
+        # 2. Data.
+        data = _load(config, data_dir)
+        split, validation = _splits(config, data)
+        examples, size = len(split), config.train.batch_size
+        steps_per_epoch = batches.steps_per_epoch(examples, size)
+        total = steps_per_epoch * config.train.epochs
+        settings.check_run(config, total, replicas, accumulate)
+
+        # 3. Model and optimizer in the strategy's scope; each machine has all data.
+        if encoded:
+            _check_arguments(config, data)
+        preprocessing = _preprocessing(config, data)
+        objective = Objective(config.train.loss, preprocessing)
+        # Whitened once, not in every epoch again; an autoencoder's targets need raw
+        # images.
+        autoencoder = registry.entry(config.model.name).is_autoencoder
+        ahead = preprocessing["kind"] == "gcn_zca" and not autoencoder
+        if ahead:
+            split = Split(preprocess(split.images, preprocessing), split.labels)
+        augmented = augmentation.create(config.data, preprocessing)
+        inside = None if ahead or (encoded and augmented) else preprocessing
+        phases = Phases(config.train, total)
+        with placement.scope():
+            model = _build_model(config, data, preprocessing, inside, phases)
+            finetuning.load_body(model, config)
+            finetuning.freeze(model, config)
+            precision.apply(model, config.train.precision)
+            optimizer = keras.optimizers.SGD(
+                momentum=config.train.momentum, nesterov=config.train.nesterov
+            )
+            optimizer.build(model.trainable_variables)
+        calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
+        policy = places.create_policy(model, replicas, compile, calls, accumulate)
+        computed = pooled_first(model)
+        step = create_step(
+            computed, optimizer, objective, split, size, placement, policy, augmented
+        )
+        del split  # the step has its own copy
+        if inside == preprocessing and config.train.precision == "float32":
+            evaluator = Evaluator(model, objective)
+        else:
+            measured = _build_model(config, data, preprocessing, preprocessing, phases)
+            evaluator = Evaluator(measured, objective, model)
 
         # 4. Restore: the folder's own checkpoint; else what the model was built
         # with, the weights that the config names or the seed's initial ones.
+        stack.enter_context(resuming.resumable(workdir))
         variables = [*model.variables, *optimizer.variables]
         checkpoints = Checkpoints(workdir, variables, config.train.checkpoints_kept)
+        if chief:
+            checkpoints.check_room()
+            # Here and not before: a run that cannot start leaves no folder behind.
+            stack.enter_context(files.exclusive(workdir / "LOCK"))
+        peers.check_shared(workdir, chief)
         position = Position(settings.config_hash(config), data.images)
         if restored := checkpoints.restore(keep_damaged=not chief):
-            position = position.restored(restored, workdir)
+            position = position.restored(restored, workdir, steps_per_epoch, changed)
             logging.info("Resuming %s after iteration %d.", workdir, position.step)
-        places.check_same_everywhere(placement, position.step, workdir)
-        if chief:
+        if position.step > total:
+            raise errors.UsageError(
+                f"{workdir} is at iteration {position.step}, and the changed config "
+                f"ends at {total}. Raise train.epochs."
+            )
+        peers.check_same({"the images": data.images, "the iteration": position.step})
+        if chief and not changed:
             files.write_json(workdir / "config.json", settings.as_dict(config))
         records = metrics.Records(workdir if chief else None, position.metrics_length)
         stack.callback(records.close)
@@ -169,32 +192,41 @@ def train(
 
         # 5. Iterate.
         signal = stack.enter_context(signals.stop_requested())
+        # Machines of several agree on a stop; none may leave while others go on.
+        check = signals.check(signal) if peers.alone else None
         display = stack.enter_context(metrics.Display(total, position.step))
         run = Run(
             config, model, step, policy.steps_per_call, examples, total, position,
             records, checkpoints, phases, augmented,
         )  # fmt: skip
-        while position.step < total:
-            run.call()
-            display.update(position.step)
-            if position.step % steps_per_epoch == 0:
-                display.row(run.end_epoch(evaluator, validation))
-            stopped = signal()
+        while position.step < total or run.epoch_due():
+            with contextlib.suppress(signals.Stopped):
+                if not run.epoch_due():
+                    run.call()
+                    display.update(position.step)
+                if run.epoch_due():
+                    display.row(run.end_epoch(evaluator, validation, check))
+            stopped = peers.stop(signal())
             if chief and (stopped or run.checkpoint_due()):
                 run.save()
+                changed = changed and resuming.adopt(workdir, config)
             if stopped:
-                raise errors.Interrupted(
-                    f"{stopped} after iteration {position.step} of {total}: saved. "
-                    f"Run the same command again to resume {workdir}."
-                )
+                raise resuming.interrupted(stopped, position.step, total, workdir)
 
         # 6. The weights of the last iteration are the result.
         if not chief:
             return None
-        entry = outcome.write(
-            config, workdir, model, evaluator, data, validation, preprocessing,
-            total, position.seconds, commit,
-        )  # fmt: skip
+        if changed:
+            resuming.adopt(workdir, config)
+        try:
+            entry = outcome.write(
+                config, workdir, model, evaluator, data, validation, preprocessing,
+                position, commit, check,
+            )  # fmt: skip
+        except signals.Stopped:
+            raise resuming.interrupted(
+                signal(), position.step, total, workdir
+            ) from None
         logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry
 
@@ -261,20 +293,3 @@ def _check_arguments(config: ConfigDict, data: sources.ImageData) -> None:
     narrow.model.width = 1e-9  # one unit a layer
     given = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}
     _build_model(narrow, data, given, None, Phases(config.train, 1))
-
-
-def _check_same_config(workdir: Path, config: ConfigDict) -> None:
-    """Refuses a folder whose run had another config."""
-    path = workdir / "config.json"
-    if not path.is_file():
-        return
-    try:
-        old = json.loads(path.read_text())
-    except ValueError as error:
-        raise errors.CorruptError(f"{path} is damaged: {error}.") from None
-    changed = settings.differences(old, settings.as_dict(config))
-    if changed:
-        raise errors.UsageError(
-            f"{workdir} belongs to another config: {'; '.join(changed)}. Name "
-            "another --workdir."
-        )

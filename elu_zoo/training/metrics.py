@@ -1,7 +1,9 @@
 """What a run writes while it trains: metrics.jsonl, timing.jsonl, TensorBoard, bar."""
 
+import io
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 from absl import logging
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
 
@@ -30,13 +32,12 @@ class Records:
         self._board = None
         if workdir is None:
             return
-        for name in ("metrics", "timing"):
+        for name, limit in ("metrics", length), ("timing", None):
             path = workdir / f"{name}.jsonl"
             path.touch()
             self._files[name] = path.open("rb+")
-            self._files[name].seek(0, os.SEEK_END)
-        self._cut(length)
-        self._board = EventFileWriter(str(workdir / "tensorboard"))
+            _cut(self._files[name], limit)
+        self._board = _board(workdir / "tensorboard")
 
     def write(self, row: dict[str, float]) -> None:
         """Appends a row to metrics.jsonl; it is on the disk when this returns."""
@@ -63,14 +64,6 @@ class Records:
         if self._board:
             self._board.close()
 
-    def _cut(self, length: int) -> None:
-        file = self._files["metrics"]
-        if file.tell() < length:
-            logging.warning("metrics.jsonl is shorter than the checkpoint knew it.")
-            return
-        file.truncate(length)
-        file.seek(length)
-
     def _append(self, name: str, row: dict[str, Any]) -> None:
         if self._board is None:
             return
@@ -89,7 +82,34 @@ class Records:
         ]
         event = Event(step=row["step"], wall_time=time.time())
         event.summary.CopyFrom(Summary(value=values))
-        self._board.add_event(event)
+        self._board.write(event.SerializeToString())
+        self._board.flush()
+
+
+def _cut(file: io.BufferedRandom, length: int | None) -> None:
+    """Cuts what the restored state does not know, and a row torn by a kill."""
+    content = file.read()
+    whole = content.rfind(b"\n") + 1
+    if length is not None and whole < length:
+        logging.warning("%s is shorter than the checkpoint knew it.", file.name)
+    elif length is not None:
+        whole = length
+    file.truncate(whole)
+    file.seek(whole)
+
+
+def _board(folder: Path) -> RecordWriter:
+    """Returns a writer of TensorBoard's, which writes at once.
+
+    Its own `EventFileWriter` writes in a thread, where a full disk is an error that
+    nobody catches.
+    """
+    folder.mkdir(exist_ok=True)
+    name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
+    board = RecordWriter((folder / f"{name}.{os.getpid()}").open("ab"))
+    first = Event(wall_time=time.time(), file_version="brain.Event:2")
+    board.write(first.SerializeToString())
+    return board
 
 
 class Display:

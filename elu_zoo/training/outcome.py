@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from elu_zoo.models import cost
 from elu_zoo.training import finetuning, settings
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.run import Position
 from elu_zoo.weights import entries, h5
 
 # Arguments of builders that matter until the weights are trained, and no longer.
@@ -39,9 +41,9 @@ def write(
     data: ImageData,
     validation: Split | None,
     preprocessing: dict[str, Any],
-    steps: int,
-    seconds: float,
+    position: Position,
     commit: str,
+    check: Callable[[], None] | None = None,
 ) -> entries.Entry:
     """Writes the final weights, measured as they will be read: in float16.
 
@@ -53,9 +55,9 @@ def write(
         data: the splits; the test split is looked at here, once.
         validation: what the run has not been trained on; None where there is none.
         preprocessing: of the model.
-        steps: iterations of the whole run.
-        seconds: of training, over all resumes.
+        position: of the run, at its end.
         commit: of the code that ran.
+        check: see `Evaluator`; where it raises, nothing is written.
 
     Returns:
         The entry, which is on the disk beside the weights.
@@ -64,9 +66,9 @@ def write(
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
-    measured = {"test": evaluator(data.test)}
+    measured = {"test": evaluator(data.test, check)}
     if validation is not None:
-        measured["validation"] = evaluator(validation)
+        measured["validation"] = evaluator(validation, check)
     trained = len(data.train) + (len(data.validation) if validation is None else 0)
     sha256 = files.sha256(content)
     arguments = {
@@ -105,7 +107,7 @@ def write(
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
         "config": settings.as_dict(config),
         "seed": config.seed,
-        "step": steps,
+        "step": position.step,
         "epochs": config.train.epochs,
         "metrics": {
             f"{split}_{key}": value
@@ -116,13 +118,13 @@ def write(
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware(),
-        "wall_time_seconds": round(seconds, 1),
+        "wall_time_seconds": round(position.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": terms,
         "sources": [],
     }
     others = {"parent": parent and parent["tag"], "images": data.images}
-    others["note"] = data.note
+    others |= {"note": data.note, "config_changes": position.config_changes}
     entry |= {key: value for key, value in others.items() if value}
     # A folder that is copied elsewhere brings what whitens its images.
     statistics.copy(preprocessing, workdir)

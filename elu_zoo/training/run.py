@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,31 +29,57 @@ class Position:
         images: the name of the images it trains on; of files a fingerprint with it.
         step: iterations done.
         epoch_loss: sum of the losses of the epoch so far.
+        epochs_recorded: epochs whose row is written.
         metrics_length: bytes of metrics.jsonl.
         seconds: wall time of the loop so far.
+        config_changes: what was changed of the config on the way, and when.
     """
 
     config_hash: str
     images: str
     step: int = 0
     epoch_loss: float = 0.0
+    epochs_recorded: int = 0
     metrics_length: int = 0
     seconds: float = 0.0
+    config_changes: list[str] = dataclasses.field(default_factory=list)
 
-    def restored(self, state: dict[str, Any], workdir: Path) -> "Position":
+    def restored(
+        self,
+        state: dict[str, Any],
+        workdir: Path,
+        steps_per_epoch: int,
+        changed: Sequence[str] = (),
+    ) -> "Position":
         """Returns the position of a checkpoint of the same config and images.
+
+        Args:
+            state: of the checkpoint.
+            workdir: the run's folder.
+            steps_per_epoch: iterations.
+            changed: entries of the config that may differ from the checkpoint's.
 
         Raises:
             CorruptError: the checkpoint is of another config.
             DataError: it is of other images.
         """
-        # Checkpoints of earlier versions do not name their images.
-        found = Position(**{"images": self.images, **state})
+        # Checkpoints of earlier versions do not name their images, and were written
+        # after the row of an epoch.
+        known = {
+            "images": self.images,
+            "epochs_recorded": state["step"] // steps_per_epoch,
+        }
+        found = Position(**{**known, **state})
         if found.config_hash != self.config_hash:
-            raise errors.CorruptError(
-                f"The checkpoints in {workdir} are of another config "
-                f"({found.config_hash}, expected {self.config_hash}). Delete the "
-                "folder 'checkpoints' to start from the beginning."
+            if not changed:
+                raise errors.CorruptError(
+                    f"The checkpoints in {workdir} are of another config "
+                    f"({found.config_hash}, expected {self.config_hash}). Delete the "
+                    "folder 'checkpoints' to start from the beginning."
+                )
+            found.config_hash = self.config_hash
+            found.config_changes.append(
+                f"after iteration {found.step}: {'; '.join(changed)}"
             )
         if found.images != self.images:
             raise errors.DataError(
@@ -146,17 +173,33 @@ class Run:
             corners = self._augmentation.corners
             self._draws = order.crops_and_flips(seed, epoch, examples, corners)
 
-    def end_epoch(self, evaluator: Evaluator, validation: Split | None) -> dict:
-        """Records the epoch that has just ended, and returns its row."""
+    def epoch_due(self) -> bool:
+        """Whether an epoch has ended whose row is not yet written."""
+        return self._position.epochs_recorded < (
+            self._position.step // self._steps_per_epoch
+        )
+
+    def end_epoch(
+        self,
+        evaluator: Evaluator,
+        validation: Split | None,
+        check: Callable[[], None] | None,
+    ) -> dict:
+        """Records the epoch that has just ended, and returns its row.
+
+        Args:
+            evaluator: of the model.
+            validation: what to measure on, if anything.
+            check: see `Evaluator`; where it raises, nothing is recorded.
+        """
         train, position = self._config.train, self._position
         steps = self._steps_per_epoch
         epoch = position.step // steps
         row = {"step": position.step, "epoch": epoch}
         row["train_loss"] = position.epoch_loss / steps
-        position.epoch_loss = 0.0
         due = epoch % train.evaluate_every == 0 or epoch == train.epochs
         if due and validation is not None:
-            for name, value in evaluator(validation).items():
+            for name, value in evaluator(validation, check).items():
                 if not np.isfinite(value):
                     raise errors.TrainingError(
                         f"The validation {name} after iteration {position.step} is "
@@ -165,16 +208,15 @@ class Run:
                     )
                 row[f"validation_{name}"] = value
         self._records.write(row)
+        position.epoch_loss = 0.0
+        position.epochs_recorded = epoch
         self._tick()
-        rate = self._epoch_steps * train.batch_size / self._epoch_seconds
+        timing = {"step": position.step, "seconds": round(position.seconds, 3)}
+        if self._epoch_steps:  # none in a process that began with this evaluation
+            rate = self._epoch_steps * train.batch_size / self._epoch_seconds
+            timing["examples_per_second"] = round(rate, 1)
         self._epoch_seconds = self._epoch_steps = 0
-        self._records.write_timing(
-            {
-                "step": position.step,
-                "seconds": round(position.seconds, 3),
-                "examples_per_second": round(rate, 1),
-            }
-        )
+        self._records.write_timing(timing)
         return row
 
     def checkpoint_due(self) -> bool:

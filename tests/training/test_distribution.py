@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, zoo
-from elu_zoo.training import distribution, precision
+from elu_zoo.training import cluster, distribution, precision
 
 WORKERS = ["a:1", "b:1"]
 
@@ -150,11 +150,12 @@ def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
     assert distribution.is_chief(distribution.create_strategy("mirrored", 2))
 
 
-def test_replicas_of_one_process_hold_the_same_state(tmp_path):
-    for strategy in ("one", "mirrored"):
-        devices = 2 if strategy == "mirrored" else None
-        made = distribution.create_strategy(strategy, devices)
-        distribution.check_same_everywhere(made, 234_300, tmp_path)
+@pytest.mark.parametrize("strategy, devices", [("one", None), ("mirrored", 2)])
+def test_one_machine_has_no_peers(monkeypatch, strategy, devices):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    found = distribution.peers(distribution.create_strategy(strategy, devices))
+    assert isinstance(found, cluster.Alone)
+    assert found.stop(15) == 15 and found.stop(0) == 0
 
 
 @pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

@@ -131,7 +131,7 @@ def test_a_checkpoint_that_does_not_name_its_images(tmp_path):
     """Runs of earlier versions go on."""
     state = dataclasses.asdict(Position("hash", "three-0-24", step=4, seconds=2.5))
     del state["images"]
-    restored = Position("hash", "three-1-24").restored(state, tmp_path)
+    restored = Position("hash", "three-1-24").restored(state, tmp_path, 5)
     assert restored == Position("hash", "three-1-24", step=4, seconds=2.5)
 
 

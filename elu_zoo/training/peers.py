@@ -1,0 +1,140 @@
+"""What the machines of a run tell each other, so that none goes on wrongly or alone."""
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.training import cluster
+
+# Longer than a network file system takes to show a new file in a folder it lists.
+_SEEING_SECONDS = 10
+
+
+class Peers:
+    """The machines of a strategy, of which this is one.
+
+    Every method but `guard` is called by all of them at the same place of the run, and
+    raises on all of them.
+
+    Args:
+        strategy: of several machines.
+    """
+
+    alone = False
+
+    def __init__(self, strategy: tf.distribute.MultiWorkerMirroredStrategy):
+        self._strategy = strategy
+        self._names = list(cluster.addresses())
+        self._addresses = list(cluster.addresses().values())
+        self._number, _ = cluster.place()
+        self._local = strategy.num_replicas_in_sync // len(self._names)
+
+        @tf.function
+        def gathered(values):
+            found = strategy.run(lambda: tf.identity(values)[tf.newaxis])
+            return strategy.gather(found, axis=0)
+
+        self._gathered = gathered
+
+    def check_same(self, facts: Mapping[str, object]) -> None:
+        """Checks that every machine knows the same.
+
+        Args:
+            facts: what has to be equal, by the name that a message gives it.
+
+        Raises:
+            UsageError: they differ.
+        """
+        texts = [str(value).encode() for value in facts.values()]
+        digests = [hashlib.sha256(text).digest()[:7] for text in texts]
+        found = self._gather([int.from_bytes(digest) for digest in digests])
+        differing = [
+            f"{name} (here {value})"
+            for (name, value), column in zip(facts.items(), found.T, strict=True)
+            if len(set(column)) > 1
+        ]
+        if differing:
+            raise errors.UsageError(
+                f"The machines differ in {'; '.join(differing)}. This is "
+                f"{self._name(self._number)}. Start all of them with one command, on "
+                "a disk that all of them share."
+            )
+
+    def check_shared(self, workdir: Path, chief: bool) -> None:
+        """Checks that every machine sees the folder that the chief writes to.
+
+        Raises:
+            UsageError: one does not.
+        """
+        nonce = secrets.randbits(48) if chief else 0
+        path = workdir / f".shared-{nonce:x}"
+        if chief:
+            path.touch()
+        try:
+            nonce = int(self._gather([nonce]).max())
+            seen = self._gather([chief or _appears(workdir / f".shared-{nonce:x}")])
+        finally:
+            if chief:
+                path.unlink()
+        blind = [self._name(number) for number in np.flatnonzero(seen[:, 0] == 0)]
+        if blind:
+            raise errors.UsageError(
+                f"{', '.join(blind)} and the chief see different folders "
+                f"{workdir.absolute()}. The folder must be on a disk that all machines "
+                "share."
+            )
+
+    def stop(self, number: int) -> int:
+        """Returns the number of the signal that any of the machines received, or 0."""
+        return int(self._gather([number]).max())
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Names the machine that was lost, where the block fails for it.
+
+        Raises:
+            ResourceError: a machine stopped answering.
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            if "ollective" not in error.message and "/task:" not in error.message:
+                raise
+            raise errors.ResourceError(
+                f"{self._lost(error.message)} stopped answering. What the last "
+                "checkpoint holds is safe: start all machines again, and they resume."
+            ) from error
+
+    def _lost(self, message: str) -> str:
+        """Returns the name of the machine that an error of TensorFlow is about."""
+        tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
+        named = [self._names.index(f"{kind} {index}") for kind, index in tasks]
+        others = [number for number in named if number != self._number]
+        return self._name(others[0]) if others else "Another machine"
+
+    def _name(self, number: int) -> str:
+        return f"{self._names[number]} ({self._addresses[number]})"
+
+    def _gather(self, values: Sequence[int]) -> np.ndarray:
+        """Returns the values of each machine: `(machines, values)`."""
+        given = tf.constant(np.asarray(values, np.int64))
+        return self._gathered(given).numpy()[:: self._local]
+
+
+def _appears(path: Path) -> bool:
+    deadline = time.monotonic() + _SEEING_SECONDS
+    while time.monotonic() < deadline:
+        # Listing asks the server again where a look at the name alone may not.
+        if path.parent.is_dir() and path.name in os.listdir(path.parent):
+            return True
+        time.sleep(0.1)
+    return False

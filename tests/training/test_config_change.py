@@ -1,0 +1,106 @@
+"""--allow_config_change: a folder's run goes on with another config, and says so."""
+
+import json
+import signal
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.training import settings
+from elu_zoo.training.checkpoint import Checkpoints
+
+LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
+SAID = "train.epochs: 2 -> 3; train.learning_rates: [0.05] -> [0.02]"
+
+
+@pytest.fixture
+def stopped(smoke, train, tmp_path, stop_after):
+    """The folder of a run that was stopped after iteration 14 of 20."""
+    stop_after(14, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(smoke(), tmp_path, steps_per_call=1)
+    return tmp_path
+
+
+def of_folder(workdir):
+    return json.loads((workdir / "config.json").read_text())
+
+
+def test_a_stopped_run_goes_on(smoke, train, stopped, rows):
+    entry = train(smoke(LONGER), stopped, allow_config_change=True)
+    assert entry["config_changes"] == [f"after iteration 14: {SAID}"]
+    assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
+    assert entry["config"] == of_folder(stopped) == settings.as_dict(smoke(LONGER))
+    # It is the folder's own config now.
+    assert train(smoke(LONGER), stopped) == entry
+    with pytest.raises(errors.UsageError, match="train.epochs: 3 -> 2"):
+        train(smoke(), stopped)
+
+
+def test_a_finished_run_goes_on(smoke, train, tmp_path, rows):
+    first = train(smoke(), tmp_path)
+    before = rows(tmp_path / "metrics.jsonl")
+    entry = train(smoke(LONGER), tmp_path, allow_config_change=True)
+    assert entry["config_changes"] == [f"after iteration 20: {SAID}"]
+    assert rows(tmp_path / "metrics.jsonl")[:2] == before
+    assert (tmp_path / f"{first['tag']}.weights.h5").is_file()
+    assert first["sha256"] != entry["sha256"]
+
+
+def test_changes_add_up(smoke, train, tmp_path):
+    train(smoke(), tmp_path)
+    for epochs in 3, 4:
+        entry = train(smoke({"train.epochs": epochs}), tmp_path,
+                      allow_config_change=True)  # fmt: skip
+    assert entry["config_changes"] == [
+        "after iteration 20: train.epochs: 2 -> 3",
+        "after iteration 30: train.epochs: 3 -> 4",
+    ]
+
+
+def test_nothing_changed(smoke, train, tmp_path):
+    entry = train(smoke(), tmp_path, allow_config_change=True)
+    assert "config_changes" not in entry
+    assert train(smoke(), tmp_path, allow_config_change=True) == entry
+
+
+def test_nothing_left_to_train(smoke, train, tmp_path):
+    train(smoke(), tmp_path)
+    seldom = smoke({"train.checkpoint_every": 7})
+    entry = train(seldom, tmp_path, allow_config_change=True)
+    assert entry["step"] == 20 and of_folder(tmp_path) == settings.as_dict(seldom)
+    assert train(seldom, tmp_path) == entry
+
+
+@pytest.mark.parametrize(
+    "entries, words",
+    [
+        ({"data.train_examples": 320}, "data.train_examples: 0?.* what an epoch is"),
+        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32 changes what an epoch"),
+        ({"train.epochs": 1}, "at iteration 14, and the changed config ends at 10"),
+    ],
+)
+def test_changes_that_are_refused(smoke, train, stopped, entries, words):
+    before = (stopped / "config.json").read_bytes()
+    with pytest.raises(errors.UsageError, match=words):
+        train(smoke(entries), stopped, allow_config_change=True)
+    assert (stopped / "config.json").read_bytes() == before
+    assert train(smoke(), stopped)["step"] == 20
+
+
+def test_another_network_is_refused(smoke, train, stopped):
+    wider = smoke({"model.width": 0.5})
+    with pytest.raises(errors.CorruptError, match="another model or optimizer"):
+        train(wider, stopped, allow_config_change=True)
+    assert train(smoke(), stopped)["step"] == 20
+
+
+def test_an_end_before_the_first_checkpoint_changes_nothing(
+    smoke, train, tmp_path, monkeypatch
+):
+    entry = train(smoke(), tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(Checkpoints, "save", lambda *_: 1 / 0)
+        train(smoke(LONGER), tmp_path, allow_config_change=True)
+    assert of_folder(tmp_path) == settings.as_dict(smoke())
+    assert train(smoke(), tmp_path) == entry

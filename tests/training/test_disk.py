@@ -1,0 +1,95 @@
+"""A disk that is full, or refuses: told before work starts, and no work is lost."""
+
+import collections
+import errno
+import os
+import shutil
+
+import pytest
+
+from elu_zoo import errors
+
+Usage = collections.namedtuple("Usage", "total used free")
+
+
+@pytest.mark.parametrize(
+    ("free", "refused"), [(0, True), (100_000, True), (10**9, False)]
+)
+def test_room_for_checkpoints(smoke, train, tmp_path, monkeypatch, free, refused):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**10, 0, free))
+    workdir = tmp_path / "a" / "run"
+    if not refused:
+        assert train(smoke(), workdir)["step"] == 20
+        return
+    words = rf"disk of .*run/checkpoints has {free} bytes free, and \d{{6}} are needed"
+    with pytest.raises(errors.ResourceError, match=words):
+        train(smoke(), workdir)
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_that_may_not_be_written(smoke, train, tmp_path, monkeypatch):
+    # Even the mode of a folder is no obstacle to root.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(errors.ResourceError, match="run/checkpoints cannot be used"):
+        train(smoke(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a run that nothing disturbs."""
+    return tmp_path_factory.mktemp("whole") / "run"
+
+
+@pytest.mark.parametrize("call", [0, 2, 7, 20, 25])
+def test_full_at_any_moment(
+    smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, whole, call
+):
+    """Of the rows, the checkpoints, the weights and their entry."""
+    config = smoke({"train.checkpoint_every": 4, "train.momentum": 0.9})
+    workdir = tmp_path / "run"
+    left, fsync = [call], os.fsync
+
+    def full(descriptor):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(errors.ResourceError, match="No space left.* intact"):
+            train(config, workdir)
+    assert not (workdir / "outcome.json").exists()
+    assert not list(workdir.rglob(".*"))
+    found, expected = train(config, workdir), train(config, whole)
+    assert found["sha256"] == expected["sha256"]
+    assert_same_bits(last_arrays(workdir), last_arrays(whole))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (workdir, whole)]
+    assert contents[0] == contents[1]
+
+
+def test_rows_that_a_kill_tore(smoke, train, tmp_path, rows, stop_after):
+    def tear():
+        for name in "metrics", "timing":
+            with (tmp_path / f"{name}.jsonl").open("a") as file:
+                file.write('{"step": 1')
+        raise KeyError
+
+    stop_after(14, tear)
+    with pytest.raises(KeyError):
+        train(smoke(), tmp_path)
+    train(smoke(), tmp_path)
+    assert [row["step"] for row in rows(tmp_path / "metrics.jsonl")] == [10, 20]
+    steps = [row["step"] for row in rows(tmp_path / "timing.jsonl")]
+    assert steps == [0, 10, 10, 20]
+
+
+def test_metrics_that_somebody_deleted(smoke, train, tmp_path, stop_after, caplog):
+    stop_after(14, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(smoke(), tmp_path)
+    (tmp_path / "metrics.jsonl").write_text('{"ste')
+    train(smoke(), tmp_path)
+    assert "metrics.jsonl is shorter than the checkpoint knew it" in caplog.text
+    assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 20, "epoch"')
