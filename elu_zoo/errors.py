@@ -55,8 +55,9 @@ class Interrupted(EluZooError):
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Returns "Did you mean 'x'? " for a close match of `name`, else ""."""
-    matches = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f"Did you mean {matches[0]!r}? " if matches else ""
+    lower = {each.lower(): each for each in known}
+    matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
+    return f"Did you mean {lower[matches[0]]!r}? " if matches else ""
 
 
 def graph_reason(message: str) -> str:

@@ -1,19 +1,22 @@
 """The zoo's front door: models by name, with or without weights, and what they are."""
 
+import concurrent.futures
+import contextvars
 import dataclasses
 import fnmatch
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, registry
-from elu_zoo.models import cost
-from elu_zoo.weights import entries, h5, store
+from elu_zoo.models import cost, cut
+from elu_zoo.models.arguments import check_bool
+from elu_zoo.weights import entries, h5, opening, store
 
 
 def get_model(
@@ -59,19 +62,21 @@ def get_model(
     Raises:
         UsageError: an unknown name or an argument out of its range.
         CorruptError: the weight file is damaged or of another network.
+        ResourceError: the weights do not fit the memory.
 
     Example:
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> model(images)  # uint8, (batch, 28, 28, 1)
     """
     registered = registry.entry(name)
-    arguments = {k: v for k, v in builder_arguments.items() if v is not None}
+    arguments = {
+        k: v.item() if isinstance(v, np.generic) else v  # Keras takes Python's numbers
+        for k, v in builder_arguments.items()
+        if v is not None
+    }
     _check_arguments(registered, arguments)
-    cuts = [features is not None, not include_top, classifier_activation is not None]
-    if sum(cuts) > 1:
-        raise errors.UsageError(
-            "features, include_top=False and classifier_activation exclude each other."
-        )
+    cut.check(include_top, features, classifier_activation)
+    check_bool("allow_unverified", allow_unverified)
     found = None
     if weights is not None:
         found = store.find_weights(
@@ -87,7 +92,8 @@ def get_model(
         arguments = _merged(arguments, entry, registered.any_size)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, entry, classifier_activation)
-    if preprocessing or (preprocessing is None and found):
+    wanted = found if preprocessing is None else preprocessing is not False
+    if wanted:
         if not registered.takes("preprocessing"):
             raise errors.UsageError(
                 f"The builder of {name} has no argument 'preprocessing', so that its "
@@ -100,15 +106,18 @@ def get_model(
                 f"The weights {entry['tag']} were trained on {own}. Received: "
                 f"preprocessing={preprocessing!r}. Leave it out, or pass False."
             )
-    model = registered.builder(**arguments)
+    if entry and not found.is_published:
+        model = _build_carefully(registered, found, arguments)
+    else:
+        model = _build(registered, arguments)
+    _warn_of_float16(model)
     if found:
         _load(model, registered, found, arguments)
-    return _cut(model, registered, include_top, features, classifier_activation)
+    return cut.cut(model, registered, include_top, features, classifier_activation)
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
-    known = [*inspect.signature(registered.builder).parameters, "weights"]
-    known = [argument for argument in known if argument != "preprocessing"]
+    known = [name for name in registered.parameters if name != "preprocessing"]
     for argument in arguments:
         if argument == "num_classes" and registered.is_autoencoder:
             raise errors.UsageError(
@@ -116,6 +125,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
                 "num_classes out."
             )
         if argument not in known:
+            known = [*known, "weights"]  # of get_model, which may have been meant
             raise errors.unknown(f"argument of {registered.name}", argument, known)
 
 
@@ -127,6 +137,11 @@ def _preprocessing(
         # As the entries of weights are read, where there are no tuples.
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asked.items()}
     if not isinstance(asked, str):
+        if not isinstance(asked, bool | None):
+            raise errors.UsageTypeError(
+                "preprocessing is True, False, a data set's name or a description of "
+                f"layers. Received: {asked!r}."
+            )
         return own
     if "statistics" not in own:
         raise errors.UsageError(
@@ -174,6 +189,63 @@ def _merged(
     return merged
 
 
+def _build(registered: registry.ModelEntry, arguments: dict[str, Any]) -> keras.Model:
+    try:
+        return registered.builder(**arguments)
+    except MemoryError as error:
+        raise errors.ResourceError(
+            f"The weights of this {registered.name} do not fit the memory: {error}. "
+            "Take a smaller width, input_shape or num_classes."
+        ) from error
+
+
+def _warn_of_float16(model: keras.Model) -> None:
+    """Says what a policy of Keras that was set for another machine does on a CPU."""
+    if any(layer.compute_dtype == "float16" for layer in model.layers):
+        devices = keras.distribution.list_devices()
+        if all(device.startswith("cpu") for device in devices):
+            logging.warning(
+                "%s computes in float16 on a CPU, which takes longer there than "
+                "float32. Before it is built, keras.config.set_dtype_policy("
+                '"float32") or "mixed_bfloat16".',
+                model.name,
+            )
+
+
+def _build_carefully(
+    registered: registry.ModelEntry, found: store.Weights, arguments: dict[str, Any]
+) -> keras.Model:
+    """Builds the network of an entry that nobody has published."""
+    trained = found.entry["arguments"].get("num_classes")
+    of_file = {k: v for k, v in arguments.items() if k != "preprocessing"}
+    if trained is not None:
+        of_file["num_classes"] = trained
+    try:
+        found.check_fits(_shapes(registered, of_file))
+        return _build(registered, arguments)
+    except errors.EluZooError:
+        raise
+    # Whatever Keras makes of arguments that no builder has seen before.
+    except Exception as error:
+        raise errors.CorruptError(
+            f"The arguments of the entry {found.entry['tag']} make no {registered.name}"
+            f": {opening.printable(str(error), 300)}. The entry is damaged, or of a "
+            "newer version of elu_zoo."
+        ) from error
+
+
+def _shapes(registered: registry.ModelEntry, arguments: dict[str, Any]) -> h5.Shapes:
+    """Returns the shapes of a network's weights, without the memory for them."""
+
+    def sketch() -> h5.Shapes:
+        with keras.StatelessScope(initialize_variables=False):
+            return h5.shapes(registered.builder(**arguments))
+
+    # A thread of its own: Keras would make up for these variables later, in this one.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, sketch).result()
+
+
 def _load(
     model: keras.Model,
     registered: registry.ModelEntry,
@@ -184,6 +256,12 @@ def _load(
     if trained is None or trained == arguments.get("num_classes", trained):
         h5.assign(model, found.load(model))
         return
+    if registered.classifier is None:
+        raise errors.UsageError(
+            f"{registered.name} was registered without a classifier, so that its "
+            f"weights fit num_classes={trained} alone. Received: "
+            f"num_classes={arguments['num_classes']}."
+        )
     body = registered.builder(**{**arguments, "num_classes": trained})
     arrays = found.load(body)
     del arrays[registered.classifier]
@@ -196,43 +274,6 @@ def _load(
         arguments["num_classes"],
         registered.classifier,
     )
-
-
-def _cut(model, registered, include_top, features, classifier_activation):
-    if features is not None:
-        names = [features] if isinstance(features, str) else list(features)
-        known = [layer.name for layer in model.layers]
-        for layer_name in names:
-            if layer_name not in known:
-                raise errors.unknown(f"layer of {model.name}", layer_name, known)
-        outputs = {n: model.get_layer(n).output for n in names}
-        if isinstance(features, str):
-            outputs = outputs[features]
-        return keras.Model(model.input, outputs, name=model.name)
-    if not include_top:
-        if registered.is_autoencoder:
-            body = model.get_layer(registered.code).output
-        elif registered.classifier:
-            body = model.get_layer(registered.classifier).input
-        else:
-            raise errors.UsageError(
-                f"{model.name} was registered without a classifier or a code, so that "
-                "include_top=False means nothing. Name a layer: features=..."
-            )
-        return keras.Model(model.input, body, name=model.name)
-    if classifier_activation is not None:
-        layer = _classifier_activation(classifier_activation)
-        return keras.Model(model.input, layer(model.output), name=model.name)
-    return model
-
-
-def _classifier_activation(name: str) -> keras.layers.Layer:
-    try:
-        return keras.layers.Activation(name, name="predictions", dtype="float32")
-    except ValueError:
-        raise errors.unknown(
-            "classifier_activation", name, ["softmax", "sigmoid", "log_softmax"]
-        ) from None
 
 
 def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]:

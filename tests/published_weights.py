@@ -13,14 +13,23 @@ WIDTH = 0.1
 CLASSES = [f"digit {i}" for i in range(10)]
 
 
-def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **changes):
+def make(
+    dataset="mnist",
+    *,
+    activation="elu",
+    batch_norm=False,
+    seed=3,
+    width=WIDTH,
+    input_shape=(28, 28, 1),
+    **changes,
+):
     """Returns (entry, content of the weight file, the model itself)."""
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
         "num_classes": 10,
-        "input_shape": [28, 28, 1],
-        "width": WIDTH,
+        "input_shape": list(input_shape),
+        "width": width,
     }
     model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
     content = h5.write(model)
@@ -28,7 +37,7 @@ def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **chang
     entry = dict.fromkeys(entries.FIELDS, "")
     entry |= {
         "format": entries.FORMAT,
-        "tag": entries.tag(MODEL, dataset, arguments, sha256),
+        "tag": entries.tag(changes.get("model", MODEL), dataset, arguments, sha256),
         "model": MODEL,
         "dataset": dataset,
         "arguments": arguments,
@@ -43,6 +52,7 @@ def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **chang
         "seed": seed,
         "config": {"train": {"loss": "softmax_cross_entropy"}},
         "metrics": {"test_error_percent": 2.0},
+        "sources": [],
         **changes,
     }
     return entry, content, model

@@ -45,6 +45,8 @@ def test_type_errors_are_value_errors_too():
     [
         ("eluu", ["relu", "elu"], "Did you mean 'elu'? "),
         ("elu_cifar18", ["elu_cifar_18", "nin"], "Did you mean 'elu_cifar_18'? "),
+        ("ELU_CIFAR_18", ["nin", "elu_cifar_18"], "Did you mean 'elu_cifar_18'? "),
+        ("elu", ["ELU"], "Did you mean 'ELU'? "),
         ("abc", ["xyz"], ""),
         ("abc", [], ""),
         (3, ["30"], "Did you mean '30'? "),

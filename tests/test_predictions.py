@@ -48,7 +48,7 @@ def test_preprocess_input_is_the_models_own(published, images):
     np.testing.assert_array_equal(np.asarray(bare(found)), np.asarray(whole(images)))
 
 
-def test_preprocess_input_of_other_weights(made, published, images, tmp_path):
+def test_preprocess_input_of_other_weights(made, images, tmp_path):
     entry, content, _ = made["elu"]
     double = {"kind": "rescale", "scale": 2.0}
     path = made_weights.write(tmp_path, {**entry, "preprocessing": double}, content)

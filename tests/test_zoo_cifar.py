@@ -58,6 +58,7 @@ def path(trained, tmp_path_factory):
         },
         "classes": [f"class {i}" for i in range(10)],
         "sha256": sha256,
+        "sources": [],
         "bytes": len(content),
         "parameters": cost.parameters(trained),
         "schedule": "paper",

@@ -57,6 +57,7 @@ def trained(mean, tmp_path):
         },
         "classes": ["a", "b", "c"],
         "sha256": sha256,
+        "sources": [],
     }
     path = tmp_path / "net.weights.h5"
     path.write_bytes(content)

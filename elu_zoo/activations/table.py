@@ -115,7 +115,8 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
             f"{type(activation).__name__}, or `lambda: "
             f"{type(activation).__name__}(...)`."
         )
-    if callable(getattr(activation, "items", None)):
+    is_class = inspect.isclass(activation)
+    if not is_class and callable(getattr(activation, "items", None)):
         return _from_mapping(dict(activation.items()), name, seed)
     if _is_layer_class(activation) or _is_registered(activation):
         return _build(activation, {}, name, seed)

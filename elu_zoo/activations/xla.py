@@ -10,6 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from elu_zoo.errors import UsageError
+
 LOG2_E = 1.44269504088896341
 # ln 2 in two parts (Cephes): n * LN2_HIGH is exact for the n that occur.
 LN2_HIGH = 0.693359375
@@ -39,7 +41,16 @@ def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`; value and gradient are XLA programs of their own."""
+    """Returns the ELU of `x`; value and gradient are XLA programs of their own.
+
+    Raises:
+        UsageError: this TensorFlow has no XLA.
+    """
+    if not tf.test.is_built_with_xla():
+        raise UsageError(
+            "This TensorFlow was built without XLA, which elu_xla needs. Use "
+            "elu_zoo.elu, and --compile=off for training."
+        )
     if x.dtype == tf.bfloat16:
         return _elu_bfloat16(x, alpha)
     if x.dtype in _HALF:

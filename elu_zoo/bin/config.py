@@ -55,17 +55,37 @@ def resolved(argv: list[str]) -> list[str]:
             "--config is missing: the path of a config, or one of "
             f"{', '.join(installed())}."
         )
+    is_config = [a.lstrip("-").partition("=")[0] == "config" for a in argv]
+    if sum(is_config) > 1:
+        given = " and ".join(a for a, c in zip(argv, is_config, strict=True) if c)
+        raise errors.UsageError(f"--config is given once. Received: {given}.")
     name, colon, arguments = values["config"].partition(":")
     path = _path(name)
-    known = list(_entries(_load(path, arguments)))
+    config = _load(path, arguments)
+    known = list(_entries(config))
     for key in values:
         entry = key.removeprefix("config.").partition("[")[0]
         within = any(f"{other}.".startswith(f"{entry}.") for other in known)
         if key.startswith("config.") and not within:
             raise errors.unknown("config entry", entry, known)
+        if key.startswith("config."):
+            _check_index(config, key.removeprefix("config."))
     flag = f"--config={path}{colon}{arguments}"
-    is_config = [a.lstrip("-").partition("=")[0] == "config" for a in argv]
     return [flag if c else a for a, c in zip(argv, is_config, strict=True)]
+
+
+def _check_index(config: ConfigDict, key: str) -> None:
+    """Refuses `entry[9]` where the entry has no such item."""
+    entry, bracket, _ = key.partition("[")
+    if not bracket:
+        return
+    value = config
+    for part in entry.split("."):
+        value = value[part]
+    count = len(value) if isinstance(value, tuple | list) else 0
+    items = [f"{entry}[{i}]" for i in range(count)]
+    if key not in items:
+        raise errors.unknown("config entry", key, items or [entry])
 
 
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
@@ -73,7 +93,18 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
 
     What its schedule says in iterations becomes shares of the run, which may be as long
     as it likes.
+
+    Raises:
+        UsageError: the config's name is no folder within another.
     """
+    name = config.get("name", "config")
+    if isinstance(name, str) and (
+        not name or os.path.isabs(name) or ".." in name.split(os.sep)
+    ):
+        raise errors.UsageError(
+            "The config entry name is part of a path, runs/<name>/, and stays within "
+            f"it. Received: {name!r}."
+        )
     if data is None:
         return config
     if os.path.isdir(data):

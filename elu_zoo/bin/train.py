@@ -17,6 +17,7 @@ _WORKDIR = absl_flags.DEFINE_string(
     "The run's folder; the same folder resumes. By default "
     "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
 )
+absl_flags.register_validator("workdir", lambda x: x != "", "Name a folder.")
 _STRATEGY = absl_flags.DEFINE_enum(
     "strategy", "auto", ["auto", "one", "mirrored", "multi_worker"], "tf.distribute's."
 )
@@ -58,7 +59,7 @@ def main(argv: list[str]) -> None:
 
     config = finetuning.resolved(config)
     settings.check(config)
-    workdir = _WORKDIR.value or default_workdir(config)
+    workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
     entry = training.train(
         config,
         workdir,

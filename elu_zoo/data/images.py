@@ -1,5 +1,6 @@
 """Image files and encoded images to float32 arrays of a model's input shape."""
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ def read_images(
     Raises:
         NotFoundError: a path does not exist.
         UsageError: no path is given, or `shape` does not have 1 or 3 channels.
-        DataError: a folder has no images; a file is empty or not an image.
+        DataError: a folder has no images; a file is empty, not an image or too large.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
@@ -95,14 +96,26 @@ def _files(path: Path) -> list[Path]:
 def _read_image(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
     import tensorflow as tf
 
+    from elu_zoo.data import pixels
+
     try:
         content = path.read_bytes()
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     if not content:
         raise errors.DataError(f"{path} is empty (0 bytes), expected an image.")
-    # TensorFlow decodes BMP and GIF to colour only.
-    only_colour = shape[2] == 1 and content.startswith((b"BM", b"GIF8"))
+    height, width, odd = 0, 0, []
+    # Of another format, or with a bad header: the decoder says so.
+    with contextlib.suppress(errors.DataError, tf.errors.OpError):
+        height, width, odd = pixels.header(content)
+    if height * width > pixels.MOST_PIXELS:
+        raise errors.DataError(
+            f"{path} has {height} x {width} pixels; usable are at most "
+            f"{pixels.MOST_PIXELS} in all."
+        )
+    # TensorFlow decodes BMP, GIF and CMYK to colour only.
+    in_colour = content.startswith((b"BM", b"GIF8")) or pixels.CMYK in odd
+    only_colour = shape[2] == 1 and in_colour
     try:
         image = decode_image(
             tf.constant(content), (*shape[:2], 3) if only_colour else shape

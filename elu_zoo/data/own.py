@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -121,13 +121,17 @@ def _of_folder(folder: Path, shape: Shape) -> cache.Arrays:
             raise survey.refusal(bad, len(paths))
         return arrays
 
-    # Names and sizes alone do not show that an image was drawn over.
-    changed = files.sha256(repr([p.stat().st_mtime_ns for p in paths]).encode())[:8]
-    key = f"{found.name}-{found.fingerprint}-{changed}-{size}"
+    key = f"{found.name}-{found.fingerprint}-{_changed(paths)}-{size}"
     return {
         **cache.load(key, paths, build),
         "class_names": np.array(found.class_names),
     }
+
+
+def _changed(paths: Iterable[Path]) -> str:
+    """Returns when files were written: names and sizes do not show what is in them."""
+    times = [path.stat().st_mtime_ns for path in sorted(paths)]
+    return files.sha256(repr(times).encode())[:8]
 
 
 def _reader(examples: image_folder.FilesOfSplit) -> Callable:
@@ -146,7 +150,7 @@ def _of_tfds(
             f"tensorflow-datasets: {error}"
         ) from error
     size = "x".join(map(str, shape or ()))
-    key = f"tfds-{_slug(name)}-{source.version}-{size}"
+    key = f"tfds-{_slug(name)}-{source.version}-{_changed(source.files)}-{size}"
     arrays = cache.load(key, source.files, source.read)
     return arrays, str(arrays["terms"])
 

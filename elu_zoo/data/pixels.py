@@ -9,11 +9,12 @@ from elu_zoo import errors
 from elu_zoo.data import shapes
 
 # Above, more memory than a decoder should be trusted with.
-_MOST_PIXELS = 2**27
+MOST_PIXELS = 2**27
 _TINY_SIDE = 32
 # Another chunk before IHDR would hide the sizes.
 _JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _PNG_GREY = (b"\0", b"\4")  # types of colour, the second with transparency
+CMYK = "cmyk"
 _LUMA = (0.299, 0.587, 0.114)
 _AT_ONCE = 1000
 
@@ -100,18 +101,15 @@ def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
     if not encoded:
         raise errors.DataError("the file is empty")
     try:
-        if encoded.startswith(_JPEG):
-            height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
-            odd = {1: ["grey"], 4: ["cmyk"]}.get(channels, [])
-        elif encoded.startswith(_PNG) and len(encoded) > 24:
-            width, height = struct.unpack(">II", encoded[16:24])
-            odd = ["png", "grey"] if encoded[25:26] in _PNG_GREY else ["png"]
-        else:
-            raise errors.DataError("it is neither JPEG nor PNG")
-        if min(height, width) < shapes.LEAST_SIDE or height * width > _MOST_PIXELS:
+        height, width, odd = header(encoded)
+        if min(height, width) < shapes.LEAST_SIDE or height * width > MOST_PIXELS:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; usable are sides of at least "
-                f"{shapes.LEAST_SIDE} and at most {_MOST_PIXELS} pixels in all"
+                f"{shapes.LEAST_SIDE} and at most {MOST_PIXELS} pixels in all"
+            )
+        if CMYK in odd and shape[2] == 1:
+            raise errors.DataError(
+                "it is CMYK, which is not made grey here; make it RGB"
             )
         pixels = decoded(tf.constant(encoded), shape).numpy()
     except tf.errors.OpError as error:
@@ -120,3 +118,19 @@ def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
         raise errors.DataError(f"it cannot be decoded: {reason}") from error
     odd += ["tiny"] if min(height, width) < _TINY_SIDE else []
     return pixels, ", ".join(odd)
+
+
+def header(encoded: bytes) -> tuple[int, int, list[str]]:
+    """Returns height, width and what is unusual about an image, without decoding it.
+
+    Raises:
+        DataError: it is neither JPEG nor PNG.
+        tf.errors.InvalidArgumentError: it is a JPEG whose header is damaged.
+    """
+    if encoded.startswith(_JPEG):
+        height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
+        return height, width, {1: ["grey"], 4: [CMYK]}.get(channels, [])
+    if encoded.startswith(_PNG) and len(encoded) > 24:
+        width, height = struct.unpack(">II", encoded[16:24])
+        return height, width, ["png", *["grey"] * (encoded[25:26] in _PNG_GREY)]
+    raise errors.DataError("it is neither JPEG nor PNG")

@@ -142,9 +142,11 @@ def _read_tfds(folder: Path, label: str, remedy: str) -> Arrays:
     # What TFDS raises for damaged records and metadata is open-ended: OpError,
     # ParseError, ValueError, AssertionError; all of them mean that the files are bad.
     except Exception as error:
+        from elu_zoo.data import damage
+
         raise errors.DataError(
-            f"Cannot read the data set in {folder}: {type(error).__name__}: "
-            f"{str(getattr(error, 'message', error)).rstrip('.')}. {remedy}"
+            f"Cannot read the data set in {folder}: "
+            f"{damage.told(folder, error, 'train', 'test')} {remedy}"
         ) from error
     return arrays
 

@@ -15,6 +15,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from elu_zoo import errors, files
+from elu_zoo.data import damage
 from elu_zoo.data.examples import Example
 from elu_zoo.data.image_folder import CLASS_NAMES, read_class_names
 
@@ -50,8 +51,9 @@ class RecordsOfSplit:
     def unreadable(self, error: Exception) -> errors.DataError:
         """Returns what stands for the error of a reader."""
         return errors.DataError(
-            f"Cannot read {self.split} in {self.folder}: {type(error).__name__}: "
-            f"{str(error).rstrip('.')}. Prepare the data set again."
+            f"Cannot read {self.split} in {self.folder}: "
+            f"{damage.told(self.folder, error, self.split)} Delete {self.folder} and "
+            "prepare the data set again."
         )
 
     @staticmethod

@@ -8,7 +8,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from elu_zoo import errors
-from elu_zoo.data import pixels, shapes
+from elu_zoo.data import damage, pixels, shapes
 from elu_zoo.data.cache import Arrays
 
 _PARTS = ("train", "validation", "test")
@@ -62,6 +62,8 @@ def read(folder: Path, shape: tuple[int, int, int] | None, remedy: str) -> Array
     for part in _PARTS:
         if part not in info.splits:
             continue
+        if not info.splits[part].num_examples:
+            raise errors.DataError(f"The split {part!r} of {folder} has no examples.")
         try:
             dataset = builder.as_dataset(
                 split=part,
@@ -75,7 +77,7 @@ def read(folder: Path, shape: tuple[int, int, int] | None, remedy: str) -> Array
             arrays[f"{part}_images"] = np.concatenate([images for images, _ in found])
             arrays[f"{part}_labels"] = np.concatenate([labels for _, labels in found])
         except Exception as error:
-            raise _unreadable(folder, error, remedy) from error
+            raise _unreadable(folder, error, remedy, part) from error
     return arrays
 
 
@@ -101,8 +103,10 @@ def _terms(info: tfds.core.DatasetInfo) -> str:
     )
 
 
-def _unreadable(folder: Path, error: Exception, remedy: str) -> errors.DataError:
+def _unreadable(
+    folder: Path, error: Exception, remedy: str, *splits: str
+) -> errors.DataError:
     return errors.DataError(
-        f"Cannot read the data set in {folder}: {type(error).__name__}: "
-        f"{str(getattr(error, 'message', error)).rstrip('.')}. {remedy}"
+        f"Cannot read the data set in {folder}: {damage.told(folder, error, *splits)} "
+        f"{remedy}"
     )

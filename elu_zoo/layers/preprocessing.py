@@ -1,6 +1,7 @@
 """How raw 0..255 images become a network's input, as layers of the model."""
 
 import contextlib
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ _VALUES = 2**22  # of the images at once, to bound the memory
 
 
 def _rescale(scale: float) -> list[keras.layers.Layer]:
+    number = isinstance(scale, int | float) and not isinstance(scale, bool)
+    if not (number and math.isfinite(scale) and scale):
+        raise errors.UsageError(
+            "The preprocessing 'rescale' has an entry 'scale', a finite number that is "
+            f"not 0. Received: {scale!r}."
+        )
     return [keras.layers.Rescaling(scale, name="rescale")]
 
 
@@ -103,7 +110,7 @@ def image_input(
     Raises:
         UsageError: the preprocessing gives images of another shape.
     """
-    layers = preprocessing_layers(preprocessing) if preprocessing else []
+    layers = [] if preprocessing is None else preprocessing_layers(preprocessing)
     raw_shape = input_shape
     if layers and preprocessing["kind"] == "mean_crop":
         raw_shape = statistics_file.read_mean(preprocessing["statistics"]).shape

@@ -23,10 +23,7 @@ def check_builder_arguments(
     Raises:
         UsageError: an argument is out of its range; the message says the range.
     """
-    if not isinstance(batch_norm, bool):
-        raise errors.UsageError(
-            f"batch_norm is True or False. Received: {batch_norm!r}."
-        )
+    check_bool("batch_norm", batch_norm)
     check_integer("num_classes", num_classes, minimum=1)
     check_integer("seed", seed, minimum=0)
     check_number(
@@ -83,6 +80,16 @@ def check_number(
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (number and math.isfinite(value) and fits(value)):
         raise errors.UsageError(f"{name} {expected}. Received: {value!r}.")
+
+
+def check_bool(name: str, value: Any) -> None:
+    """Checks a switch: a word such as "no" would pass for True.
+
+    Raises:
+        UsageError: it is neither True nor False.
+    """
+    if not isinstance(value, bool):
+        raise errors.UsageError(f"{name} is True or False. Received: {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:

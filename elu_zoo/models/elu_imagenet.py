@@ -5,10 +5,11 @@ from typing import Any
 
 import keras
 
+from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, layer_seed
 from elu_zoo.layers import SpatialPyramidPooling, image_input
 from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.spatial_pyramid_pooling import check_levels, check_map
+from elu_zoo.layers.spatial_pyramid_pooling import check_levels
 from elu_zoo.models.arguments import (
     check_builder_arguments,
     check_choice,
@@ -110,6 +111,7 @@ def elu_imagenet_15(
     check_kernels(kernel_decay, init_scale)
     check_levels(spp_levels)
     check_rate(dropout)
+    _check_size(input_shape, spp_levels, stem_stride)
 
     def dense(x, units, name, dtype=None):
         return keras.layers.Dense(
@@ -129,8 +131,6 @@ def elu_imagenet_15(
             x = convolved(x, units_here, field, name, CONV_DTYPES[conv_dtype], stride)
             x = activated(x, name, activation, batch_norm, seed)
         x = pooled(x, i)
-    # Here too: Keras wraps what a layer raises into lines of its own.
-    check_map(x.shape, spp_levels)
     x = SpatialPyramidPooling(spp_levels, name="pyramid")(x)
     for i, units in enumerate(DENSE_15, 1):
         x = dense(x, scaled_units(units, width), f"dense{i}")
@@ -139,3 +139,19 @@ def elu_imagenet_15(
     # The loss wants float32 logits whatever the precision of the layers before.
     logits = dense(x, num_classes, "classifier", "float32")
     return keras.Model(image, logits, name="elu_imagenet_15")
+
+
+def _check_size(
+    input_shape: tuple[int, int, int], levels: Sequence[int], stride: int
+) -> None:
+    """Refuses images whose last map is smaller than the pyramid."""
+    bins = max(levels)
+    # Strides and poolings round up.
+    least = (bins - 1) * stride * 2 ** len(STACKS_15) + 1
+    if min(input_shape[:2]) < least:
+        raise errors.UsageError(
+            f"Images of this network are at least {least} x {least}: with a "
+            f"stem_stride of {stride} the pyramid of levels {tuple(levels)} takes a "
+            f"map of at least {bins} x {bins}. Received: input_shape={input_shape}. "
+            "Take larger images, or fewer levels."
+        )

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from elu_zoo import activations
+from elu_zoo import activations, errors
 from elu_zoo.initializers import layer_seed
 
 
@@ -19,6 +19,9 @@ def activated(x, name: str, activation: Any, batch_norm: bool, seed: int):
         batch_norm: normalise before the activation, over the whole batch of all
             replicas.
         seed: the run's seed.
+
+    Raises:
+        UsageError: the activation gives another shape.
     """
     if batch_norm:
         # Keras synchronises replicas on TensorFlow only; elsewhere it refuses to.
@@ -29,4 +32,11 @@ def activated(x, name: str, activation: Any, batch_norm: bool, seed: int):
             name=f"norm_{name}",
         )(x)
     act_name = f"act_{name}"
-    return activations.make(activation, act_name, seed=layer_seed(seed, act_name))(x)
+    layer = activations.make(activation, act_name, seed=layer_seed(seed, act_name))
+    y = layer(x)
+    if y.shape != x.shape:
+        raise errors.UsageError(
+            f"An activation keeps the shape of what it is given; {layer.name}, of "
+            f"{type(layer).__name__}, makes {y.shape} of {x.shape}."
+        )
+    return y

@@ -26,7 +26,8 @@ def read() -> dict[str, Any]:
         return {}
     try:
         cluster = json.loads(text)
-        cluster["task"]["index"] + 0
+        if type(cluster["task"]["index"]) is not int:
+            raise TypeError(f"the index {cluster['task']['index']!r} is no integer")
         hosts = [host for kind in cluster["cluster"].values() for host in kind]
         wrong = [host for host in hosts if not re.fullmatch(r".+:\d{1,5}", host)]
         if wrong:
@@ -46,10 +47,11 @@ def tasks() -> int:
         UsageError: it cannot be read, or this process is none of them.
     """
     cluster = read()
-    count = sum(len(hosts) for hosts in cluster.get("cluster", {}).values())
-    if count:
+    machines = cluster.get("cluster", {})
+    count = sum(len(hosts) for hosts in machines.values())
+    if machines:
         task = cluster["task"]
-        hosts = cluster["cluster"].get(task.get("type"), [])
+        hosts = machines.get(str(task.get("type")), [])
         if not 0 <= task["index"] < len(hosts):
             raise errors.UsageError(
                 f"TF_CONFIG says that this is task {task}, but its cluster has "

@@ -21,10 +21,16 @@ def check(name: str) -> None:
     """Checks the name of a precision.
 
     Raises:
-        UsageError: there is no such precision.
+        UsageError: there is no such precision, or Keras' own policy is another.
     """
     if name not in PRECISIONS:
         raise errors.unknown("precision", name, PRECISIONS)
+    policy = keras.config.dtype_policy().name
+    if policy != "float32":
+        raise errors.UsageError(
+            f"Keras' policy is {policy}, but train.precision {name} says in what a run "
+            'computes. Call keras.config.set_dtype_policy("float32") before training.'
+        )
 
 
 def apply(model: keras.Model, name: str) -> None:

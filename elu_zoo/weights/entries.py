@@ -7,13 +7,17 @@ published to the same entry. A tag is immutable: it ends in the file's own hash.
 import fnmatch
 import functools
 import json
+import math
+import os
 import re
+import reprlib
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
+from elu_zoo.weights import opening
 
 FORMAT = 1
 SUFFIX = ".weights.h5"
@@ -32,6 +36,10 @@ _TYPES = {
     "classes": list,
     "sha256": str,
 }
+# What decides which network a weight file belongs to, and what its outputs mean.
+_MEANING = "model dataset arguments preprocessing classes sha256 config".split()
+_LIMIT_BYTES = 4 << 20
+_LEVELS = 20
 
 Entry = dict[str, Any]
 
@@ -50,23 +58,42 @@ def check(entry: Any, origin: str) -> Entry:
     """Returns `entry` after checking that it is one that this version reads.
 
     Raises:
-        CorruptError: a field is missing, or the format is a newer one.
+        CorruptError: a field is missing or of another form, or the format is a newer
+            one.
     """
     if not isinstance(entry, dict):
         raise errors.CorruptError(f"{origin} is not an entry of a weight file.")
-    if entry.get("format") != FORMAT:
+    if type(entry.get("format")) is not int or entry["format"] != FORMAT:
         raise errors.CorruptError(
-            f"{origin} has format {entry.get('format')!r}; this version of elu_zoo "
-            f"reads format {FORMAT}. Upgrade elu_zoo."
+            f"{origin} has format {reprlib.repr(entry.get('format'))}; this version of "
+            f"elu_zoo reads format {FORMAT}. Upgrade elu_zoo."
         )
     _check_complete(entry, FIELDS, origin)
     for field, kind in _TYPES.items():
-        if not isinstance(entry[field], kind):
-            raise errors.CorruptError(
-                f"{origin}: {field} is a {kind.__name__}. Received: {entry[field]!r}."
-            )
-    _check_complete(entry["arguments"], {"activation", "batch_norm"}, origin)
+        _check(isinstance(entry[field], kind), entry, field, kind.__name__, origin)
+    name = entry["tag"]
+    # It becomes the name of a file.
+    is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
+    is_plain &= 0 < len(name) <= 200 and name[0] != "."
+    _check(is_plain, entry, "tag", "name of a file without a folder", origin)
+    is_hash = re.fullmatch("[0-9a-f]{64}", entry["sha256"])
+    _check(is_hash, entry, "sha256", "hash of 64 hexadecimal digits", origin)
+    arguments = entry["arguments"]
+    _check_complete(arguments, {"activation", "batch_norm"}, origin)
+    activation = arguments["activation"]
+    is_named = isinstance(activation, dict) and isinstance(activation.get("name"), str)
+    _check(is_named, arguments, "activation", "dict with a name", origin)
+    is_flag = isinstance(arguments["batch_norm"], bool)
+    _check(is_flag, arguments, "batch_norm", "bool", origin)
     return entry
+
+
+def _check(is_right: Any, values: dict, field: str, expected: str, origin: str) -> None:
+    if not is_right:
+        raise errors.CorruptError(
+            f"{origin}: {field} is a {expected}. "
+            f"Received: {reprlib.repr(values[field])}."
+        )
 
 
 def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
@@ -75,13 +102,82 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
         raise errors.CorruptError(f"{origin} lacks {', '.join(missing)}.")
 
 
+def check_beside(entry: Entry, origin: str) -> None:
+    """Checks an entry that somebody put beside a weight file, before it is believed.
+
+    Its own parts have to agree, and where these weights are published, it has to say
+    of them what the manifest says: nothing in a weight file tells its activation.
+
+    Args:
+        entry: after `check`.
+        origin: where it is from, for messages.
+
+    Raises:
+        CorruptError: it contradicts itself, or the manifest.
+    """
+    sources, classes = entry["sources"], entry["classes"]
+    are_texts = isinstance(sources, list) and all(isinstance(x, str) for x in sources)
+    _check(are_texts, entry, "sources", "list of strings", origin)
+    are_texts = all(isinstance(x, str) for x in classes)
+    _check(are_texts, entry, "classes", "list of strings", origin)
+    arguments = entry["arguments"]
+    if arguments.get("num_classes", len(classes)) != len(classes):
+        raise errors.CorruptError(
+            f"{origin} names {len(classes)} classes; its num_classes is "
+            f"{reprlib.repr(arguments['num_classes'])}."
+        )
+    preprocessing = entry["preprocessing"]
+    scale = preprocessing.get("scale", 1)
+    is_number = isinstance(scale, int | float) and not isinstance(scale, bool)
+    is_number = is_number and math.isfinite(scale)
+    _check(is_number, preprocessing, "scale", "finite number", origin)
+    right = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
+    if right != entry["tag"]:
+        raise errors.CorruptError(
+            f"{origin} contradicts itself: its tag is {entry['tag']}; model, dataset, "
+            f"activation, batch_norm and sha256 make {opening.printable(right)}. Get "
+            "it again, from where the weights came."
+        )
+    published = manifest().get(right, entry)
+    differing = [field for field in _MEANING if entry[field] != published[field]]
+    if differing:
+        raise errors.CorruptError(
+            f"{origin} is not what was published as {right}: {', '.join(differing)} "
+            f"differ. Delete it, and name the weights by their tag: weights={right!r}."
+        )
+
+
 def read(path: Path) -> Entry:
-    """Reads the entry beside a weight file."""
+    """Reads the entry beside a weight file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        CorruptError: it is no entry that this version reads.
+        ResourceError: it cannot be read.
+    """
+    content = opening.read(path, _LIMIT_BYTES, "an entry")
     try:
-        entry = json.loads(path.read_text())
+        entry = json.loads(content.decode(), parse_constant=_refuse)
+        is_deep = _is_deep(entry, _LEVELS)
     except (ValueError, RecursionError) as error:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
+    if is_deep:
+        raise errors.CorruptError(
+            f"{path} is not an entry of a weight file: it is nested more than "
+            f"{_LEVELS} levels deep."
+        )
     return check(entry, str(path))
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")
+
+
+def _is_deep(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deep(each, levels - 1) for each in inner)
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from pathlib import Path
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.weights import entries
+from elu_zoo.weights import entries, opening
 
 # Names are as `elu_zoo.layers.statistics_file` makes them; entries tell no sizes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
@@ -106,13 +106,15 @@ def keep_statistics(entry: entries.Entry, folder: Path) -> None:
         path = folder / file.name
         if file.find() or not path.is_file():
             continue
-        if not file.is_at(path):
+        content = opening.read(path, _STATISTICS_BYTES, "a file of statistics")
+        found = files.sha256(content)
+        if not found.startswith(file.sha256):
             raise errors.CorruptError(
-                f"{path} is damaged: its SHA-256 is {files.sha256(path)}, expected "
+                f"{path} is damaged: its SHA-256 is {found}, expected "
                 f"{_digits(file)}. Get it again, from where the weights came."
             )
         try:
-            files.write_bytes(file.folder / file.name, path.read_bytes())
+            files.write_bytes(file.folder / file.name, content)
         except OSError as error:
             raise _unwritable(file, error) from error
 

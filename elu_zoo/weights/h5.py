@@ -6,12 +6,10 @@ file written here loads with `keras.Model.load_weights`, and one written by
 """
 
 import collections
+import contextlib
 import io
-import itertools
 import math
-import os
 import re
-import stat
 from pathlib import Path
 
 import h5py
@@ -19,21 +17,31 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, files
+from elu_zoo.weights import circles, opening, tree
 from elu_zoo.weights.entries import SUFFIX
+from elu_zoo.weights.tree import Arrays, Shapes
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
+# What else a file's first bytes may say, wherever its name comes from.
+_OTHER_CONTENTS = {
+    b"PK": "a ZIP archive, as .keras, .npz and .pt files are",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x80": "a pickle",
+    b"\x93NUMPY": "an .npy file",
+    b"\x00\x00\x00\x00": "zeros at its start",
+}
 _OTHER_FORMATS = (
-    ".keras .h5 .hdf5 .npz .npy .pkl .pickle .pt .pth .ckpt .zip .tar .gz .tflite "
-    ".onnx .safetensors"
+    ".keras .h5 .hdf5 .npz .npy .pkl .pickle .pt .pth .ckpt .zip .tar .tgz .gz .tflite "
+    ".onnx .pb .safetensors"
 ).split()
-_DTYPES = (np.float16, np.float32)
+_FORMAT = (
+    f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
+)
 _OVERHEAD_BYTES = 4 << 20  # of groups and attributes, generously
-_LIMIT_OBJECTS = 10_000
-
-Arrays = dict[str, list[np.ndarray]]
+_MOST_BYTES = 1 << 32  # of any file, whatever network an entry describes
 
 
-def shapes(model: keras.Model) -> dict[str, list[tuple[int, ...]]]:
+def shapes(model: keras.Model) -> Shapes:
     """Returns the shapes of each layer's weights by layer name, in file order."""
     return {
         layer.name: [tuple(v.shape) for v in layer.weights]
@@ -72,9 +80,10 @@ def write(model: keras.Model) -> bytes:
 
 def read(
     path: Path,
-    expected: dict[str, list[tuple[int, ...]]],
+    expected: Shapes,
     sha256: str | None,
     remedy: str = "Delete it and get it again.",
+    size: int | None = None,
 ) -> Arrays:
     """Reads a weight file after every check; nothing of it is used before.
 
@@ -83,6 +92,7 @@ def read(
         expected: what `shapes` says of the model that will take the weights.
         sha256: the hash that the file must have; None leaves it unverified.
         remedy: what to do about a file of another hash.
+        size: how many bytes it should have, for the message about another hash.
 
     Returns:
         The arrays of each layer, by layer name.
@@ -91,26 +101,52 @@ def read(
         NotFoundError: there is no such file.
         CorruptError: anything about the file is not as it should be.
     """
+    check_name(path)
     values = sum(math.prod(shape) for layer in expected.values() for shape in layer)
     # Four times float32: optimizer slots in a file of Keras' own are no offence.
-    content = _read_once(path, limit=4 * 4 * values + _OVERHEAD_BYTES)
+    limit = min(4 * 4 * values + _OVERHEAD_BYTES, _MOST_BYTES)
+    try:
+        content = opening.read(path, limit, "a weight file of this network")
+    except FileNotFoundError:
+        raise not_found(path) from None
     if sha256 is not None:
         found = files.sha256(content)
         if found != sha256:
+            length = f"{len(content)} bytes"
+            if size not in (None, len(content)):
+                length += f" instead of {size}"
             raise errors.CorruptError(
                 f"{path} is damaged or another file: its SHA-256 is {found}, "
-                f"expected {sha256} ({len(content)} bytes). {remedy}"
+                f"expected {sha256} ({length}). {remedy}"
             )
     if not content.startswith(_MAGIC):
-        raise errors.CorruptError(f"{path} is not an HDF5 file.")
+        raise errors.CorruptError(
+            f"{path} is not an HDF5 file{_but(content)}. Expected is {_FORMAT}."
+        )
+    circles.check(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
-            return _parse(file, expected, path)
+            return tree.parse(file, expected, path)
     except errors.EluZooError:
         raise
     # h5py raises whatever its C library's state suggests; all mean the same here.
     except Exception as error:
-        raise errors.CorruptError(f"{path} cannot be read: {error}.") from error
+        reason = opening.printable(str(error), 300)
+        raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
+
+
+def _but(content: bytes) -> str:
+    if not content:
+        return ": it is empty"
+    if content[257:262] == b"ustar":
+        return " but a tar archive"
+    kinds = (k for start, k in _OTHER_CONTENTS.items() if content.startswith(start))
+    return next((f" but {kind}" for kind in kinds), "")
+
+
+def least_bytes(values: int) -> int:
+    """Returns the size below which no file holds that many values."""
+    return values * np.dtype(np.float16).itemsize
 
 
 def assign(model: keras.Model, arrays: Arrays) -> None:
@@ -136,117 +172,20 @@ def check_name(path: Path) -> None:
     """
     if not path.name.endswith(SUFFIX):
         other = next((s for s in _OTHER_FORMATS if path.name.endswith(s)), None)
-        reason = f" {other} files are not read." if other else ""
+        reason = f" {other} files are not read, only {_FORMAT}." if other else ""
         raise errors.CorruptError(
             f"{path} is no weight file: its name does not end in {SUFFIX}.{reason}"
         )
 
 
-def _read_once(path: Path, limit: int) -> bytes:
-    check_name(path)
-    if path.is_symlink() and path.resolve().parent != path.parent.resolve():
-        raise errors.CorruptError(
-            f"{path} is a link out of its folder, to {path.resolve()}. Name that "
-            "file itself."
-        )
-    try:
-        # O_NONBLOCK: a named pipe must not make us wait for a writer.
-        others = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(path, os.O_RDONLY | others)
-    except FileNotFoundError:
-        raise not_found(path) from None
-    except OSError as error:
-        raise errors.ResourceError(f"{path} cannot be read: {error}.") from None
-    # Before fdopen, which raises errors of its own for a directory.
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        raise errors.CorruptError(f"{path} is not a regular file.")
-    with os.fdopen(descriptor, "rb") as file:
-        if status.st_size > limit:
-            raise errors.CorruptError(
-                f"{path} is {status.st_size} bytes; weights of this network take at "
-                f"most {limit}."
-            )
-        return file.read()
-
-
 def not_found(path: Path) -> errors.NotFoundError:
     """Returns the error for a path that does not exist, with its neighbours."""
     folder = path.parent
-    names = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
+    names = []
+    with contextlib.suppress(OSError):  # there is none, or it is not ours to list
+        names = sorted(p.name for p in folder.iterdir())
     near = [name for name in names if name.endswith(SUFFIX)]
     return errors.NotFoundError(
         f"There is no file {path}. {errors.did_you_mean(path.name, names)}"
         f"Weights in {folder}: {', '.join(near) or 'none'}."
     )
-
-
-def _parse(file: h5py.File, expected, path: Path) -> Arrays:
-    found: dict[str, dict[int, h5py.Dataset]] = {}
-    visited = itertools.count(1)
-
-    def visit(group: h5py.Group, layer: str | None, depth: int) -> None:
-        for key in group:
-            if depth == 0 and key == "optimizer":
-                continue  # Keras adds it to the file of a compiled model.
-            link = group.get(key, getlink=True)
-            item = group.get(key) if type(link) is h5py.HardLink else None
-            where = f"{group.name}/{key}".replace("//", "/")
-            if item is None or depth > 4:
-                raise errors.CorruptError(f"{path} is unsafe: {where} is a link.")
-            if next(visited) > _LIMIT_OBJECTS:
-                raise errors.CorruptError(
-                    f"{path} is unsafe: it has more than {_LIMIT_OBJECTS} objects."
-                )
-            if isinstance(item, h5py.Group):
-                name = item.attrs.get("name", layer)
-                visit(item, name if isinstance(name, str) else layer, depth + 1)
-                continue
-            _check_dataset(item, f"{path} is unsafe: {where}")
-            if layer is None or not key.isdigit():
-                raise errors.CorruptError(f"{path} holds {where}, of no layer.")
-            items = found.setdefault(layer, {})
-            if int(key) in items:
-                raise errors.CorruptError(
-                    f"{path} holds weight {int(key)} of layer {layer} twice."
-                )
-            items[int(key)] = item
-
-    visit(file, None, 0)
-    sizes = {n: [tuple(v[i].shape) for i in sorted(v)] for n, v in found.items()}
-    if sizes != expected:
-        differing = [n for n in expected if sizes.get(n) != expected[n]]
-        differing += [n for n in sizes if n not in expected]
-        lines = [
-            f"{n}: file {sizes.get(n, 'nothing')}, model {expected.get(n, 'nothing')}"
-            for n in differing[:5]
-        ]
-        raise errors.CorruptError(
-            f"{path} holds the weights of another network. {'; '.join(lines)}."
-        )
-    arrays = {}
-    for name, items in found.items():
-        arrays[name] = [items[index][...].astype(np.float32) for index in sorted(items)]
-        for index, value in enumerate(arrays[name]):
-            if not np.isfinite(value).all():
-                raise errors.CorruptError(
-                    f"{path}: weight {index} of layer {name} is not finite."
-                )
-    return arrays
-
-
-def _check_dataset(item, problem: str) -> None:
-    if not isinstance(item, h5py.Dataset):
-        raise errors.CorruptError(f"{problem} is no array.")
-    if item.is_virtual or item.external:
-        raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # Neither Keras nor elu_zoo stores so, and a small file could fill the memory.
-    if item.chunks or item.id.get_create_plist().get_nfilters():
-        raise errors.CorruptError(
-            f"{problem} is stored in chunks or compressed; plain storage is expected."
-        )
-    if item.dtype not in _DTYPES:
-        raise errors.CorruptError(
-            f"{problem} is {item.dtype}; float16 or float32 is expected."
-        )

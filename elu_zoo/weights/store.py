@@ -1,14 +1,17 @@
 """Finds the weights that `weights=` names, and loads them into a model."""
 
+import contextlib
 import dataclasses
+import math
 import os
+import reprlib
 from pathlib import Path
 from typing import Any
 
 import keras
 
 from elu_zoo import activations, errors, registry
-from elu_zoo.weights import entries, fetch, h5
+from elu_zoo.weights import entries, fetch, h5, opening
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +29,40 @@ class Weights:
             remedy = "Delete it: the next use of these weights downloads it again."
         else:
             remedy = "Delete it and get it again."
-        return h5.read(self.path, h5.shapes(model), sha256, remedy)
+        size = self.entry["bytes"] if self.entry else None
+        return h5.read(self.path, h5.shapes(model), sha256, remedy, size)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether its entry is the manifest's, or says the same."""
+        return bool(self.entry) and self.entry["tag"] in entries.manifest()
+
+    def check_fits(self, shapes: h5.Shapes) -> None:
+        """Checks that the file can hold weights of these shapes, before they are made.
+
+        Raises:
+            NotFoundError: the file is not there.
+            CorruptError: it is too small: a few words in an entry describe a network
+                that does not fit into the memory.
+        """
+        values = sum(math.prod(shape) for layer in shapes.values() for shape in layer)
+        try:
+            size = self.path.stat().st_size
+        except FileNotFoundError:
+            raise h5.not_found(self.path) from None
+        if h5.least_bytes(values) <= size:
+            return
+        if size != self.entry["bytes"]:
+            raise errors.CorruptError(
+                f"{self.path} is damaged or another file: it is {size} bytes, its "
+                f"entry says {reprlib.repr(self.entry['bytes'])}. Delete it and get it "
+                "again."
+            )
+        raise errors.CorruptError(
+            f"The arguments of the entry {self.entry['tag']} make a network of {values}"
+            f" weights, too many for the {size} bytes of {self.path}. The entry is "
+            "damaged, or of another file."
+        )
 
 
 def find_weights(
@@ -79,7 +115,8 @@ def find(
         UsageError: nothing of this name, or it belongs to another model.
         NotFoundError: a path that does not exist.
         CorruptError: a file without an entry, unless allowed.
-        ResourceError: published weights could not be downloaded.
+        ResourceError: published weights could not be downloaded, or a path not be
+            read.
     """
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
@@ -87,7 +124,12 @@ def find(
             f"{weights!r} of type {type(weights).__name__}."
         )
     if _is_path(weights):
-        found = _from_path(Path(weights).expanduser(), allow_unverified)
+        try:
+            found = _from_path(Path(weights).expanduser(), allow_unverified)
+        except errors.EluZooError:
+            raise
+        except (OSError, RuntimeError) as error:  # RuntimeError: nobody's ~home
+            raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
         found = _from_manifest(str(weights), model, wanted)
     if found.entry and found.entry["model"] != model:
@@ -107,7 +149,9 @@ def _is_path(weights: str | os.PathLike) -> bool:
     # are none of it for this network.
     published = entries.manifest().values()
     known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
-    return not known and Path(weights).expanduser().exists()
+    with contextlib.suppress(OSError, RuntimeError):  # it is no path then
+        return not known and Path(weights).expanduser().exists()
+    return False
 
 
 def _from_path(path: Path, allow_unverified: bool) -> Weights:
@@ -126,9 +170,11 @@ def _from_path(path: Path, allow_unverified: bool) -> Weights:
         path = inside[0]
     if path.exists():
         h5.check_name(path)
+        opening.check_regular(path)
     beside = path.with_name(path.name.removesuffix(entries.SUFFIX) + ".json")
     if beside.is_file():
         entry = entries.read(beside)
+        entries.check_beside(entry, str(beside))
         fetch.keep_statistics(entry, path.parent)
         return Weights(path, entry)
     if not path.exists():

@@ -64,8 +64,12 @@ def test_an_autoencoder(cli, tmp_path, config):
 def test_the_data_sets_note_is_for_weights_of_other_data(cli, trained, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(trained, other)
-    path = next(other.glob("mnist_*.json"))
-    path.write_text(json.dumps({**json.loads(path.read_text()), "dataset": "mnist"}))
+    entry = json.loads((other / "outcome.json").read_text())
+    old, tag = entry["tag"], entry["tag"].replace(".mnist_5k_", ".mnist_")
+    (other / f"{old}.weights.h5").rename(other / f"{tag}.weights.h5")
+    text = json.dumps({**entry, "dataset": "mnist", "tag": tag})
+    for name in "outcome.json", f"{tag}.json":
+        (other / name).write_text(text)
     result = cli("evaluate", MODEL, "--weights", other, DATA)
     assert result.code == 0
     assert result.err.startswith("note: ") and "not a test error" in result.err

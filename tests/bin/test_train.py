@@ -126,6 +126,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.data.train_examples=-1", "data.train_examples is >= 0"),
         ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean 'workdir'?"),
         ("--workdir", "Missing value for flag --workdir"),
+        ("--workdir=", "--workdir=: Name a folder."),
         ("--strategy=mirored", "value should be one of <auto|one|mirrored"),
         ("--compile=yes", "value should be one of <auto|on|off>"),
         ("--num_devices=0", "0 is not a positive integer"),

@@ -118,7 +118,7 @@ def observe(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sources, "load", load)
             patch.setattr(tf_step.TFStep, "run", told)
-            patch.setattr(Evaluator, "__call__", lambda self, split: measured)
+            patch.setattr(Evaluator, "__call__", lambda *_: measured)
             patch.setitem(losses.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             entry = training.train(config, workdir)

@@ -6,7 +6,7 @@ import tensorflow as tf
 from PIL import Image
 
 from elu_zoo import errors
-from elu_zoo.data import images
+from elu_zoo.data import images, pixels
 
 COLOUR = np.random.default_rng(0).integers(0, 256, (6, 5, 3), "uint8")
 GRAY = COLOUR[..., :1]
@@ -108,7 +108,6 @@ def test_reads_files_in_the_given_order_whatever_their_suffix(tmp_path):
         (b"BM nothing", "cannot be decoded"),
         (b"no image at all", "cannot be decoded"),
         (encode(COLOUR, "PNG")[:-60], "cannot be decoded"),
-        (encode(COLOUR, "JPEG", "CMYK"), "cannot be decoded"),
     ],
 )
 def test_bad_files_are_named(tmp_path, content, message):
@@ -117,6 +116,22 @@ def test_bad_files_are_named(tmp_path, content, message):
     with pytest.raises(errors.DataError, match=message) as caught:
         images.read_images(tmp_path, (6, 5, 1))
     assert str(tmp_path / "bad.png") in str(caught.value)
+
+
+def test_cmyk_becomes_grey(tmp_path):
+    (tmp_path / "inks.jpg").write_bytes(encode(COLOUR, "JPEG", "CMYK"))
+    colour, _ = images.read_images(tmp_path, (5, 6, 3))
+    grey, _ = images.read_images(tmp_path, (5, 6, 1))
+    np.testing.assert_allclose(grey, colour @ [[0.299], [0.587], [0.114]], atol=1e-3)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_too_many_pixels_are_refused_before_decoding(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(pixels, "MOST_PIXELS", 29)
+    monkeypatch.setattr(images, "decode_image", None)
+    (tmp_path / "big").write_bytes(encode(COLOUR, form))
+    with pytest.raises(errors.DataError, match=r"big has 6 x 5 pixels; .* most 29 in"):
+        images.read_images(tmp_path / "big", (6, 5, 3))
 
 
 def test_bad_paths(tmp_path):

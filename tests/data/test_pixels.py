@@ -160,7 +160,7 @@ def test_images_of_nothing(encode, height, width):
 
 @pytest.mark.parametrize("encode", [jpeg, png])
 def test_the_most_pixels(encode, monkeypatch):
-    monkeypatch.setattr(pixels, "_MOST_PIXELS", 1200)
+    monkeypatch.setattr(pixels, "MOST_PIXELS", 1200)
     assert pixels.checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
     with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 pixels"):
         pixels.checked(encode(noise(40, 31)), (8, 8, 3))

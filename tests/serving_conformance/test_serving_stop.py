@@ -108,7 +108,7 @@ def test_a_stop_under_load_loses_no_request(server):
     late = [o for o in before if o[2] > stopped + ON_THE_WAY]
     print(f"{len(before)} requests, {len(late)} of them under way; {len(after)} later")
     assert code == 0
-    assert len(late) > 16
+    assert len(late) >= 16
     assert {outcome for *_, outcome in before} == {200, "OK"}
     # A later one may find its connection closed; an answer is right or says why not.
     assert {o for *_, o in after if isinstance(o, int)} <= {200, 503}

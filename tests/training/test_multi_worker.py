@@ -92,6 +92,7 @@ def test_two_workers_train_what_one_process_trains(tmp_path, train, last_arrays)
         assert entry["metrics"][key] == pytest.approx(value, rel=1e-3), key
 
 
+@pytest.mark.slow
 def test_machines_that_were_started_with_two_configs(tmp_path):
     processes = start_cluster(
         [tmp_path / "run"] * 2,

@@ -190,6 +190,15 @@ def test_known_names():
     assert [precision.check(name) for name in names] == [None] * 4
 
 
+def test_another_policy_of_keras_is_refused():
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        with pytest.raises(errors.UsageError, match="policy is mixed_float16, but tr"):
+            precision.check("float32")
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
 def run(train, workdir, module, how, **arguments):
     config = module.get_config("smoke=True")
     config.train.precision = how

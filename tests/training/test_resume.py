@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-KILLS = 3
+KILLS = 1
 STEPS = 600
 ENTRIES = {
     "train.epochs": STEPS // 10,

@@ -6,7 +6,7 @@ import published_weights
 import pytest
 
 import elu_zoo
-from elu_zoo.weights import h5
+from elu_zoo.weights import entries, h5
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +40,16 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def made_run():
+    """(entry, content, model) of `run`."""
+    return published_weights.make()
+
+
+@pytest.fixture
+def run(made_run, home, tmp_path, monkeypatch):
+    """The path of weights with their entry beside them, none of which are published."""
+    monkeypatch.setattr(entries, "manifest", dict)
+    return published_weights.write(tmp_path / "run", *made_run[:2])

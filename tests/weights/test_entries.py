@@ -59,7 +59,7 @@ def test_missing_argument(entry, argument):
         entries.check({**entry, "arguments": less}, "here")
 
 
-@pytest.mark.parametrize("form", [2, 0, "1", None])
+@pytest.mark.parametrize("form", [2, 0, "1", None, True, 1.0])
 def test_format(entry, form):
     with pytest.raises(errors.CorruptError, match="here has format.*format 1. Upgrade"):
         entries.check({**entry, "format": form}, "here")
@@ -74,6 +74,62 @@ def test_type(entry, field, value):
         entries.check({**entry, field: value}, "here")
 
 
+@pytest.mark.parametrize(
+    ("field", "values", "message"),
+    [
+        (
+            "tag",
+            ["", "../x", "a/b", "a\\b", ".x", "..", "a\0", "a\x1b[2J", "a" * 201],
+            "tag is a name of a file without a folder",
+        ),
+        (
+            "sha256",
+            ["", "a" * 63, "a" * 65, "A" * 64, "a" * 64 + "\n", "../" + "a" * 61],
+            "sha256 is a hash of 64 hexadecimal digits",
+        ),
+    ],
+)
+def test_form(entry, field, values, message):
+    for value in values:
+        with pytest.raises(errors.CorruptError, match=f"here: {message}"):
+            entries.check({**entry, field: value}, "here")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "message"),
+    [
+        ("activation", "elu", "activation is a dict with a name. Received: 'elu'"),
+        ("activation", {}, "activation is a dict with a name. Received: {}"),
+        ("activation", {"name": ["elu"]}, "activation is a dict with a name"),
+        ("batch_norm", 1, "batch_norm is a bool. Received: 1"),
+        ("batch_norm", 10**9, "batch_norm is a bool. Received: 1000000000"),
+    ],
+)
+def test_form_of_arguments(entry, argument, value, message):
+    arguments = {**entry["arguments"], argument: value}
+    with pytest.raises(errors.CorruptError, match=f"here: {message}"):
+        entries.check({**entry, "arguments": arguments}, "here")
+
+
+@pytest.mark.parametrize("sources", ["https://host", [3], {"a": 1}, None])
+def test_form_of_sources(entry, sources):
+    with pytest.raises(errors.CorruptError, match="here: sources is a list of strings"):
+        entries.check_beside({**entry, "sources": sources}, "here")
+
+
+@pytest.mark.parametrize("scale", [None, "x", True, float("inf"), [1]])
+def test_form_of_scale(entry, scale):
+    changed = {**entry, "preprocessing": {"kind": "rescale", "scale": scale}}
+    with pytest.raises(errors.CorruptError, match="here: scale is a finite number"):
+        entries.check_beside(changed, "here")
+
+
+def test_long_values_are_cut(entry):
+    with pytest.raises(errors.CorruptError) as caught:
+        entries.check({**entry, "classes": "x" * 10**6}, "here")
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("value", [[], None, "x", 3])
 def test_not_a_mapping(value):
     with pytest.raises(errors.CorruptError, match="here is not an entry"):
@@ -81,7 +137,11 @@ def test_not_a_mapping(value):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"tag: 1"]
+    "content",
+    [
+        *(b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b"tag: 1"),
+        *(b'{"x": NaN}', b"[-Infinity]", '"x"'.encode("utf-16")),
+    ],
 )
 def test_not_json(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
@@ -239,11 +299,8 @@ def test_golden_outputs(tag):
 
 
 def _costly(tag):
-    """Whether other weights of the same convolutions stand for these."""
-    entry = entries.manifest()[tag]
-    convolutional = registry.entry(entry["model"]).takes("conv_dtype")
-    unit = entry["arguments"]["activation"]["name"]
-    return convolutional and (entry["dataset"], unit) != ("cifar100", "elu")
+    """Whether it takes a minute: `test_golden_outputs` stands for these."""
+    return registry.entry(entries.manifest()[tag]["model"]).takes("conv_dtype")
 
 
 @pytest.mark.data

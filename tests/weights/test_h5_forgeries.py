@@ -52,6 +52,20 @@ def plain_shape_bomb(file):
     h5py.h5d.create(group, b"1", h5py.h5t.IEEE_F16LE, space, plan)
 
 
+def never_written(file):
+    """Its values would be a number that the file states once."""
+    replaced(file)
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_alloc_time(h5py.h5d.ALLOC_TIME_LATE)
+    space = h5py.h5s.create_simple((13,))
+    group = file["layers/dense_2/vars"].id
+    h5py.h5d.create(group, b"1", h5py.h5t.IEEE_F16LE, space, plan)
+
+
+def no_shape(file):
+    replaced(file, h5py.Empty("f2"))
+
+
 def chunk_bomb(file):
     replaced(file, shape=(13,), dtype="f2", chunks=(2**28,), maxshape=(None,))
 
@@ -104,6 +118,25 @@ def cycle(file):
     file["layers/dense_2/again"] = file["layers"]
 
 
+def hard_link_cycle(file):
+    file["layers/dense_2/vars/again"] = file["layers/dense_2/vars"]
+
+
+def gap(file):
+    file.move("layers/dense_2/vars/1", "layers/dense_2/vars/7")
+
+
+def renamed(key):
+    return lambda file: file.move("layers/dense_2/vars/1", f"layers/dense_2/vars/{key}")
+
+
+def named_layer(name):
+    def forge(file):
+        file["layers/dense_2"].attrs["name"] = name
+
+    return forge
+
+
 def wide(file):
     low, middle = file.create_group("a"), file.create_group("b")
     for index in range(60):
@@ -125,7 +158,9 @@ def named_type(file):
         (external_storage, "/layers/dense_2/vars/1 takes its values from another file"),
         (virtual, "/layers/dense_2/vars/1 takes its values from another file"),
         (shape_bomb, "vars/1 is stored in chunks"),
-        (plain_shape_bomb, r"dense3: file .*\(1048576, 1048576\)"),
+        (plain_shape_bomb, r"unsafe: .*of shape \(1048576, 1048576\) stores 0 bytes"),
+        (never_written, r"dense_2/vars/1 of shape \(13,\) stores 0 bytes; 26 are exp"),
+        (no_shape, "vars/1 has no shape"),
         (chunk_bomb, "vars/1 is stored in chunks"),
         (filtered(compression="gzip"), "in chunks or compressed"),
         (filtered(compression="lzf"), "in chunks or compressed"),
@@ -143,10 +178,23 @@ def named_type(file):
         (of_no_layer, "holds /vars/0, of no layer"),
         (named, "holds /layers/dense_2/vars/kernel, of no layer"),
         (missing_layer, r"dense3: file nothing, model \[\(13, 13\), \(13,\)\]"),
-        (deep, "unsafe: .* is a link"),
-        (cycle, "unsafe: .* is a link"),
-        (wide, "unsafe: it has more than 10000 objects"),
+        (deep, "unsafe: /layers/a/b/c/d/e is more than 5 levels deep, or in a cycle"),
+        (cycle, "unsafe: .* is more than 5 levels deep, or in a cycle"),
+        (hard_link_cycle, "holds weight 0 of layer dense3 twice"),
+        (wide, "unsafe: it has more than 1360 objects"),
         (named_type, "vars/2 is no array"),
+        (gap, "holds weights 0, 7 of layer dense3; 0 to 1 are expected"),
+        (renamed("01"), "holds /layers/dense_2/vars/01, of no layer"),
+        (renamed("\u00b2"), "holds /layers/dense_2/vars/\u00b2, of no layer"),
+        (renamed("\u0661"), "holds /layers/dense_2/vars/\u0661, of no layer"),
+        (renamed("1" * 5000), "holds /layers/dense_2/vars/1{70,}[.]{3}, of no layer"),
+        (renamed("\x1b[2J"), "holds /layers/dense_2/vars/\ufffd.2J, of no layer"),
+        (named_layer("x" * 60_000), "/layers/dense_2 has a name that is no short str"),
+        (named_layer(""), "/layers/dense_2 has a name that is no short string"),
+        (named_layer(3), "/layers/dense_2 has a name that is no short string"),
+        (named_layer(["dense3"]), "/layers/dense_2 has a name that is no short strin"),
+        (named_layer(h5py.Empty("f")), "/layers/dense_2 has a name that is no short"),
+        (named_layer("\x1b[2J"), r"another network. dense3: .*; \ufffd.2J: file"),
     ],
 )
 def test_forged(path, forge, message):
@@ -155,10 +203,11 @@ def test_forged(path, forge, message):
     with h5py.File(path, "a") as file:
         forge(file)
     assert path.stat().st_size < 1 << 22
-    with pytest.raises(errors.CorruptError, match=message):
+    with pytest.raises(errors.CorruptError, match=message) as caught:
         elu_zoo.get_model(
             MODEL, width=0.1, preprocessing=True, weights=path, allow_unverified=True
         )
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 1000
     with pytest.raises(errors.CorruptError, match=message):
         h5.assign(target, read(path, target))
     for now, then in zip(target.get_weights(), before, strict=True):

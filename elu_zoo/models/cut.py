@@ -1,0 +1,83 @@
+"""What of a network is handed out: logits, a readout of them, features, or a body."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from elu_zoo import errors, registry
+from elu_zoo.models.arguments import check_bool
+
+
+def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
+    """Checks these arguments of `get_model`, before a network is built.
+
+    Raises:
+        UsageError: one is of another type, or they exclude each other.
+    """
+    check_bool("include_top", include_top)
+    if features is not None and not isinstance(features, str):
+        is_list = isinstance(features, Sequence) and not isinstance(features, bytes)
+        if not is_list or not features:
+            raise errors.UsageError(
+                "features is the name of a layer, or a list of names. Received: "
+                f"{features!r}."
+            )
+    if not isinstance(classifier_activation, str | None):
+        raise errors.UsageTypeError(
+            "classifier_activation is a name, for instance 'softmax'. Received: "
+            f"{classifier_activation!r}."
+        )
+    cuts = [features is not None, not include_top, classifier_activation is not None]
+    if sum(cuts) > 1:
+        raise errors.UsageError(
+            "features, include_top=False and classifier_activation exclude each other."
+        )
+
+
+def cut(
+    model: keras.Model,
+    registered: registry.ModelEntry,
+    include_top: bool,
+    features: str | Sequence[str] | None,
+    classifier_activation: str | None,
+) -> keras.Model:
+    """Returns what is asked for of a network; see `get_model`.
+
+    Raises:
+        UsageError: a layer or an activation is not known, or there is no body.
+    """
+    if features is not None:
+        names = [features] if isinstance(features, str) else list(features)
+        known = [layer.name for layer in model.layers]
+        for layer_name in names:
+            if layer_name not in known:
+                raise errors.unknown(f"layer of {model.name}", layer_name, known)
+        outputs = {n: model.get_layer(n).output for n in names}
+        if isinstance(features, str):
+            outputs = outputs[features]
+        return keras.Model(model.input, outputs, name=model.name)
+    if not include_top:
+        if registered.is_autoencoder:
+            body = model.get_layer(registered.code).output
+        elif registered.classifier:
+            body = model.get_layer(registered.classifier).input
+        else:
+            raise errors.UsageError(
+                f"{model.name} was registered without a classifier or a code, so that "
+                "include_top=False means nothing. Name a layer: features=..."
+            )
+        return keras.Model(model.input, body, name=model.name)
+    if classifier_activation is not None:
+        layer = _classifier_activation(classifier_activation)
+        return keras.Model(model.input, layer(model.output), name=model.name)
+    return model
+
+
+def _classifier_activation(name: str) -> keras.layers.Layer:
+    try:
+        return keras.layers.Activation(name, name="predictions", dtype="float32")
+    except ValueError:
+        raise errors.unknown(
+            "classifier_activation", name, ["softmax", "sigmoid", "log_softmax"]
+        ) from None

@@ -1,0 +1,164 @@
+"""The arrays in the tree of an HDF5 file, read as if an enemy had written it.
+
+Only groups, hard links and plain arrays get through: no link or array whose values lie
+in another file, nothing compressed, chunked or never written, no more objects and no
+deeper than a model of these weights needs.
+"""
+
+import itertools
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.weights.opening import printable
+
+Arrays = dict[str, list[np.ndarray]]
+Shapes = dict[str, list[tuple[int, ...]]]
+
+_DTYPES = (np.float16, np.float32)
+_LEVELS = 5
+_INDEX = re.compile(r"0|[1-9][0-9]{0,3}")
+_NAME_BYTES = 1000  # of a layer
+
+
+def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
+    """Returns the arrays of each layer, in float32, after every check.
+
+    Args:
+        file: open for reading.
+        expected: the shapes that it has to hold, by layer name.
+        path: of the file, for messages.
+
+    Raises:
+        CorruptError: anything else is in it. Of a damaged file h5py raises whatever
+            its C library's state suggests.
+    """
+    found = _datasets(file, path, _limit(expected))
+    sizes = {
+        name: [tuple(items[i].shape) for i in sorted(items)]
+        for name, items in found.items()
+    }
+    if sizes != expected:
+        raise errors.CorruptError(
+            f"{path} holds the weights of another network. "
+            f"{'; '.join(_differences(sizes, expected))}."
+        )
+    arrays = {}
+    for name, items in found.items():
+        if sorted(items) != list(range(len(items))):
+            raise errors.CorruptError(
+                f"{path} holds weights {', '.join(map(str, sorted(items)))} of layer "
+                f"{name}; 0 to {len(items) - 1} are expected."
+            )
+        arrays[name] = [items[i][...].astype(np.float32) for i in range(len(items))]
+        for index, value in enumerate(arrays[name]):
+            if not np.isfinite(value).all():
+                raise errors.CorruptError(
+                    f"{path}: weight {index} of layer {name} is not finite."
+                )
+    return arrays
+
+
+def _limit(expected: Shapes) -> int:
+    """Returns how many objects are plenty: layers without weights have groups too."""
+    return 1000 + 20 * sum(map(len, expected.values()))
+
+
+def _differences(sizes: Shapes, expected: Shapes) -> list[str]:
+    differing = [n for n in expected if sizes.get(n) != expected[n]]
+    differing += [n for n in sizes if n not in expected]
+    return [
+        f"{printable(n)}: file {_some(sizes.get(n))}, model {_some(expected.get(n))}"
+        for n in differing[:5]
+    ]
+
+
+def _some(shapes: list | None) -> str:
+    if shapes is None:
+        return "nothing"
+    return str(shapes) if len(shapes) <= 8 else f"{len(shapes)} weights"
+
+
+def _datasets(
+    file: h5py.File, path: Path, limit: int
+) -> dict[str, dict[int, h5py.Dataset]]:
+    """Returns the arrays by layer name and index; none is read yet."""
+    found: dict[str, dict[int, h5py.Dataset]] = {}
+    visited = itertools.count(1)
+
+    def visit(group: h5py.Group, layer: str | None, level: int) -> None:
+        for key in group:
+            if level == 0 and key == "optimizer":
+                continue  # Keras adds it to the file of a compiled model.
+            where = printable(f"{group.name}/{key}".replace("//", "/"))
+            problem = f"{path} is unsafe: {where}"
+            if type(group.get(key, getlink=True)) is not h5py.HardLink:
+                raise errors.CorruptError(f"{problem} is a link.")
+            if level == _LEVELS:
+                raise errors.CorruptError(
+                    f"{problem} is more than {_LEVELS} levels deep, or in a cycle."
+                )
+            if next(visited) > limit:
+                raise errors.CorruptError(
+                    f"{path} is unsafe: it has more than {limit} objects."
+                )
+            item = group[key]
+            if isinstance(item, h5py.Group):
+                visit(item, _layer(item, problem) or layer, level + 1)
+                continue
+            _check_dataset(item, problem)
+            if layer is None or not _INDEX.fullmatch(key):
+                raise errors.CorruptError(f"{path} holds {where}, of no layer.")
+            items = found.setdefault(layer, {})
+            if int(key) in items:
+                raise errors.CorruptError(
+                    f"{path} holds weight {key} of layer {printable(layer)} twice."
+                )
+            items[int(key)] = item
+
+    visit(file, None, 0)
+    return found
+
+
+def _layer(group: h5py.Group, problem: str) -> str | None:
+    """Returns the name of the layer that a group says it is of."""
+    if "name" not in group.attrs:
+        return None
+    attribute = group.attrs.get_id("name")
+    # Before it is read: a small file can claim an array that fills the memory.
+    is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
+    if not is_text or attribute.get_storage_size() > _NAME_BYTES:
+        raise errors.CorruptError(f"{problem} has a name that is no short string.")
+    name = group.attrs["name"]
+    if isinstance(name, bytes | np.bytes_):
+        name = name.decode()
+    if not 0 < len(name) <= _NAME_BYTES:
+        raise errors.CorruptError(f"{problem} has a name that is no short string.")
+    return name
+
+
+def _check_dataset(item, problem: str) -> None:
+    if not isinstance(item, h5py.Dataset):
+        raise errors.CorruptError(f"{problem} is no array.")
+    if item.is_virtual or item.external:
+        raise errors.CorruptError(f"{problem} takes its values from another file.")
+    # Neither Keras nor elu_zoo stores so, and a small file could fill the memory.
+    if item.chunks or item.id.get_create_plist().get_nfilters():
+        raise errors.CorruptError(
+            f"{problem} is stored in chunks or compressed; plain storage is expected."
+        )
+    if item.dtype not in _DTYPES:
+        raise errors.CorruptError(
+            f"{problem} is {item.dtype}; float16 or float32 is expected."
+        )
+    if item.shape is None:
+        raise errors.CorruptError(f"{problem} has no shape.")
+    stored = item.id.get_storage_size()
+    if stored != item.nbytes:
+        raise errors.CorruptError(
+            f"{problem} of shape {item.shape} stores {stored} bytes; {item.nbytes} are "
+            "expected."
+        )

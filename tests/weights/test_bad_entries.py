@@ -1,0 +1,145 @@
+"""Bad entries beside good weights: refused in words, and nothing is left behind."""
+
+import json
+
+import published_weights as made_weights
+import pytest
+from spoiling import beside, check_refused, entered, with_arguments
+
+import elu_zoo
+from elu_zoo import errors, files
+from elu_zoo.weights import entries, fetch
+
+MODEL = made_weights.MODEL
+STATISTICS = b"no statistics at all"
+NAMED = f"x_zca-{files.sha256(STATISTICS)[:16]}"
+NOT_FOUND, USAGE, CORRUPT = errors.NotFoundError, errors.UsageError, errors.CorruptError
+
+
+def with_statistics(name, content=STATISTICS):
+    def change(path):
+        entered(preprocessing={"kind": "gcn_zca", "statistics": name})(path)
+        path.with_name(f"{NAMED}.npz").write_bytes(content)
+
+    return change
+
+
+def entry_of(content):
+    def change(path):
+        beside(path).write_bytes(content)
+
+    return change
+
+
+def entry_link_out(path):
+    target = path.parent.parent / "entry.json"
+    beside(path).rename(target)
+    beside(path).symlink_to(target)
+
+
+def outcome_elsewhere(tag):
+    """The folder of a run whose outcome names weights outside of it."""
+
+    def change(path):
+        entry = json.loads(beside(path).read_text())
+        (path.parent / "outcome.json").write_text(json.dumps({**entry, "tag": tag}))
+        return path.parent
+
+    return change
+
+
+ROWS = {
+    "another network for the builder": (
+        entered(model="mnist_mlp_5x256"), {}, CORRUPT, "contradicts itself"
+    ),
+    "another activation in the entry": (
+        with_arguments(activation={"name": "relu"}), {}, CORRUPT,
+        "contradicts itself: its tag is .*_elu-.*; .*activation.* make .*_relu-",
+    ),
+    "normalization in the entry": (
+        with_arguments(batch_norm=True), {}, CORRUPT, "contradicts itself.*_elu_bn-"
+    ),
+    "another data set in the entry": (
+        entered(dataset="../../etc"), {}, CORRUPT, "contradicts itself.*[.][.]/etc_elu"
+    ),
+    "entry that is a link": (entry_link_out, {}, CORRUPT, "json is a link out of its"),
+    "tag with a folder": (
+        entered(tag="../../etc/x"), {}, CORRUPT, "tag is a name of a file without a"
+    ),
+    "outcome in another folder": (
+        outcome_elsewhere("../other/x"), {}, CORRUPT, "outcome.json: tag is a name of a"
+    ),
+    "outcome of another run": (
+        outcome_elsewhere("x.mnist_elu-00000000"), {}, NOT_FOUND, "no file .*x.m"
+    ),
+    "newer format": (entered(format=2), {}, CORRUPT, "format 2; .*reads format 1. Up"),
+    "an entry that is no JSON": (entry_of(b"{"), {}, CORRUPT, "json is not JSON"),
+    "a large entry": (
+        entry_of(b" " * (5 << 20)), {}, CORRUPT, "5242880 bytes; an entry has at most"
+    ),
+    "a deep entry": (
+        entry_of(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
+    ),
+    "a hash that is none": (entered(sha256=""), {}, CORRUPT, "64 hexadecimal digits"),
+    "a network larger than its file": (
+        with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
+    ),
+    "an infinite network": (
+        with_arguments(width=1e308), {}, CORRUPT, "arguments of the entry .* make no"
+    ),
+    "another file as an argument": (
+        with_arguments(weights="/etc/passwd"), {}, USAGE, "Unknown argument .*'weights'"
+    ),
+    "an object as an argument": (
+        with_arguments(activation={"name": "elu", "alpha": {"class_name": "Lambda"}}),
+        {}, USAGE, "alpha must be a finite number > 0",
+    ),
+    "more classes than outputs": (
+        entered(classes=["x"] * 11), {}, CORRUPT, "11 classes; its num_classes is 10"
+    ),
+    "classes that are no names": (
+        entered(classes=[3] * 10), {}, CORRUPT, "classes is a list of strings"
+    ),
+    "pixels that are no numbers": (
+        entered(preprocessing={"kind": "rescale", "scale": "x"}), {}, CORRUPT,
+        "scale is a finite number. Received: 'x'",
+    ),
+    "statistics in another folder": (
+        with_statistics(f"../{NAMED}"), {}, NOT_FOUND, "no whitening statistics '../x_"
+    ),
+    "statistics at a path": (
+        with_statistics("/etc/passwd"), {}, NOT_FOUND, "no whitening statistics '/etc/"
+    ),
+    "damaged statistics": (
+        with_statistics(NAMED, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
+    ),
+    "large statistics": (
+        with_statistics(NAMED, bytes(fetch._STATISTICS_BYTES + 1)), {}, CORRUPT,
+        "32000001 bytes; a file of statistics has at most",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_bad_entries(run, home, monkeypatch, row):
+    check_refused(run, home, monkeypatch, ROWS[row])
+
+
+CHANGES = {
+    "arguments": with_arguments(activation={"name": "elu", "alpha": 0.5}),
+    "preprocessing": entered(preprocessing={"kind": "rescale", "scale": 1.0}),
+    "classes": entered(classes=list("9876543210")),
+    "config": entered(config={"train": {"loss": "half_squared_error"}}),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_an_entry_that_says_other_than_the_manifest(run, made_run, monkeypatch, field):
+    tag = made_run[0]["tag"]
+    monkeypatch.setattr(entries, "manifest", lambda: {tag: made_run[0]})
+    elu_zoo.get_model(MODEL, weights=run)
+    CHANGES[field](run)
+    with pytest.raises(
+        errors.CorruptError, match=f"not what was published as {tag}: {field} differ"
+    ):
+        elu_zoo.get_model(MODEL, weights=run)
