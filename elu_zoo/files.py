@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # as tempfile names them
 
 
 def home() -> Path:
@@ -132,6 +134,13 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Removes temporary files that a killed process left where nobody else writes."""
+    for path in folder.glob(".*"):
+        if path.is_file() and _TEMPORARY.fullmatch(path.name):
+            path.unlink()
 
 
 def check_locks() -> None:

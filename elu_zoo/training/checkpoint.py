@@ -23,6 +23,9 @@ import elu_zoo
 from elu_zoo import errors, files
 
 FORMAT = 1
+_NAME = re.compile(r"step-\d{9}")
+# Of what is not there, and not of a disk or a network that may answer next time.
+_MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 
 def versions() -> dict[str, str]:
@@ -51,19 +54,22 @@ class Checkpoints:
         self._kept = kept
 
     def check_room(self) -> None:
-        """Checks that the disk has room for a few checkpoints.
+        """Checks that the disk has room for three checkpoints, with those it has.
 
         Raises:
-            ResourceError: it has none for three.
+            ResourceError: it has none.
         """
-        needed = 3 * sum(np.asarray(v).nbytes for v in self._variables.values())
-        files.check_room(self._folder, needed)
+        size = sum(np.asarray(v).nbytes for v in self._variables.values())
+        files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
 
-    def save(self, state: dict[str, Any]) -> None:
+    def save(self, state: dict[str, Any]) -> bool:
         """Saves the variables and the loop's state.
 
         Args:
             state: JSON values; `state["step"]` is the number of iterations done.
+
+        Returns:
+            Whether it was written; False where there is one of that step.
 
         Raises:
             TrainingError: a value is not finite; nothing is written.
@@ -72,7 +78,7 @@ class Checkpoints:
         step = state["step"]
         target = self._folder / f"step-{step:09d}"
         if target.exists():
-            return
+            return False
         arrays = {name: np.asarray(v) for name, v in self._variables.items()}
         for name, value in arrays.items():
             if not np.isfinite(value).all():
@@ -100,6 +106,7 @@ class Checkpoints:
         # Hidden ones are what a killed process was writing.
         for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
             shutil.rmtree(old, ignore_errors=True)
+        return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
         """Restores the newest checkpoint that is whole.
@@ -113,6 +120,7 @@ class Checkpoints:
         Raises:
             CorruptError: there are checkpoints and none is whole, or one is of a
                 newer format or of another model.
+            ResourceError: one cannot be read, for instance over a network.
         """
         damaged = []
         for folder in self._all():
@@ -134,7 +142,8 @@ class Checkpoints:
         return None
 
     def _all(self) -> list[Path]:
-        return sorted(self._folder.glob("step-*"), reverse=True)
+        found = self._folder.glob("step-*")
+        return sorted((p for p in found if _NAME.fullmatch(p.name)), reverse=True)
 
     def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
         arrays = {_uncounted(name): value for name, value in arrays.items()}
@@ -187,9 +196,13 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise _Damaged("the manifest is of another iteration")
     # AttributeError: JSON, but no object.
     except (
-        OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
+        *_MISSING, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
     ) as error:  # fmt: skip
         raise _Damaged(f"{type(error).__name__}: {error}") from error
+    except OSError as error:
+        raise errors.ResourceError(
+            f"{folder} cannot be read: {error}. Nothing was changed; try again."
+        ) from error
     if manifest["versions"] != versions():
         logging.warning(
             "%s was written with %s, this is %s: the run goes on, but is no longer "

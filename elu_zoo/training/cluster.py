@@ -4,9 +4,11 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,10 @@ class Alone:
         """Returns the number of the signal that came."""
         return number
 
+    def together(self) -> contextlib.AbstractContextManager:
+        """Returns a context that changes nothing."""
+        return contextlib.nullcontext()
+
     def guard(self) -> contextlib.AbstractContextManager:
         """Returns a context that changes nothing."""
         return contextlib.nullcontext()
@@ -126,8 +132,25 @@ def gathering() -> Iterator[None]:
     _check_port(own, names.pop(own))
     others = [f"{name}={address}" for name, address in names.items()]
     command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
-    with subprocess.Popen(command, stdin=subprocess.PIPE):
+    # In a session of its own, Ctrl-C does not end it before the process it watches.
+    with (
+        _interruptible(),
+        subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True),
+    ):
         yield  # closes the pipe, which ends that process
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the process at once, where Python's handler does not run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _check_port(name: str, address: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from pathlib import Path
+from signal import SIGTERM
 from typing import Any
 
 import keras
@@ -94,10 +95,7 @@ def train(
         chief = places.is_chief(placement)
         workdir = Path(workdir)
         changed = resuming.changes(workdir, config, allow_config_change)
-        finished = outcome.find(workdir)
-        if finished and not changed:
-            logging.info("%s is finished: %s", workdir, outcome.summary(finished))
-            return finished
+        finished = outcome.of_config(workdir, config)
         peers = places.peers(placement)
         stack.enter_context(peers.guard())
         peers.check_same(
@@ -108,8 +106,16 @@ def train(
                 "--steps_per_call": steps_per_call,
                 "--accumulate": accumulate,
                 "--allow_config_change": allow_config_change,
+                "whether the run is finished": bool(finished),
             }
         )
+        if finished:
+            logging.info("%s is finished: %s", workdir, outcome.summary(finished))
+            return finished
+        if chief and (workdir / "LOCK").exists():
+            # Looked at now as well, before data are read.
+            with files.exclusive(workdir / "LOCK"):
+                pass
 
         # 2. Data.
         data = _load(config, data_dir)
@@ -164,10 +170,13 @@ def train(
             checkpoints.check_room()
             # Here and not before: a run that cannot start leaves no folder behind.
             stack.enter_context(files.exclusive(workdir / "LOCK"))
+            files.remove_leftovers(workdir)
         peers.check_shared(workdir, chief)
-        position = Position(settings.config_hash(config), data.images)
+        position = Position(settings.as_dict(config), data.images)
         if restored := checkpoints.restore(keep_damaged=not chief):
-            position = position.restored(restored, workdir, steps_per_epoch, changed)
+            position = position.restored(
+                restored, workdir, steps_per_epoch, allow_config_change
+            )
             logging.info("Resuming %s after iteration %d.", workdir, position.step)
         if position.step > total:
             raise errors.UsageError(
@@ -176,7 +185,7 @@ def train(
             )
         peers.check_same({"the images": data.images, "the iteration": position.step})
         if chief and not changed:
-            files.write_json(workdir / "config.json", settings.as_dict(config))
+            files.write_json(workdir / "config.json", position.config)
         records = metrics.Records(workdir if chief else None, position.metrics_length)
         stack.callback(records.close)
         records.write_start(
@@ -207,26 +216,30 @@ def train(
                 if run.epoch_due():
                     display.row(run.end_epoch(evaluator, validation, check))
             stopped = peers.stop(signal())
-            if chief and (stopped or run.checkpoint_due()):
-                run.save()
-                changed = changed and resuming.adopt(workdir, config)
+            with peers.together() if stopped else contextlib.nullcontext():
+                if chief and (stopped or run.checkpoint_due()):
+                    if run.save() and changed:
+                        # Not before: a run that is killed until then is the old one's.
+                        files.write_json(workdir / "config.json", position.config)
+                        changed = []
             if stopped:
                 raise resuming.interrupted(stopped, position.step, total, workdir)
 
         # 6. The weights of the last iteration are the result.
+        entry = None
+        try:
+            with peers.together():
+                if chief:
+                    entry = outcome.write(
+                        config, workdir, model, evaluator, data, validation,
+                        preprocessing, position, commit, signals.check(signal),
+                    )  # fmt: skip
+                    files.write_json(workdir / "config.json", position.config)
+        except signals.Stopped:
+            stopped = signal() or SIGTERM
+            raise resuming.interrupted(stopped, position.step, total, workdir) from None
         if not chief:
             return None
-        if changed:
-            resuming.adopt(workdir, config)
-        try:
-            entry = outcome.write(
-                config, workdir, model, evaluator, data, validation, preprocessing,
-                position, commit, check,
-            )  # fmt: skip
-        except signals.Stopped:
-            raise resuming.interrupted(
-                signal(), position.step, total, workdir
-            ) from None
         logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry
 

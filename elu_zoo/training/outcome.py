@@ -33,6 +33,13 @@ def find(workdir: Path) -> entries.Entry | None:
     return entries.read(path) if path.is_file() else None
 
 
+def of_config(workdir: Path, config: ConfigDict) -> entries.Entry | None:
+    """Returns the entry of a folder's finished run, if it was of this config."""
+    entry = find(workdir)
+    same = entry and not settings.differences(entry["config"], settings.as_dict(config))
+    return entry if same else None
+
+
 def write(
     config: ConfigDict,
     workdir: Path,

@@ -13,17 +13,25 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.training import cluster
+from elu_zoo.training import cluster, signals
 
 # Longer than a network file system takes to show a new file in a folder it lists.
 _SEEING_SECONDS = 10
+_FAILED, _STOPPED = 2, 1
+_OF_LOST_MACHINES = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
 
 
 class Peers:
     """The machines of a strategy, of which this is one.
 
     Every method but `guard` is called by all of them at the same place of the run, and
-    raises on all of them.
+    what it raises, it raises on all of them.
 
     Args:
         strategy: of several machines.
@@ -75,13 +83,13 @@ class Peers:
         Raises:
             UsageError: one does not.
         """
-        nonce = secrets.randbits(48) if chief else 0
-        path = workdir / f".shared-{nonce:x}"
+        nonce = secrets.randbits(32) if chief else 0
+        path = workdir / f".shared.{nonce:08x}"
         if chief:
             path.touch()
         try:
             nonce = int(self._gather([nonce]).max())
-            seen = self._gather([chief or _appears(workdir / f".shared-{nonce:x}")])
+            seen = self._gather([chief or _appears(workdir / f".shared.{nonce:08x}")])
         finally:
             if chief:
                 path.unlink()
@@ -98,6 +106,31 @@ class Peers:
         return int(self._gather([number]).max())
 
     @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Waits at the end of a block, in which one machine works for all of them.
+
+        Raises:
+            Stopped: a signal ended the block on another machine.
+            TrainingError: the block failed there.
+        """
+        failed = _FAILED
+        try:
+            yield
+            failed = 0
+        except signals.Stopped:
+            failed = _STOPPED
+            raise
+        finally:
+            worst = int(self._gather([failed]).max())
+            if not failed and worst == _STOPPED:
+                raise signals.Stopped
+            if not failed and worst:
+                raise errors.TrainingError(
+                    "Another machine could not save for all of them; see what it says. "
+                    "Mend that, and start all machines again."
+                )
+
+    @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
         """Names the machine that was lost, where the block fails for it.
 
@@ -106,20 +139,22 @@ class Peers:
         """
         try:
             yield
-        except tf.errors.OpError as error:
-            if "ollective" not in error.message and "/task:" not in error.message:
+        except _OF_LOST_MACHINES as error:
+            others = self._others(error.message)
+            if not others and "ollective" not in error.message:
                 raise
             raise errors.ResourceError(
-                f"{self._lost(error.message)} stopped answering. What the last "
-                "checkpoint holds is safe: start all machines again, and they resume."
+                f"{others[0] if others else 'Another machine'} stopped answering. What "
+                "the last checkpoint holds is safe: start all machines again, and they "
+                "resume."
             ) from error
 
-    def _lost(self, message: str) -> str:
-        """Returns the name of the machine that an error of TensorFlow is about."""
+    def _others(self, message: str) -> list[str]:
+        """Returns the names of other machines in an error of TensorFlow."""
         tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
-        named = [self._names.index(f"{kind} {index}") for kind, index in tasks]
-        others = [number for number in named if number != self._number]
-        return self._name(others[0]) if others else "Another machine"
+        names = [f"{kind} {index}" for kind, index in tasks]
+        known = [self._names.index(name) for name in names if name in self._names]
+        return [self._name(number) for number in known if number != self._number]
 
     def _name(self, number: int) -> str:
         return f"{self._names[number]} ({self._addresses[number]})"

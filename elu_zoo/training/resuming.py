@@ -8,24 +8,39 @@ from signal import Signals
 
 from ml_collections import ConfigDict
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 from elu_zoo.training import settings
 
 
 def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:
     """Returns in what the config differs from the one that the folder's run had.
 
+    What a checkpoint holds decides; this is to refuse before any work.
+
     Raises:
         UsageError: it does, and may not.
+        CorruptError: the folder's config cannot be read.
     """
     path = workdir / "config.json"
     if not path.is_file():
         return []
     try:
         old = json.loads(path.read_text())
-    except ValueError as error:
-        raise errors.CorruptError(f"{path} is damaged: {error}.") from None
-    changed = settings.differences(old, settings.as_dict(config))
+        changed = settings.differences(old, settings.as_dict(config))
+    except (ValueError, AttributeError) as error:
+        raise errors.CorruptError(
+            f"{path} is damaged: {error}. Delete it: checkpoints know their config."
+        ) from None
+    check_changes(changed, allowed, workdir)
+    return changed
+
+
+def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
+    """Checks that a run may go on with these changes of its config.
+
+    Raises:
+        UsageError: it may not.
+    """
     if changed and not allowed:
         raise errors.UsageError(
             f"{workdir} belongs to another config: {'; '.join(changed)}. Name "
@@ -37,21 +52,6 @@ def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:
                 f"{change} changes what an epoch is; a run cannot go on with it. Name "
                 "another --workdir."
             )
-    return changed
-
-
-def adopt(workdir: Path, config: ConfigDict) -> list[str]:
-    """Makes the changed config the folder's own; what was finished no longer is.
-
-    After the first checkpoint of it: a run that is killed before goes on from the old
-    one, of the old config.
-
-    Returns:
-        The changes that remain: none.
-    """
-    (workdir / "outcome.json").unlink(missing_ok=True)
-    files.write_json(workdir / "config.json", settings.as_dict(config))
-    return []
 
 
 @contextlib.contextmanager
@@ -63,7 +63,7 @@ def resumable(workdir: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise errors.ResourceError(
-            f"Training in {workdir} cannot go on: {error}. Its checkpoints are intact. "
+            f"Training in {workdir} cannot go on: {error}. Checkpoints are intact. "
             "Mend that, and run the same command again to resume."
         ) from error
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data import batches, order
 from elu_zoo.data.sources import Split
-from elu_zoo.training import metrics, schedules
+from elu_zoo.training import metrics, resuming, schedules, settings
 from elu_zoo.training.augmentation import Augmentation
 from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
@@ -25,7 +25,7 @@ class Position:
     """Where a run stands; a checkpoint holds all of it.
 
     Attributes:
-        config_hash: of the run's config.
+        config: the run's, as JSON values.
         images: the name of the images it trains on; of files a fingerprint with it.
         step: iterations done.
         epoch_loss: sum of the losses of the epoch so far.
@@ -35,7 +35,7 @@ class Position:
         config_changes: what was changed of the config on the way, and when.
     """
 
-    config_hash: str
+    config: dict[str, Any]
     images: str
     step: int = 0
     epoch_loss: float = 0.0
@@ -49,38 +49,44 @@ class Position:
         state: dict[str, Any],
         workdir: Path,
         steps_per_epoch: int,
-        changed: Sequence[str] = (),
+        allow_config_change: bool = False,
     ) -> "Position":
-        """Returns the position of a checkpoint of the same config and images.
+        """Returns the position of a checkpoint of the same images.
 
         Args:
             state: of the checkpoint.
             workdir: the run's folder.
             steps_per_epoch: iterations.
-            changed: entries of the config that may differ from the checkpoint's.
+            allow_config_change: its config may be another one.
 
         Raises:
-            CorruptError: the checkpoint is of another config.
+            UsageError: the checkpoint is of another config, which may not be.
+            CorruptError: it is, and of an earlier version, which kept a hash of it.
             DataError: it is of other images.
         """
         # Checkpoints of earlier versions do not name their images, and were written
         # after the row of an epoch.
         known = {
+            "config": self.config,
             "images": self.images,
             "epochs_recorded": state["step"] // steps_per_epoch,
         }
-        found = Position(**{**known, **state})
-        if found.config_hash != self.config_hash:
-            if not changed:
-                raise errors.CorruptError(
-                    f"The checkpoints in {workdir} are of another config "
-                    f"({found.config_hash}, expected {self.config_hash}). Delete the "
-                    "folder 'checkpoints' to start from the beginning."
-                )
-            found.config_hash = self.config_hash
-            found.config_changes.append(
-                f"after iteration {found.step}: {'; '.join(changed)}"
+        known |= {key: value for key, value in state.items() if key != "config_hash"}
+        found = Position(**known)
+        old_hash = state.get("config_hash")
+        if old_hash and old_hash != settings.dict_hash(self.config):
+            raise errors.CorruptError(
+                f"The checkpoints in {workdir} are of another config, of the hash "
+                f"{old_hash}. Delete the folder 'checkpoints' to start from the "
+                "beginning."
             )
+        changed = settings.differences(found.config, self.config)
+        resuming.check_changes(changed, allow_config_change, workdir)
+        if changed:
+            text = f"after iteration {found.step}: {'; '.join(changed)}"
+            found.config, found.config_changes = self.config, [
+                *found.config_changes, text
+            ]  # fmt: skip
         if found.images != self.images:
             raise errors.DataError(
                 f"The images are not those with which {workdir} began: it has "
@@ -224,11 +230,15 @@ class Run:
         step = self._position.step
         return step % self._config.train.checkpoint_every == 0 or step == self._total
 
-    def save(self) -> None:
-        """Saves the position with weights and optimizer."""
+    def save(self) -> bool:
+        """Saves the position with weights and optimizer, if that is not done yet.
+
+        Returns:
+            Whether a checkpoint was written.
+        """
         self._tick()
         self._position.metrics_length = self._records.length()
-        self._checkpoints.save(dataclasses.asdict(self._position))
+        return self._checkpoints.save(dataclasses.asdict(self._position))
 
     def _tick(self) -> None:
         """Adds the wall time since the last call to the position's."""

@@ -70,15 +70,20 @@ def as_dict(config: ConfigDict) -> dict[str, Any]:
 
 def config_hash(config: ConfigDict) -> str:
     """Returns the hash of everything that changes the numbers by design."""
-    text = json.dumps(as_dict(config), sort_keys=True)
+    return dict_hash(as_dict(config))
+
+
+def dict_hash(values: dict[str, Any]) -> str:
+    """Returns the hash of a config's JSON values."""
+    text = json.dumps(values, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Returns `key: old -> new` for each entry in which two configs differ."""
-    old, new = _flat(old), _flat(new)
+    old, new = ({k: repr(v) for k, v in _flat(x).items()} for x in (old, new))
     keys = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-    return [f"{key}: {old.get(key)} -> {new.get(key)}" for key in keys]
+    return [f"{k}: {old.get(k, 'nothing')} -> {new.get(k, 'nothing')}" for k in keys]
 
 
 def check(config: ConfigDict) -> None:
@@ -256,7 +261,7 @@ def _get(config: ConfigDict, key: str) -> Any:
 def _flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat = {}
     for key, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             flat.update(_flat(value, f"{prefix}{key}."))
         else:
             flat[prefix + key] = value

@@ -1,5 +1,6 @@
 """What machines tell each other, of which here is one and the answers of the others."""
 
+import contextlib
 import json
 import re
 import types
@@ -9,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.training import peers
+from elu_zoo.training import peers, signals
 
 HOSTS = ["a:1", "b:2", "c:3"]
 
@@ -71,10 +72,10 @@ def test_a_shared_folder(machine, tmp_path):
     chief = machine(0)
     chief.check_shared(tmp_path, chief=True)
     (nonce,), (seen,) = chief.asked
-    assert 0 < nonce < 2**48 and seen == 1
+    assert 0 < nonce < 2**32 and seen == 1
     assert not list(tmp_path.iterdir())
 
-    (tmp_path / ".shared-2a").touch()
+    (tmp_path / ".shared.0000002a").touch()
     answers = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
     machine(2, lambda values: next(answers)).check_shared(tmp_path, chief=False)
 
@@ -114,8 +115,43 @@ def test_a_lost_machine_is_named(machine, message, named):
         raise tf.errors.UnavailableError(None, None, message)
 
 
-def test_other_errors_stay_what_they_are(machine):
-    with pytest.raises(tf.errors.ResourceExhaustedError), machine(0).guard():
-        raise tf.errors.ResourceExhaustedError(None, None, "OOM")
+OOM = "OOM when allocating tensor on /job:worker/replica:0/task:0/device:GPU:0"
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        (tf.errors.ResourceExhaustedError, OOM),
+        (tf.errors.InternalError, OOM),
+        (tf.errors.InternalError, "at /job:localhost/replica:0/task:0/device:CPU:0"),
+        (tf.errors.InvalidArgumentError, "Matrix size-incompatible"),
+    ],
+)
+def test_other_errors_stay_what_they_are(machine, kind, message):
+    with pytest.raises(kind), machine(0).guard():
+        raise kind(None, None, message)
+
+
+@pytest.mark.parametrize(
+    "told, expected",
+    [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
+)
+def test_what_one_does_for_all(machine, told, expected):
+    one = machine(1, lambda values: np.array([[told], [0], [0]]))
+    raises = pytest.raises(expected) if expected else contextlib.nullcontext()
+    with raises, one.together():
+        pass
+    assert one.asked == [[0]]
+
+
+@pytest.mark.parametrize("error, told", [(signals.Stopped, 1), (OSError, 2)])
+def test_what_fails_is_told(machine, error, told):
+    one = machine(0)
+    with pytest.raises(error), one.together():
+        raise error
+    assert one.asked == [[told]]
+
+
+def test_errors_of_python_pass(machine):
     with pytest.raises(KeyError), machine(0).guard():
         raise KeyError

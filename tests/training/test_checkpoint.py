@@ -1,3 +1,4 @@
+import errno
 import json
 import logging
 import os
@@ -234,6 +235,26 @@ def test_full_disk_leaves_earlier_ones(saved, size):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert folders(saved) == [f"step-{s:09d}" for s in STEPS]
     assert restore(saved) == state(30)
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.EACCES])
+def test_what_cannot_be_read_now_is_no_damage(saved, monkeypatch, number):
+    def refuse(path):
+        raise OSError(number, os.strerror(number), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(errors.ResourceError, match="Nothing was changed; try aga"):
+            restore(saved)
+    assert len(folders(saved)) == 3 and restore(saved) == state(30)
+
+
+def test_folders_of_other_names_stay(saved):
+    name = f"step-{30:09d}"
+    backup = saved / "checkpoints" / f"{name}.bak"
+    shutil.copytree(saved / "checkpoints" / name, backup)
+    truncate(0)(saved / "checkpoints" / name / ARRAYS)
+    assert restore(saved) == state(20) and backup.is_dir()
 
 
 def test_leftovers_of_a_killed_save_are_removed(saved):

@@ -6,10 +6,11 @@ import signal
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import settings
+from elu_zoo.training import settings, signals
 from elu_zoo.training.checkpoint import Checkpoints
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
+LAST = r"train.learning_rates: \[0.05\] -> \[0.02\]"
 SAID = "train.epochs: 2 -> 3; train.learning_rates: [0.05] -> [0.02]"
 
 
@@ -56,6 +57,51 @@ def test_changes_add_up(smoke, train, tmp_path):
         "after iteration 20: train.epochs: 2 -> 3",
         "after iteration 30: train.epochs: 3 -> 4",
     ]
+
+
+def test_a_stop_when_nothing_is_left_to_train(smoke, train, tmp_path, monkeypatch):
+    first = train(smoke(), tmp_path)
+    seldom = smoke({"train.checkpoint_every": 7})
+    with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
+        patch.setattr(signals, "check", lambda signal: stop)
+        train(seldom, tmp_path, allow_config_change=True)
+    assert train(smoke(), tmp_path) == first
+    with pytest.raises(errors.UsageError, match="checkpoint_every"):
+        train(seldom, tmp_path)
+    entry = train(seldom, tmp_path, allow_config_change=True)
+    assert entry["config_changes"] and train(seldom, tmp_path) == entry
+
+
+def stop():
+    raise signals.Stopped
+
+
+def test_an_older_checkpoint_of_the_former_config(smoke, train, tmp_path):
+    """It is the newest whole one, after the first of the new config is damaged."""
+    train(smoke(), tmp_path)
+    train(smoke(LONGER), tmp_path, allow_config_change=True)
+    (tmp_path / "outcome.json").unlink()
+    newest = tmp_path / "checkpoints" / f"step-{30:09d}" / "arrays.npz"
+    newest.write_bytes(b"")
+    with pytest.raises(errors.UsageError, match=f"another config: .*{LAST}.*allow_con"):
+        train(smoke(LONGER), tmp_path)
+    entry = train(smoke(LONGER), tmp_path, allow_config_change=True)
+    assert entry["config_changes"] == [f"after iteration 20: {SAID}"]
+
+
+def test_a_change_after_a_stop_in_an_evaluation(
+    smoke, train, tmp_path, monkeypatch, stop_after
+):
+    """Whose checkpoint stays, of the former config."""
+    stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted, match="after iteration 10 "):
+        train(smoke(), tmp_path)
+    changed = smoke({"train.epochs": 3})
+    stop_after(1, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(changed, tmp_path, allow_config_change=True)
+    assert of_folder(tmp_path) == settings.as_dict(smoke())
+    assert train(changed, tmp_path, allow_config_change=True)["step"] == 30
 
 
 def test_nothing_changed(smoke, train, tmp_path):

@@ -263,12 +263,16 @@ def test_differences():
     old = {"seed": 0, "model": {"width": 1.0, "gone": 1}, "rates": [0.1]}
     new = {"seed": 0, "model": {"width": 0.5, "new": 2}, "rates": [0.1, 0.2]}
     assert settings.differences(old, new) == [
-        "model.gone: 1 -> None",
-        "model.new: None -> 2",
+        "model.gone: 1 -> nothing",
+        "model.new: nothing -> 2",
         "model.width: 1.0 -> 0.5",
         "rates: [0.1] -> [0.1, 0.2]",
     ]
     assert settings.differences(old, old) == []
+    # As the hash sees them.
+    assert settings.differences({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
+    assert settings.differences({"a": None}, {}) == ["a: None -> nothing"]
+    assert settings.differences({"a": {}}, {}) == ["a: {} -> nothing"]
 
 
 def test_a_config_equals_itself_after_json(smoke):
