@@ -134,6 +134,11 @@ def _check_hub(to: str, count: int) -> None:
 def _check_run(workdir: Path, entry: entries.Entry, to: str) -> None:
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")
+    if "config_changes" in entry:
+        raise errors.UsageError(
+            f"The config of {workdir} was changed on its way: no config makes its "
+            "weights again. Train with the config that is meant."
+        )
     statistics = entry["preprocessing"].get("statistics")
     if to != _PACKAGE:
         _statistics(entry)  # which are uploaded

@@ -167,9 +167,17 @@ def speed(part: str, rows: list[report.Row]) -> str:
 
 
 def survived(rows: Rows) -> str:
-    """Returns what configs/reliability.csv counts, in Markdown."""
+    """Returns what configs/reliability.csv counts, in Markdown, a line a fault."""
+    counts: dict[str, dict[str, list[int]]] = {}
+    for row in rows:
+        what = row["what"].partition(", ")[0]  # of whatever kind of run
+        found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
+        found[0] += int(row["as_promised"])
+        found[1] += int(row["tried"])
     return "\n".join(
-        f"- {row['what']}: {row['as_promised']} of {row['tried']}" for row in rows
+        f"- **{fault}**: "
+        + "; ".join(f"{what} {good} of {tried}" for what, (good, tried) in of.items())
+        for fault, of in counts.items()
     )
 
 

@@ -271,6 +271,9 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
     smoke = {**entry, "config": {**entry["config"], "smoke": True}}
     with pytest.raises(errors.UsageError, match="is a smoke run"):
         release_weights.check({workdir: smoke}, TO)
+    changed = {**entry, "config_changes": ["after iteration 20: seed: 0 -> 1"]}
+    with pytest.raises(errors.UsageError, match="config of .* was changed on its way"):
+        release_weights.check({workdir: changed}, TO)
     with pytest.raises(errors.CorruptError, match="h5 is damaged: its SHA-256 is not"):
         release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
     monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * entry["bytes"] - 1)

@@ -1,0 +1,1 @@
+"""Faults that tools/reliability.py makes, one kind a file, and what came of them."""

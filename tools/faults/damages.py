@@ -1,0 +1,115 @@
+"""Damaged checkpoints: they are passed over for the one before, and that is said."""
+
+import logging
+import random
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from elu_zoo.training.checkpoint import Checkpoints
+from faults import runs
+
+_FILES = "arrays.npz", "manifest.json"
+
+
+def kinds(flips: int) -> list[tuple[str, int]]:
+    """Returns each damage with its number: the tenth it cuts at, the draw of a bit."""
+    others = ("zeroed", "deleted", "swapped", "grown")
+    return [
+        *(("truncated", tenth) for tenth in range(10)),
+        *((name, 0) for name in others),
+        *(("bit flipped", draw) for draw in range(flips)),
+    ]
+
+
+def damage(
+    kind: str, number: int, path: Path, older: Path, generator: random.Random
+) -> None:
+    """Damages a file, of which `older` is another version."""
+    content = path.read_bytes()
+    if kind == "deleted":
+        path.unlink()
+    elif kind == "swapped":
+        shutil.copy(older, path)
+    elif kind == "truncated":
+        path.write_bytes(content[: len(content) * number // 10])
+    elif kind == "zeroed":
+        path.write_bytes(bytes(len(content)))
+    elif kind == "grown":
+        path.write_bytes(content + b"\0")
+    else:
+        flipped = bytearray(content)
+        flipped[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
+        path.write_bytes(flipped)
+
+
+def of_checkpoints(
+    flips: int, generator: random.Random, folder: Path
+) -> list[runs.Count]:
+    """Damages each file of the newest of two checkpoints in each way.
+
+    Args:
+        flips: how often one bit of a file is flipped; the other damages come once.
+        generator: draws places.
+        folder: for the checkpoints.
+    """
+    variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger = logging.getLogger("absl")
+    logger.addHandler(handler)
+    logger.propagate = False  # hundreds of lines
+    tried = passed = silent = 0
+    for name in _FILES:
+        for kind, number in kinds(flips):
+            workdir = folder / "damaged"
+            checkpoints = Checkpoints(workdir, variables, 3)
+            for step in 1, 2:
+                for variable in variables:
+                    variable.assign(np.full(variable.shape, step, "float32"))
+                checkpoints.save({"step": step})
+            older, newest = sorted((workdir / "checkpoints").iterdir())
+            said.clear()
+            damage(kind, number, newest / name, older / name, generator)
+            state = checkpoints.restore()
+            values = {float(value) for v in variables for value in np.ravel(v)}
+            good = state == {"step": 1} and values == {1.0}
+            tried += 1
+            silent += not good
+            passed += good and newest.name in "".join(said)
+            shutil.rmtree(workdir)
+    logger.removeHandler(handler)
+    logger.propagate = True
+    return [
+        ("damaged checkpoints passed over and said", tried, passed),
+        ("damaged checkpoints that were not loaded", tried, tried - silent),
+    ]
+
+
+def of_runs(
+    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+) -> list[runs.Count]:
+    """Damages the newest checkpoint of killed runs, which then go on to their end."""
+    kind.finish(folder / "whole")
+    expected = runs.result(folder / "whole")
+    identical = 0
+    for number in range(count):
+        workdir = folder / f"damaged-{number}"
+        with kind.start(workdir) as process:
+            runs.past(workdir, 3 * runs.EVERY, process)
+            process.kill()
+        *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
+        name = generator.choice(_FILES)
+        how, place = generator.choice(kinds(flips=4))
+        damage(how, place, newest / name, older / name, generator)
+        output = runs.finish(kind.start(workdir))
+        said = f"{newest.name} is damaged" in output
+        said &= f"step-{runs.starts(workdir)[-1]:09d}" == older.name
+        identical += said and runs.result(workdir) == expected
+        shutil.rmtree(workdir)
+    return [
+        ("runs with a damaged checkpoint that ended bit-identical", count, identical)
+    ]

@@ -1,0 +1,105 @@
+"""A full disk: a file system of its own, filled up while a run or an export writes."""
+
+import contextlib
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from faults import runs
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """Yields a folder that is a file system in memory, of a fixed size."""
+    folder.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+    subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def can_mount(folder: Path) -> bool:
+    """Whether this process may make a file system of its own."""
+    try:
+        with small_disk(folder / "trial", 1):
+            return True
+    except (OSError, subprocess.CalledProcessError):
+        return False
+
+
+def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None:
+    """Writes files that leave no more than these bytes free, until a process ends."""
+    for number in itertools.count():
+        free = shutil.disk_usage(disk).free - left
+        if free > 0:
+            with (disk / f"ballast{number}").open("wb", buffering=0) as ballast:
+                # OSError: somebody else took it meanwhile.
+                with contextlib.suppress(OSError):
+                    os.posix_fallocate(ballast.fileno(), 0, free)
+        if process is None or process.poll() is not None:
+            return
+        time.sleep(0.01)
+
+
+def make_room(disk: Path) -> None:
+    """Removes what `fill` wrote."""
+    for ballast in disk.glob("ballast*"):
+        ballast.unlink()
+
+
+def of_runs(
+    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+) -> list[runs.Count]:
+    """Fills the disk of runs; they end, and go on once there is room."""
+    whole = folder / "whole"
+    kind.finish(whole)
+    expected, total = runs.result(whole), runs.newest_step(whole)
+    told = identical = 0
+    for _ in range(count):
+        with small_disk(folder / "disk", 64) as disk:
+            workdir = disk / "run"
+            with kind.start(workdir) as process:
+                runs.past(workdir, generator.randrange(total * 3 // 4), process)
+                fill(disk, generator.choice((0, 0, 50_000)), process)
+                output = process.communicate(timeout=600)[0]
+            last = output.splitlines()[-1]
+            told += process.returncode == 1 and "No space left" in last
+            before = runs.newest_step(workdir)
+            make_room(disk)
+            kind.finish(workdir)
+            went_on = before > 0 and runs.starts(workdir)[-1] == before
+            identical += went_on and runs.result(workdir) == expected
+    return [
+        ("runs that said that the disk is full", count, told),
+        ("runs that ended bit-identical once there was room", count, identical),
+    ]
+
+
+def of_exports(
+    count: int, generator: random.Random, workdir: Path, folder: Path
+) -> list[runs.Count]:
+    """Exports to a disk that is too small; nothing may be left there."""
+    flags = ["--model=mnist_mlp_8x128", f"--weights={workdir}"]
+    runs.finish(runs.start("export", [*flags, f"--export_dir={folder / 'whole'}"]))
+    needed = sum(p.stat().st_size for p in (folder / "whole").rglob("*"))
+    clean = 0
+    for _ in range(count):
+        with small_disk(folder / "disk", 64) as disk:
+            fill(disk, generator.randrange(needed * 9 // 10))
+            target = disk / "exports"
+            arguments = [*flags, f"--export_dir={target}"]
+            with runs.start("export", arguments) as process:
+                last = process.communicate(timeout=600)[0].splitlines()[-1]
+            left = [path for path in target.rglob("*") if path.is_file()]
+            told = last.startswith("error: ") and "No space left" in last
+            make_room(disk)
+            runs.finish(runs.start("export", arguments))
+            clean += process.returncode == 1 and told and not left
+    return [("exports to a full disk that said so and left nothing", count, clean)]

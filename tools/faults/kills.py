@@ -1,0 +1,131 @@
+"""kill -9: of runs, at all of their moments, and of exports."""
+
+import random
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data import sources
+from elu_zoo.export.loaded import load_saved_model
+from faults import runs
+
+_KILLS_A_RUN = 10
+
+
+def of_runs(
+    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+) -> list[runs.Count]:
+    """Kills runs `count` times; returns what came of what is promised of them."""
+    whole = folder / "whole"
+    runs.finish(kind.start(whole))  # fits statistics, once a machine
+    shutil.rmtree(whole)
+    seconds = kind.finish(whole)
+    expected, total = runs.result(whole), runs.newest_step(whole)
+    starts = resumed = killed = kept = number = identical = 0
+    moments: Counter[str] = Counter()
+    while killed < count:
+        workdir = folder / f"killed-{number}"
+        for _ in range(min(_KILLS_A_RUN, count - killed)):
+            before, known = runs.newest_step(workdir), len(runs.starts(workdir))
+            code = _started_and_killed(
+                kind, workdir, generator, seconds, total, moments
+            )
+            if code != -signal.SIGKILL:
+                break  # it was done before its time came
+            killed += 1
+            newest = runs.newest_step(workdir)
+            kept += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
+            for step in runs.starts(workdir)[known:]:
+                starts += 1
+                resumed += step == before
+        before, known = runs.newest_step(workdir), len(runs.starts(workdir))
+        kind.finish(workdir)
+        if not known or runs.starts(workdir)[known:]:  # it was not finished before
+            starts += 1
+            resumed += runs.starts(workdir)[known:] == [before]
+        identical += runs.result(workdir) == expected
+        number += 1
+        shutil.rmtree(workdir)
+        print(f"{kind.name}: {killed} kills, {identical} of {number}", flush=True)
+    print(f"{kind.name}: killed {dict(moments)}", flush=True)
+    lost = f"kills that lost at most {runs.EVERY} iterations"
+    return [
+        (f"{lost}, {kind.name}", killed, kept),
+        (f"starts from the last checkpoint, {kind.name}", starts, resumed),
+        (f"killed runs that ended bit-identical, {kind.name}", number, identical),
+    ]
+
+
+def _started_and_killed(
+    kind: runs.Kind,
+    workdir: Path,
+    generator: random.Random,
+    seconds: float,
+    total: int,
+    moments: Counter[str],
+) -> int:
+    """Starts a run, kills it at a random moment, and returns how it ended.
+
+    Raises:
+        EluZooError: it ended by itself, and not well.
+    """
+    how = generator.choice(("call", "iteration", "time"))
+    calls = int(generator.expovariate(1 / 80)) if how == "call" else None
+    with kind.start(workdir, calls) as process:
+        if how == "iteration":
+            step = runs.newest_step(workdir)
+            until = step + generator.randrange(max(1, total - step) // 2 + 1)
+            runs.past(workdir, until, process)
+        wait = {
+            "call": 600,
+            "iteration": generator.uniform(0, 0.05),
+            "time": generator.uniform(0, seconds),
+        }[how]
+        try:
+            output = process.communicate(timeout=wait)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output = process.communicate()[0]
+    if process.returncode == -signal.SIGKILL:
+        call = output.rpartition("dies before ")[2].strip()
+        moments[f"before {call}" if how == "call" else f"at a random {how}"] += 1
+    elif process.returncode:
+        raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
+    return process.returncode
+
+
+def of_exports(
+    count: int, generator: random.Random, workdir: Path, folder: Path
+) -> list[runs.Count]:
+    """Kills exports of a finished run; every version that is there has to be whole."""
+    images = sources.load("mnist_5k").test.images[:16]
+    model = "mnist_mlp_8x128"
+
+    def start(name: str, calls: int | None = None) -> subprocess.Popen:
+        flags = [f"--model={model}", f"--weights={workdir}"]
+        return runs.start("export", [*flags, f"--export_dir={folder / name}"], calls)
+
+    def answers(version: Path) -> bytes:
+        return np.asarray(load_saved_model(version).predict(images)["logits"]).tobytes()
+
+    runs.finish(start("whole"))
+    expected = answers(folder / "whole" / model / "1")
+    killed = versions = whole = 0
+    while killed < count:
+        name = str(killed)
+        with start(name, int(generator.expovariate(1 / 20))) as process:
+            process.communicate(timeout=600)
+        killed += process.returncode == -signal.SIGKILL
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise errors.EluZooError(f"An export ended with {process.returncode}.")
+        runs.finish(start(name))
+        for version in (folder / name / model).glob("[0-9]*"):
+            versions += 1
+            whole += answers(version) == expected
+        shutil.rmtree(folder / name)
+    return [(f"versions found whole after {killed} kills of exports", versions, whole)]

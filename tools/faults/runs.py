@@ -1,0 +1,206 @@
+"""Short real runs: how they start, end, die, and what they determine."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.data import sources
+
+# What was tried, how often, how often it was as promised.
+Count = tuple[str, int, int]
+
+EVERY = 5  # iterations between two checkpoints
+EPOCH = 10  # iterations of an epoch on digits
+_SHARED = (
+    "--config.train.momentum=0.9",
+    "--config.train.boundaries=()",
+    "--config.train.learning_rates=(0.005,)",
+    "--config.train.evaluate_every=1",
+    f"--config.train.checkpoint_every={EVERY}",
+)
+_DIGITS = "--config=quickstart:smoke=True", "--config.train.epochs=30", *_SHARED
+_RATES = "0.0,0.1,0.2,0.3,0.4,0.5,0.0", "0.0,0.2,0.3,0.4,0.5,0.5,0.0"
+_IMAGES = (
+    "--config=elu_cifar_11:smoke=True",
+    "--config.model.width=0.03",
+    "--config.train.batch_size=32",
+    "--config.train.epochs=5",
+    "--config.train.phase_boundaries=(0.5,)",
+    f"--config.train.dropout=(({_RATES[0]}),({_RATES[1]}))",
+    "--config.train.dropout_placement=('last','all')",
+    *_SHARED,
+)
+# A process that dies right before the n-th of these calls, or, for a signal, stays in
+# one of them: those that change a file system, and the parts of a run.
+_DYING = """
+import importlib, os, signal, sys, time
+left = int(sys.argv.pop(1))
+def dying(module, name):
+    owner = importlib.import_module(module.partition(':')[0])
+    for part in filter(None, module.partition(':')[2].split('.')):
+        owner = getattr(owner, part)
+    call = getattr(owner, name)
+    def wrapped(*arguments, **keywords):
+        global left
+        left -= 1
+        if left < 0:
+            print(f'dies before {name}', flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **keywords)
+    setattr(owner, name, wrapped)
+for name in 'fsync', 'rename', 'replace', 'unlink', 'rmdir', 'mkdir':
+    dying('os', name)
+dying('numpy', 'savez')
+dying('elu_zoo.data.sources', 'load')
+dying('elu_zoo.zoo', 'get_model')
+dying('elu_zoo.training.checkpoint:Checkpoints', 'restore')
+dying('elu_zoo.training.objective:Objective', '_totals')
+dying('elu_zoo.training.run:Run', 'call')
+"""
+_HELD = """
+import sys, time
+from elu_zoo.training import run
+sys.argv.pop(1)
+call, calls = run.Run.call, []
+def held(self):
+    calls.append(0)
+    if len(calls) == 20:
+        print('held', flush=True)
+        time.sleep(60)
+    call(self)
+run.Run.call = held
+"""
+HELD = -1  # instead of a number of calls
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of run.
+
+    Attributes:
+        name: as a figure names it.
+        flags: of elu-zoo-train, without the folder.
+        backend: of Keras.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    backend: str = "tensorflow"
+
+    def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
+        """Starts or resumes a run, which dies before a call if `calls` are given."""
+        arguments = [*self.flags, f"--workdir={workdir}"]
+        return start("train", arguments, calls, KERAS_BACKEND=self.backend)
+
+    def changed(self, *flags: str) -> "Kind":
+        """Returns runs with more flags."""
+        return dataclasses.replace(self, flags=(*self.flags, *flags))
+
+    def finish(self, workdir: Path) -> float:
+        """Runs to the end, and returns the seconds it took."""
+        begin = time.monotonic()
+        finish(self.start(workdir))
+        return time.monotonic() - begin
+
+
+DIGITS = Kind("digits, dense network", _DIGITS)
+JAX = Kind("digits, dense network, JAX", _DIGITS, "jax")
+
+
+def images(folder: Path, data_dir: str | None) -> Kind:
+    """Returns runs on 640 images of CIFAR-10, two phases of dropout.
+
+    Args:
+        folder: gets these images as a file.
+        data_dir: of tensorflow-datasets.
+    """
+    data = sources.load("cifar10", data_dir)
+    path = folder / "cifar.npz"
+    parts = {"train": data.train.first(640), "test": data.test.first(200)}
+    np.savez(
+        path,
+        **{f"x_{name}": part.images for name, part in parts.items()},
+        **{f"y_{name}": part.labels for name, part in parts.items()},
+    )
+    return Kind("CIFAR-10, convolutional network", (*_IMAGES, f"--data={path}"))
+
+
+def start(
+    binary: str, arguments: list[str], calls: int | None = None, **environment: str
+) -> subprocess.Popen:
+    """Starts a binary, which dies before a call if `calls` are given, or is held up."""
+    code = f"from elu_zoo.bin import {binary}; {binary}.run()"
+    before = [] if calls is None else [str(calls)]
+    dying = "" if calls is None else _HELD if calls == HELD else _DYING
+    return subprocess.Popen(
+        [sys.executable, "-c", dying + code, *before, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def finish(process: subprocess.Popen) -> str:
+    """Waits for a process, and returns what it said.
+
+    Raises:
+        EluZooError: it ended with another code than 0.
+    """
+    with process:
+        output = process.communicate(timeout=600)[0]
+    if process.returncode:
+        raise errors.EluZooError(f"A process ended with {process.returncode}: {output}")
+    return output
+
+
+def result(workdir: Path) -> dict[str, str]:
+    """Returns hashes of all that a run determines: the checkpoint, rows, weights."""
+    newest = max((workdir / "checkpoints").glob("step-*"))
+    with np.load(newest / "arrays.npz") as arrays:
+        found = {name: files.sha256(arrays[name].tobytes()) for name in arrays.files}
+    (weights,) = workdir.glob("*.weights.h5")
+    for path in weights, workdir / "metrics.jsonl":
+        found[path.name] = files.sha256(path.read_bytes())
+    return found | {"step": newest.name}
+
+
+def newest_step(workdir: Path) -> int:
+    """Returns the iteration of the newest checkpoint, 0 without one."""
+    names = [path.name for path in (workdir / "checkpoints").glob("step-*")]
+    return int(max(names).removeprefix("step-")) if names else 0
+
+
+def last_row(workdir: Path) -> int:
+    """Returns the iteration of the last row of metrics.jsonl, 0 without one."""
+    return _steps(workdir / "metrics.jsonl", "epoch")[-1]
+
+
+def starts(workdir: Path) -> list[int]:
+    """Returns from which iteration each start of a run went on."""
+    return _steps(workdir / "timing.jsonl", "strategy")[1:]
+
+
+def _steps(path: Path, key: str) -> list[int]:
+    """Returns 0, and `step` of the whole rows that have a key."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+    rows = [json.loads(line) for line in lines]
+    return [0, *(row["step"] for row in rows if key in row)]
+
+
+def past(workdir: Path, step: int, process: subprocess.Popen) -> bool:
+    """Waits until a checkpoint is past an iteration, or the process has ended.
+
+    Returns:
+        Whether the process goes on.
+    """
+    while newest_step(workdir) <= step and process.poll() is None:
+        time.sleep(0.001)
+    return process.poll() is None
