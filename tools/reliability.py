@@ -120,6 +120,8 @@ def main(argv: list[str]) -> None:
                     rows += [(fault, *row) for row in future.result()]
                 except _FAILURES as error:
                     failed.append(f"{fault}: {error}")
+                    # No figure may look better for what could not be counted.
+                    rows.append((fault, f"of which a {type(error).__name__}", 1, 0))
     for row in rows:
         print(f"{row[1]}: {row[3]} of {row[2]}")
     write(Path(_CSV.value), rows)

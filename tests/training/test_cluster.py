@@ -1,4 +1,5 @@
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -101,8 +102,13 @@ def test_gathering_leaves_no_process_behind(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(cluster.subprocess, "Popen", remembered)
+    before = signal.getsignal(signal.SIGINT)
     with cluster.gathering():
         assert made[0].poll() is None
+        # Ctrl-C ends this process, and not its watch before it.
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        assert os.getsid(made[0].pid) == made[0].pid
+    assert signal.getsignal(signal.SIGINT) is before
     assert made[0].returncode == 0
 
 

@@ -85,6 +85,15 @@ def test_rows_that_a_kill_tore(smoke, train, tmp_path, rows, stop_after):
     assert steps == [0, 10, 10, 20]
 
 
+def test_leftovers_of_a_kill_are_removed(smoke, train, tmp_path):
+    ours = ".config.json.abcd_123", ".shared.0000002a", ".net.weights.h5.zzzzzzzz"
+    others = ".DS_Store", ".nfs000012", ".gitignore"
+    for name in (*ours, *others):
+        (tmp_path / name).touch()
+    train(smoke(), tmp_path)
+    assert sorted(p.name for p in tmp_path.glob(".*")) == sorted(others)
+
+
 def test_metrics_that_somebody_deleted(smoke, train, tmp_path, stop_after, caplog):
     stop_after(14, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):

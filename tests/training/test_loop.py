@@ -207,6 +207,17 @@ def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["LOCK"]
 
 
+def test_a_second_run_is_refused_before_data_are_read(
+    smoke, train, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(loop, "_load", lambda *_: pytest.fail("data were read"))
+    with (
+        files.exclusive(tmp_path / "LOCK"),
+        pytest.raises(errors.ResourceError, match="in use by process"),
+    ):
+        train(smoke(), tmp_path)
+
+
 @pytest.mark.parametrize(
     "compile_, arg", [("off", "batch_norm=True,activation=rrelu"), ("on", "")]
 )
