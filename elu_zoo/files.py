@@ -23,13 +23,18 @@ def home() -> Path:
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
 
 
+def _nearest(folder: Path) -> Path:
+    """Returns the folder, or the nearest above it that exists."""
+    return next(p for p in (folder, *folder.parents) if p.exists())
+
+
 def check_writable(folder: Path) -> None:
     """Checks that a folder can be written, without making it.
 
     Raises:
         OSError: it cannot.
     """
-    found = next(p for p in (folder, *folder.parents) if p.exists())
+    found = _nearest(folder)
     if not found.is_dir():
         raise NotADirectoryError(f"{found} is no folder")
     if not os.access(found, os.W_OK | os.X_OK):
@@ -46,8 +51,7 @@ def check_room(folder: Path, needed: int) -> None:
         check_writable(folder)
     except OSError as error:
         raise errors.ResourceError(f"{folder} cannot be used: {error}.") from None
-    found = next(p for p in (folder, *folder.parents) if p.exists())
-    free = shutil.disk_usage(found).free
+    free = shutil.disk_usage(_nearest(folder)).free
     if free < needed:
         raise errors.ResourceError(
             f"The disk of {folder} has {free} bytes free, and {needed} are needed. "
