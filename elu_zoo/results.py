@@ -6,15 +6,26 @@ them.
 
 import csv
 import dataclasses
+import io
+import json
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
+from pathlib import Path
+from typing import Any
 
+from elu_zoo import files
 from elu_zoo.weights.entries import Entry
 
 Row = dict[str, str]
 SQUARED = "test_squared_error"  # of an autoencoder
+COLUMNS = (
+    "config model dataset activation batch_norm seed schedule epochs schedule_share "
+    "backend commit steps train_loss validation_loss validation_error_percent "
+    "validation_squared_error test_loss test_error_percent test_squared_error "
+    "wall_time_seconds hardware sha256"
+).split()
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The same quantile of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -72,6 +83,46 @@ def read(name: str) -> list[Row]:
     """Returns the rows of `results.csv` or `paper.csv`, as the package carries them."""
     text = resources.files("elu_zoo.configs").joinpath(name).read_text()
     return list(csv.DictReader(text.splitlines()))
+
+
+def read_file(path: Path) -> list[Row]:
+    """Returns the rows of a CSV file, none where there is no file."""
+    if not path.is_file():
+        return []
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def row(workdir: Path, entry: Entry) -> dict[str, Any]:
+    """Returns the row of a finished run."""
+    last = (workdir / "metrics.jsonl").read_text().splitlines()[-1]
+    return {
+        **{key: entry[key] for key in COLUMNS if key in entry},
+        **entry["metrics"],
+        "config": entry["config"]["name"],
+        "activation": entry["arguments"]["activation"]["name"],
+        "batch_norm": entry["arguments"]["batch_norm"],
+        "steps": entry["step"],
+        "train_loss": json.loads(last)["train_loss"],
+    }
+
+
+def add(path: Path, new: dict[str, Any]) -> None:
+    """Adds the row of a run to a file of results, unless it is there already."""
+    rows = read_file(path)
+    if any(old["sha256"] == new["sha256"] for old in rows):
+        return
+    rows.append(new)
+    rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
+    write(path, COLUMNS, rows)
+
+
+def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    """Writes rows as a CSV file, atomically."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_bytes(path, text.getvalue().encode())
 
 
 def metric(entry: Entry) -> str:

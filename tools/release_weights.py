@@ -16,11 +16,8 @@ has one README.md: use one for each run. Afterwards tools/golden_outputs.py and
 tools/results_table.py bring what is made of the manifest up to date.
 """
 
-import csv
 import dataclasses
 import importlib.util
-import io
-import json
 import re
 import shutil
 import tempfile
@@ -28,7 +25,7 @@ from pathlib import Path
 
 from absl import flags
 
-from elu_zoo import errors, files
+from elu_zoo import errors, files, results
 from elu_zoo.bin import flags as binary
 from elu_zoo.export import release as export_release
 from elu_zoo.layers import statistics_file
@@ -39,12 +36,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results.csv"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _LIMIT_BYTES = 45_000_000
-COLUMNS = (
-    "config model dataset activation batch_norm seed schedule epochs schedule_share "
-    "backend commit steps train_loss validation_loss validation_error_percent "
-    "validation_squared_error test_loss test_error_percent test_squared_error "
-    "wall_time_seconds hardware sha256"
-).split()
 
 _PACKAGE = "package"
 _HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)")
@@ -57,38 +48,8 @@ _OUTPUT = flags.DEFINE_string(
 )
 
 
-def row(workdir: Path, entry: entries.Entry) -> dict[str, object]:
-    """Returns the row of a finished run."""
-    last = (workdir / "metrics.jsonl").read_text().splitlines()[-1]
-    return {
-        **{key: entry[key] for key in COLUMNS if key in entry},
-        **entry["metrics"],
-        "config": entry["config"]["name"],
-        "activation": entry["arguments"]["activation"]["name"],
-        "batch_norm": entry["arguments"]["batch_norm"],
-        "steps": entry["step"],
-        "train_loss": json.loads(last)["train_loss"],
-    }
-
-
-def _rows() -> list[dict[str, str]]:
-    if not _RESULTS.is_file():
-        return []
-    return list(csv.DictReader(_RESULTS.read_text().splitlines()))
-
-
-def add_row(new: dict[str, object]) -> None:
-    """Adds a row to the results, unless the run is there already."""
-    rows = _rows()
-    if any(old["sha256"] == new["sha256"] for old in rows):
-        return
-    rows.append(new)
-    rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    files.write_bytes(_RESULTS, text.getvalue().encode())
+def _rows() -> list[results.Row]:
+    return results.read_file(_RESULTS) if _RESULTS.is_file() else []
 
 
 def check(runs: dict[Path, entries.Entry], to: str) -> None:
@@ -185,9 +146,9 @@ def published(entry: entries.Entry, to: str) -> entries.Entry:
 
 def build(workdir: Path, entry: entries.Entry, folder: Path) -> None:
     """Writes the files of a release into a folder, instead of what is there."""
-    ours = {k: str(v) for k, v in row(workdir, entry).items()}
+    ours = {k: str(v) for k, v in results.row(workdir, entry).items()}
     rows = [other for other in _rows() if other["sha256"] != entry["sha256"]]
-    rows.append({**dict.fromkeys(COLUMNS, ""), **ours})
+    rows.append({**dict.fromkeys(results.COLUMNS, ""), **ours})
     statistics = _statistics(entry)
     if statistics and statistics.parent == _WEIGHTS:
         statistics = None
@@ -268,7 +229,7 @@ def release(
     for workdir, entry in runs.items():
         if to != _PACKAGE:
             upload(output / entry["tag"], entry, to)
-        add_row(row(workdir, entry))
+        results.add(_RESULTS, results.row(workdir, entry))
         if to != _PACKAGE:
             _list(entry)
         else:
@@ -304,7 +265,7 @@ def main(argv: list[str]) -> None:
         raise errors.UsageError("Name the folders of finished runs.")
     if _RESULTS_ONLY.value:
         for path, entry in runs.items():
-            add_row(row(path, entry))
+            results.add(_RESULTS, results.row(path, entry))
             print(f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}")
         return
     print("\n".join(release(runs, _TO.value, Path(_OUTPUT.value), _PUSH.value)))

@@ -2,6 +2,7 @@
 
 import keras
 
+from elu_zoo import errors
 from elu_zoo.models.dense import dense_autoencoder, dense_stack
 from elu_zoo.registry import register_model
 
@@ -14,6 +15,7 @@ def mnist_mlp_8x128(
     num_classes=10,
     input_shape=(28, 28, 1),
     width=1.0,
+    hidden_layers=8,
     seed=0,
     preprocessing=None,
 ) -> keras.Model:
@@ -30,6 +32,7 @@ def mnist_mlp_8x128(
         num_classes: number of logits.
         input_shape: `(height, width, channels)`.
         width: factor on the 128 units.
+        hidden_layers: how many; the paper has eight.
         seed: equal seeds give bit-equal initial weights for every activation,
             with or without batch normalisation.
         preprocessing: layers on the raw image; None for a preprocessed input.
@@ -43,8 +46,13 @@ def mnist_mlp_8x128(
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
+    if not isinstance(hidden_layers, int) or hidden_layers < 1:
+        raise errors.UsageError(
+            "hidden_layers is a whole number >= 1. Received: "
+            f"hidden_layers={hidden_layers!r}."
+        )
     return dense_stack(
-        (128,) * 8,
+        (128,) * hidden_layers,
         name="mnist_mlp_8x128",
         activation=activation,
         batch_norm=batch_norm,

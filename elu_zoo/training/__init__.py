@@ -2,12 +2,16 @@
 
 from typing import Any
 
-__all__ = ["train"]
+__all__ = ["Observe", "train"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "train":
-        raise AttributeError(f"module 'elu_zoo.training' has no attribute {name!r}")
-    from elu_zoo.training.loop import train
+    if name == "train":
+        from elu_zoo.training.loop import train
 
-    return train
+        return train
+    if name == "Observe":
+        from elu_zoo.training.observing import Observe
+
+        return Observe
+    raise AttributeError(f"module 'elu_zoo.training' has no attribute {name!r}")

@@ -39,6 +39,12 @@ class Evaluator:
         self._source = source
         self._forward = _forward(model)
 
+    def current(self) -> keras.Model:
+        """Returns the float32 model, with the weights as they are now."""
+        if self._source:
+            self._model.set_weights(self._source.get_weights())
+        return self._model
+
     def outputs(self, images: np.ndarray) -> np.ndarray:
         """Returns the model's output for `(n, height, width, channels)` images."""
         split = Split(images, np.zeros(len(images), np.int32))
@@ -65,8 +71,7 @@ class Evaluator:
                 f"{self._model.name} takes images of shape {shape}. Received: "
                 f"{split.image_shape}."
             )
-        if self._source:
-            self._model.set_weights(self._source.get_weights())
+        self.current()
         size = min(_BATCH_SIZE, _PIXELS // math.prod(split.image_shape[:2]))
         for part in split.parts(max(1, size)):
             if check:

@@ -29,6 +29,7 @@ from elu_zoo.training import (
 from elu_zoo.training.checkpoint import Checkpoints, versions
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
+from elu_zoo.training.observing import Observe, Observing
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.policy import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.pooled_first import pooled_first
@@ -47,6 +48,7 @@ def train(
     steps_per_call: int | None = None,
     accumulate: int = 1,
     allow_config_change: bool = False,
+    observe: Observe | None = None,
 ) -> Entry | None:
     """Trains what `config` describes and returns the entry of its weights.
 
@@ -67,6 +69,8 @@ def train(
             normalisation, which then is of parts.
         allow_config_change: go on with a folder whose run had another config; the
             entry names the changes, and the result is neither config's alone.
+        observe: what the run keeps of its way, for figures and statistics; nothing by
+            default.
 
     Returns:
         The entry; None on machines of a cluster that write no files.
@@ -80,6 +84,7 @@ def train(
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
     commit = outcome.commit()  # of the code that runs, which may change meanwhile
+    observe = observe or Observe()
 
     with contextlib.ExitStack() as stack:
         # 1. Refuse what cannot work before anything is started.
@@ -119,6 +124,7 @@ def train(
 
         # 2. Data.
         data = _load(config, data_dir)
+        observe.check(data, several=not peers.alone)
         split, validation = _splits(config, data)
         examples, size = len(split), config.train.batch_size
         steps_per_epoch = batches.steps_per_epoch(examples, size)
@@ -208,11 +214,15 @@ def train(
             config, model, step, policy.steps_per_call, examples, total, position,
             records, checkpoints, phases, augmented,
         )  # fmt: skip
+        observing = Observing(observe, workdir, data, evaluator, steps_per_epoch, total)
+        with contextlib.suppress(signals.Stopped):
+            observing.begin(position.step, check)
         while position.step < total or run.epoch_due():
             with contextlib.suppress(signals.Stopped):
                 if not run.epoch_due():
-                    run.call()
+                    losses = run.call(observing.until(position.step))
                     display.update(position.step)
+                    observing.after(position.step, losses, check)
                 if run.epoch_due():
                     display.row(run.end_epoch(evaluator, validation, check))
             stopped = peers.stop(signal())

@@ -130,8 +130,15 @@ class Run:
         self._clock = time.perf_counter()
         self._epoch_seconds = self._epoch_steps = 0  # in this process
 
-    def call(self) -> None:
-        """Runs a call's iterations: to the end of epoch or phase, or a checkpoint."""
+    def call(self, most: int) -> np.ndarray:
+        """Runs a call's iterations: to the end of epoch or phase, or a checkpoint.
+
+        Args:
+            most: iterations.
+
+        Returns:
+            The loss of each, `(iterations,)`.
+        """
         train, position = self._config.train, self._position
         epoch, offset = divmod(position.step, self._steps_per_epoch)
         if epoch != self._epoch:
@@ -140,6 +147,7 @@ class Run:
         if self._phases.enter(self._model, position.step):
             self._step.compile()
         count = min(
+            most,
             self._steps_per_call,
             self._steps_per_epoch - offset,
             self._phases.end(position.step) - position.step,
@@ -169,6 +177,7 @@ class Run:
         for value in values.tolist():
             position.epoch_loss += value
         position.step += count
+        return values
 
     def _draw(self, epoch: int) -> None:
         seed, size = self._config.seed, self._config.train.batch_size

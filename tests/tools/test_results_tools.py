@@ -8,7 +8,7 @@ import shutil
 import pytest
 from scripts import TOOLS, release_weights, results_table
 
-from elu_zoo import cards, errors, files
+from elu_zoo import cards, errors, files, results
 from elu_zoo.benchmark import report
 from elu_zoo.weights import entries
 
@@ -64,9 +64,9 @@ def workdir(folder, made):
 
 def test_a_row_holds_the_last_training_loss_and_the_config_name(repository):
     folder = workdir(repository / "run", entry())
-    row = release_weights.row(folder, entry())
+    row = results.row(folder, entry())
     of_images = {"validation_squared_error", "test_squared_error"}
-    assert set(row) == set(release_weights.COLUMNS) - of_images
+    assert set(row) == set(results.COLUMNS) - of_images
     assert (row["train_loss"], row["config"]) == (0.5, "mnist_mlp_8x128")
     assert (row["test_error_percent"], row["steps"]) == (2.5, 20)
 
@@ -74,7 +74,7 @@ def test_a_row_holds_the_last_training_loss_and_the_config_name(repository):
 def test_rows_are_sorted_by_seed_and_a_run_is_added_once(repository):
     folder = workdir(repository / "run", entry())
     for seed, sha256 in ((1, "b" * 64), (0, "a" * 64), (1, "b" * 64)):
-        release_weights.add_row(release_weights.row(folder, entry(sha256, seed)))
+        results.add(release_weights._RESULTS, results.row(folder, entry(sha256, seed)))
     rows = list(csv.DictReader((repository / "results.csv").read_text().splitlines()))
     assert [row["seed"] for row in rows] == ["0", "1"]
 
@@ -114,7 +114,7 @@ def test_a_row_of_an_autoencoder_leaves_the_error_open(repository):
     images = entry()
     images["metrics"] = {"test_squared_error": 4.1, "test_loss": 60.0}
     folder = workdir(repository / "run", images)
-    release_weights.add_row(release_weights.row(folder, images))
+    results.add(release_weights._RESULTS, results.row(folder, images))
     (row,) = csv.DictReader((repository / "results.csv").read_text().splitlines())
     assert (row["test_squared_error"], row["test_error_percent"]) == ("4.1", "")
 
@@ -141,7 +141,7 @@ def test_spread(values, text):
 def test_the_table_joins_the_seeds_of_an_activation(repository):
     folder = workdir(repository / "run", entry())
     rows = [
-        {k: str(v) for k, v in release_weights.row(folder, entry(s, seed)).items()}
+        {k: str(v) for k, v in results.row(folder, entry(s, seed)).items()}
         for seed, s in enumerate("ab")
     ]
     last = results_table.table(rows, []).splitlines()[-1]
@@ -337,7 +337,7 @@ def test_every_shipped_file_has_its_row_in_the_results():
 
 def test_files_are_written_whole(repository, monkeypatch):
     folder = workdir(repository / "run", entry())
-    release_weights.add_row(release_weights.row(folder, entry()))
+    results.add(release_weights._RESULTS, results.row(folder, entry()))
     before = (repository / "results.csv").read_bytes()
 
     def full(*_):
@@ -345,5 +345,5 @@ def test_files_are_written_whole(repository, monkeypatch):
 
     monkeypatch.setattr(files.os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        release_weights.add_row(release_weights.row(folder, entry("c" * 64, 2)))
+        results.add(release_weights._RESULTS, results.row(folder, entry("c" * 64, 2)))
     assert (repository / "results.csv").read_bytes() == before

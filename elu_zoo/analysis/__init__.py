@@ -1,0 +1,1 @@
+"""Arrays and models in, numbers out."""

@@ -1,0 +1,261 @@
+"""What each hidden unit of a network puts out over many images: mean and median.
+
+The paper follows the means in figure 2a and the medians in figure 7, epoch by epoch.
+"""
+
+import dataclasses
+import io
+import math
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors, files
+
+_PART = 1000  # images of a forward pass
+_PART_VALUES = 2**24  # of the layers read in it, where these are large
+_HELD_VALUES = 2**28  # 1 GiB in float32
+
+Forward = Callable[[np.ndarray], list[np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Statistics:
+    """Statistics of each unit of a network's activation layers.
+
+    A unit of a convolution is a channel, its values those of all positions.
+
+    Attributes:
+        mean: by the layer's name, in the network's order, float32 `(units,)`.
+        median: likewise.
+    """
+
+    mean: dict[str, np.ndarray]
+    median: dict[str, np.ndarray]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The layers' names, in the network's order."""
+        return tuple(self.mean)
+
+    def median_of_means(self) -> float:
+        """Returns the median over all units of their means (paper, figure 2a)."""
+        return float(np.median(np.concatenate(list(self.mean.values()))))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes an .npz file, atomically: `mean/<layer>` and `median/<layer>`."""
+        arrays = {f"mean/{name}": array for name, array in self.mean.items()}
+        arrays |= {f"median/{name}": array for name, array in self.median.items()}
+        content = io.BytesIO()
+        np.savez(content, **arrays)
+        files.write_bytes(Path(path), content.getvalue())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Statistics":
+        """Reads what `save` wrote.
+
+        Raises:
+            NotFoundError: there is no such file.
+            CorruptError: it is damaged, or another kind of file.
+        """
+        found = {"mean": {}, "median": {}}
+        try:
+            with np.load(io.BytesIO(Path(path).read_bytes())) as arrays:
+                for key in arrays.files:
+                    statistic, _, name = key.partition("/")
+                    found[statistic][name] = arrays[key]
+            if not found["mean"] or list(found["mean"]) != list(found["median"]):
+                raise ValueError("not a mean and a median of each layer")
+        except FileNotFoundError:
+            raise errors.NotFoundError(f"There is no file {path}.") from None
+        except (
+            *(AttributeError, EOFError, KeyError, TypeError, ValueError),
+            zipfile.BadZipFile,
+        ) as error:
+            raise errors.CorruptError(
+                f"{path} has no activation statistics: {error!r}."
+            ) from error
+        return cls(**found)
+
+
+class ActivationStatistics:
+    """Measures the units of one model, as often as its weights change.
+
+    What a call computes with is traced once. Means and medians are exact, for which
+    all values of a unit are in memory: as many layers at once as fit 1 GiB, one at
+    least, of 4 bytes an image, position and channel; the others wait for a forward
+    pass of their own.
+
+    Args:
+        model: its activation layers are named `act_...`, as in every network of the
+            zoo.
+
+    Raises:
+        UsageError: it has none.
+
+    Example:
+
+    >>> statistics = ActivationStatistics(model)
+    >>> statistics(images).median_of_means()
+    0.0731
+    """
+
+    def __init__(self, model: keras.Model):
+        self._model = model
+        self._layers = activation_layers(model)
+        self._forwards: dict[tuple[str, ...], Forward] = {}  # by what they put out
+
+    def __call__(self, images: np.ndarray) -> Statistics:
+        """Returns the statistics over images.
+
+        Args:
+            images: as the model takes them, `(n, height, width, channels)`.
+
+        Raises:
+            UsageError: there are none, or they have another shape.
+        """
+        check_images(self._model, images)
+        mean, median = {}, {}
+        for layers in self._groups(len(images)):
+            rows = self._rows(layers, images)
+            for layer in layers:
+                name = layer.name
+                # Popped, so that memory is free before the next group.
+                mean[name], median[name] = _mean_and_median(rows.pop(0))
+        return Statistics(mean, median)
+
+    def _groups(self, images: int) -> Iterator[list[keras.Layer]]:
+        """Yields all layers in order, as many at once as may be held."""
+        group, held = [], 0
+        for layer in self._layers:
+            held += images * values(layer)
+            if group and held > _HELD_VALUES:
+                yield group
+                group, held = [], images * values(layer)
+            group.append(layer)
+        yield group
+
+    def _rows(
+        self, layers: Sequence[keras.Layer], images: np.ndarray
+    ) -> list[np.ndarray]:
+        """Returns what each unit puts out, `(units, n * positions)` a layer."""
+        names = tuple(layer.name for layer in layers)
+        if names not in self._forwards:
+            outputs = [layer.output for layer in layers]
+            self._forwards[names] = forward(self._model, outputs)
+        units = [layer.output.shape[-1] for layer in layers]
+        rows = [
+            np.empty((n, len(images), values(layer) // n), "float32")
+            for n, layer in zip(units, layers, strict=True)
+        ]
+        for start, part in parts(images, _PART_VALUES // sum(map(values, layers))):
+            for row, found in zip(rows, self._forwards[names](part), strict=True):
+                found = found.reshape(len(part), -1, len(row))
+                row[:, start : start + len(part)] = found.transpose(2, 0, 1)
+        return [row.reshape(len(row), -1) for row in rows]
+
+
+def activation_layers(model: keras.Model) -> list[keras.Layer]:
+    """Returns the layers of a model that are named `act_...`, in its order.
+
+    Raises:
+        UsageError: there are none.
+    """
+    found = [layer for layer in model.layers if layer.name.startswith("act_")]
+    if not found:
+        raise errors.UsageError(
+            f"{model.name} has no activation layers, which are named act_... Its "
+            f"layers: {', '.join(layer.name for layer in model.layers)}."
+        )
+    return found
+
+
+def values(layer: keras.Layer) -> int:
+    """Returns how many numbers a layer puts out for an image."""
+    return math.prod(layer.output.shape[1:])
+
+
+def check_images(model: keras.Model, images: np.ndarray) -> None:
+    """Checks that a model takes these images, and that there is one.
+
+    Raises:
+        UsageError: it does not, or there is none.
+    """
+    shape = tuple(model.input_shape[1:])
+    if np.shape(images)[1:] != shape or not len(images):
+        raise errors.UsageError(
+            f"{model.name} takes images of shape {shape}, one or more. Received: "
+            f"an array of shape {np.shape(images)}."
+        )
+
+
+def parts(images: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Yields all images in order, `most` at once or 1,000, and which is their first."""
+    size = max(1, min(_PART, most))
+    for start in range(0, len(images), size):
+        yield start, images[start : start + size]
+
+
+def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward:
+    """Returns what computes tensors of a model from images, in inference.
+
+    It uses the model's weights as they are at each call, and is traced once a shape
+    at most.
+
+    Args:
+        model: of one input.
+        tensors: outputs or inputs of its layers.
+
+    Returns:
+        A function from images to NumPy arrays, in the order of the tensors.
+    """
+    cut = keras.Model(model.inputs[0], list(tensors))
+    if keras.backend.backend() == "tensorflow":
+        call = _tensorflow_function(cut)
+    elif keras.backend.backend() == "jax":
+        import jax
+
+        # Of accelerators, which by default multiply in less than float32.
+        call = jax.default_matmul_precision("float32")(cut.predict_on_batch)
+    else:
+        call = cut.predict_on_batch
+
+    def compute(images):
+        # Of one tensor Keras returns no list.
+        found = keras.tree.flatten(call(np.asarray(images, "float32")))
+        return [np.asarray(array) for array in found]
+
+    return compute
+
+
+def _tensorflow_function(model: keras.Model) -> Callable[[np.ndarray], Sequence[Any]]:
+    import tensorflow as tf
+
+    shape = [None, *model.input_shape[1:]]
+
+    @tf.function(input_signature=[tf.TensorSpec(shape, tf.float32)])
+    def call(images):
+        return model(images, training=False)
+
+    return call
+
+
+def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the mean and the median of each row, NaN where one of its values is."""
+    mean, median = rows.mean(axis=1), rows.min(axis=1)
+    middle = rows.shape[1] // 2
+    # Selection is slow among equal values, of which a rectifier makes many.
+    tied = (rows == median[:, None]).sum(axis=1) > middle
+    rest = ~(tied | np.isnan(median))
+    rows = rows[rest]
+    rows.partition(middle, axis=1)
+    if rows.shape[1] % 2:
+        median[rest] = rows[:, middle]
+    else:  # Selecting both middle values would take twice the time.
+        median[rest] = (rows[:, :middle].max(axis=1) + rows[:, middle]) / 2
+    return mean, median

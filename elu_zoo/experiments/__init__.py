@@ -1,0 +1,1 @@
+"""The paper's experiments: trained, measured, drawn and held against its claims."""

@@ -1,0 +1,38 @@
+"""What an experiment is: its runs, what is measured of each, how it is drawn."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from elu_zoo.experiments.trial import Plan, Trial
+
+Rows = list[dict[str, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """An experiment of the paper, or one about a claim of it.
+
+    Attributes:
+        title: for people.
+        section: of the paper.
+        trials: its runs by plan; none for what needs no training.
+        measure: rows of a finished run; a function of a module, so that a process can
+            be given it.
+        columns: of those rows.
+        draw: draws the figure from the rows of this and of the experiments in
+            `reads`, by name; the path is without a suffix. None for no figure.
+        summary: returns what was found, in Markdown, from the same rows.
+        reads: other experiments whose rows it needs.
+        note: where the paper contradicts itself or leaves open what had to be chosen.
+    """
+
+    title: str
+    section: str
+    draw: Callable[[Mapping[str, Rows], Path], None] | None
+    summary: Callable[[Mapping[str, Rows]], str]
+    trials: Callable[[Plan], list[Trial]] | None = None
+    measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
+    columns: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    note: str = ""

@@ -1,0 +1,68 @@
+"""A process that trains: imports what takes long, and what writes, only when asked."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def start(named: Sequence[str], threads: int, workdir: Path) -> None:
+    """Prepares a process before anything imports TensorFlow.
+
+    Args:
+        named: activations as `own_activations.register` takes them.
+        threads: of TensorFlow's operations.
+        workdir: gets what the process prints, in `logs/`.
+    """
+    os.environ["TF_NUM_INTRAOP_THREADS"] = str(threads)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # Ctrl-C reaches the parent alone, which tells its children.
+    os.setpgrp()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    log = workdir / "logs" / f"{os.getpid()}.txt"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(descriptor, stream)
+    if named:
+        from elu_zoo.experiments import own_activations
+
+        own_activations.register(named)
+
+
+def perform(trial, plan, measure):
+    """Trains a trial, or resumes it, and returns what is measured of it.
+
+    Args:
+        trial: a `Trial`.
+        plan: a `Plan`.
+        measure: see `runner.run`.
+
+    Returns:
+        Rows; of a run that diverged the reason, a string.
+    """
+    import keras
+
+    from elu_zoo import errors, files, training
+
+    workdir = trial.folder(plan)
+    diverged = workdir / "diverged.json"
+    with contextlib.suppress(FileNotFoundError):
+        return json.loads(diverged.read_text())["reason"]
+    keras.backend.clear_session()
+    config = trial.load()
+    try:
+        training.train(config, workdir, data_dir=plan.data_dir, observe=trial.observe)
+    except errors.TrainingError as error:
+        files.write_json(diverged, {"reason": str(error)})
+        return str(error)
+    return measure(trial, workdir, plan)
+
+
+def _end_with_parent() -> None:
+    multiprocessing.parent_process().join()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,207 @@
+"""What a run keeps of its way beside metrics.jsonl, for figures and statistics.
+
+Nothing of it changes a number of the run, so that it is no part of the config.
+"""
+
+import dataclasses
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.analysis.activation_statistics import ActivationStatistics
+from elu_zoo.data.sources import ImageData, Split
+from elu_zoo.training.evaluate import Evaluator
+
+LOSSES = "losses.float32"
+TEST = "test.jsonl"
+ACTIVATIONS = "activations"
+SNAPSHOTS = "snapshots"
+
+
+@dataclasses.dataclass(frozen=True)
+class Observe:
+    """What a run keeps.
+
+    Attributes:
+        losses: the training loss of each iteration, float32 one after the other in
+            `losses.float32`.
+        test_every: measure on the test images every so many iterations and after the
+            last one, a row each in `test.jsonl`; 0 for never. For curves, as the
+            paper's figures 3 to 6 have them: no choice of a run depends on them.
+        activation_images: before the first iteration and after each epoch, each
+            unit's mean and median activation over this many of the first training
+            images, in `activations/epoch-<epoch>.npz`; 0 for none, -1 for all.
+        snapshots: after which epochs to keep the weights, float32, in
+            `snapshots/epoch-<epoch>.npz`; 0 is before the first iteration.
+    """
+
+    losses: bool = False
+    test_every: int = 0
+    activation_images: int = 0
+    snapshots: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        if self.test_every < 0:
+            raise errors.UsageError(
+                f"test_every is >= 0, 0 for never. Received: {self.test_every}."
+            )
+        if self.activation_images < -1:
+            raise errors.UsageError(
+                "activation_images is >= 1, 0 for none or -1 for all training images. "
+                f"Received: {self.activation_images}."
+            )
+
+    def check(self, data: ImageData, several: bool) -> None:
+        """Checks that a run can keep this.
+
+        Raises:
+            UsageError: images on the disk, fewer images, or several machines.
+        """
+        if self == Observe():
+            return
+        if several:
+            raise errors.UsageError(
+                "Losses, test curves, activations and snapshots are kept by runs on "
+                "one machine alone. Leave them out."
+            )
+        if not self.activation_images:
+            return
+        if not isinstance(data.train, Split):
+            raise errors.UsageError(
+                f"Activations are kept of images in memory; those of {data.name} stay "
+                "on the disk. Leave them out."
+            )
+        if self.activation_images > len(data.train):
+            raise errors.UsageError(
+                f"activation_images is {self.activation_images}; {data.name} has "
+                f"{len(data.train)} training images."
+            )
+
+
+class Observing:
+    """Keeps what `Observe` says, while a run goes on.
+
+    What a resumed run repeats is cut first, or written over by the same bytes.
+
+    Args:
+        observe: what to keep.
+        workdir: the run's folder.
+        data: the splits.
+        evaluator: of the model.
+        steps_per_epoch: iterations.
+        total: iterations of the run.
+    """
+
+    def __init__(
+        self,
+        observe: Observe,
+        workdir: Path,
+        data: ImageData,
+        evaluator: Evaluator,
+        steps_per_epoch: int,
+        total: int,
+    ):
+        self._observe = observe
+        self._workdir = workdir
+        self._test = data.test
+        self._evaluator = evaluator
+        self._steps_per_epoch = steps_per_epoch
+        self._total = total
+        if count := observe.activation_images:
+            self._images = data.train.images[: None if count < 0 else count]
+            self._statistics = ActivationStatistics(evaluator.current())
+
+    def begin(self, step: int, check: Callable[[], None] | None) -> None:
+        """Forgets what lies after `step`, and keeps what a stop there left out."""
+        if self._observe.losses:
+            path = self._workdir / LOSSES
+            path.touch()
+            with path.open("rb+") as file:
+                file.truncate(4 * step)
+        if self._observe.test_every:
+            rows = [row for row in read_rows(self._workdir) if row["step"] <= step]
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            files.write_bytes(self._workdir / TEST, text.encode())
+            self._tested = rows[-1]["step"] if rows else 0
+        self._at(step, check)
+
+    def until(self, step: int) -> int:
+        """Returns the iterations from `step` to where something is next kept.
+
+        Ends of epochs are not counted: calls end there in any case.
+        """
+        every = self._observe.test_every
+        return every - step % every if every else self._total
+
+    def after(
+        self, step: int, losses: np.ndarray, check: Callable[[], None] | None
+    ) -> None:
+        """Keeps what is due after an iteration.
+
+        Args:
+            step: iterations done.
+            losses: of the last ones.
+            check: see `Evaluator`.
+        """
+        if self._observe.losses:
+            with (self._workdir / LOSSES).open("ab") as file:
+                file.write(losses.astype("<f4").tobytes())
+        self._at(step, check)
+
+    def _at(self, step: int, check: Callable[[], None] | None) -> None:
+        epoch, within = divmod(step, self._steps_per_epoch)
+        if not within:
+            name = f"epoch-{epoch:05d}.npz"
+            if self._observe.activation_images:
+                statistics = self._statistics(self._images)
+                statistics.save(self._workdir / ACTIVATIONS / name)
+            if epoch in self._observe.snapshots:
+                weights = self._evaluator.current().get_weights()
+                _save(self._workdir / SNAPSHOTS / name, weights)
+        every = self._observe.test_every
+        due = every and step and (step % every == 0 or step == self._total)
+        if due and step > self._tested:
+            found = self._evaluator(self._test, check)
+            row = {"step": step} | {f"test_{k}": v for k, v in found.items()}
+            with (self._workdir / TEST).open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            self._tested = step
+
+
+def read_rows(workdir: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a run's test.jsonl, none where there is none."""
+    path = workdir / TEST
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    # A line without an end is what a kill left of it.
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def read_losses(workdir: Path) -> np.ndarray:
+    """Returns the training loss of each of a run's iterations, `(iterations,)`."""
+    return np.fromfile(workdir / LOSSES, "<f4")
+
+
+def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
+    """Returns the weights that a run kept, as `Model.set_weights` takes them.
+
+    Returns:
+        By epoch, in its order.
+    """
+    found = {}
+    for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
+        with np.load(path) as arrays:
+            weights = [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+        found[int(path.stem.removeprefix("epoch-"))] = weights
+    return found
+
+
+def _save(path: Path, weights: list[np.ndarray]) -> None:
+    content = io.BytesIO()
+    np.savez(content, *weights)
+    path.parent.mkdir(exist_ok=True)
+    files.write_bytes(path, content.getvalue())
