@@ -212,7 +212,7 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
         tensors: outputs or inputs of its layers.
 
     Returns:
-        A function from images to NumPy arrays, in the order of the tensors.
+        A function from images to float32 arrays, in the order of the tensors.
     """
     cut = keras.Model(model.inputs[0], list(tensors))
     if keras.backend.backend() == "tensorflow":
@@ -228,7 +228,7 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
     def compute(images):
         # Of one tensor Keras returns no list.
         found = keras.tree.flatten(call(np.asarray(images, "float32")))
-        return [np.asarray(array) for array in found]
+        return [np.asarray(array, "float32") for array in found]
 
     return compute
 

@@ -1,15 +1,15 @@
 """MNIST networks of 2 to 12 hidden layers: the abstract's "more than 5 layers"."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from elu_zoo.experiments import curves
+from elu_zoo.analysis import figures, significance
+from elu_zoo.analysis.dots import DotPanel, Dots
+from elu_zoo.experiments import curves, frames
+from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
 
-COLUMNS = (
-    "hidden_layers train_loss validation_error_percent test_loss test_error_percent "
-    "epochs_to_loss diverged"
-).split()
 LAYERS = 2, 4, 6, 8, 12
 _LOSS = 0.1  # reached by every net; how fast is the speed of learning
 
@@ -47,3 +47,68 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             "epochs_to_loss": soon,
         }
     ]
+
+
+def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
+    own = rows["depth"]
+    panels = [
+        DotPanel(
+            "a  test error", "hidden layers", "%", _dots(own, "test_error_percent")
+        ),
+        DotPanel(
+            f"b  epochs until the training loss is {_LOSS}",
+            "hidden layers",
+            "epochs",
+            _dots(own, "epochs_to_loss"),
+        ),
+    ]
+    figures.bars([p for p in panels if p.dots], stem, height=3.6)
+
+
+def _dots(rows: Rows, name: str) -> list[Dots]:
+    """Returns each activation's means and standard deviations over depth."""
+    found: dict[str, list[tuple]] = {}
+    for arm in frames.arms(rows):
+        values = list(frames.finals(rows, arm, name).values())
+        if values:
+            spread = significance.spread(values)
+            low, high = (spread.mean + d * spread.deviation for d in (-1, 1))
+            layers = int(arm[2].split()[0])
+            found.setdefault(arm[0], []).append((layers, spread.mean, low, high))
+    return [Dots(name, *zip(*points, strict=True)) for name, points in found.items()]
+
+
+def _summary(rows: Mapping[str, Rows]) -> str:
+    own = rows["depth"]
+    names = list(dict.fromkeys(arm[0] for arm in frames.arms(own)))
+    titles = ["hidden layers", "runs"]
+    titles += [f"test error %, {name}" for name in names]
+    titles += [f"epochs to {_LOSS}, {name}" for name in names]
+    lines = []
+    for variant in sorted({row["variant"] for row in own}):
+        cells, runs = [], set()
+        for measure_ in ("test_error_percent", "epochs_to_loss"):
+            for name in names:
+                values = frames.finals(own, (name, False, variant), measure_)
+                cells.append(frames.spread(list(values.values())))
+                runs.add(str(len(values)))
+        lines.append([int(variant.split()[0]), " / ".join(sorted(runs)), *cells])
+    return frames.markdown(titles, lines)
+
+
+EXPERIMENT = Experiment(
+    title="Depth: MNIST networks of 2 to 12 hidden layers",
+    section="abstract",
+    draw=_draw,
+    summary=_summary,
+    trials=trials,
+    measure=measure,
+    columns=(
+        *("hidden_layers", "train_loss", "validation_error_percent", "test_loss"),
+        *("test_error_percent", "epochs_to_loss", "diverged"),
+    ),
+    note=(
+        "The paper claims it of networks with more than five layers, and compares no "
+        "depths. Layers have 128 units, as in figure 2; 40 epochs."
+    ),
+)

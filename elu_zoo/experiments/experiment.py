@@ -19,11 +19,13 @@ class Experiment:
         trials: its runs by plan; none for what needs no training.
         measure: rows of a finished run; a function of a module, so that a process can
             be given it.
+        compute: rows of an experiment without runs.
         columns: of those rows.
         draw: draws the figure from the rows of this and of the experiments in
             `reads`, by name; the path is without a suffix. None for no figure.
         summary: returns what was found, in Markdown, from the same rows.
         reads: other experiments whose rows it needs.
+        lasts: whether `compute` takes so long that its rows are kept.
         note: where the paper contradicts itself or leaves open what had to be chosen.
     """
 
@@ -33,6 +35,8 @@ class Experiment:
     summary: Callable[[Mapping[str, Rows]], str]
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
+    compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    lasts: bool = False
     note: str = ""

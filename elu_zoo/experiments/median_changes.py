@@ -1,14 +1,17 @@
 """Figure 7: how much units' median activations change from epoch to epoch."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from elu_zoo.experiments import curves
+from elu_zoo.analysis import figures
+from elu_zoo.experiments import curves, frames
+from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
 from elu_zoo.training.observing import Observe
 
-COLUMNS = "layer variance_of_changes variance_of_medians test_error_percent".split()
+CHANGES = "variance_of_changes"
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -43,7 +46,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
         rows.append(
             {
                 "layer": layer.removeprefix("act_"),
-                "variance_of_changes": _text(np.diff(medians, axis=0).var(axis=0)),
+                CHANGES: _text(np.diff(medians, axis=0).var(axis=0)),
                 "variance_of_medians": _text(medians.var(axis=0)),
                 "test_error_percent": final["test_error_percent"],
             }
@@ -53,3 +56,53 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 def _text(values: np.ndarray) -> str:
     return " ".join(f"{value:.3g}" for value in values)
+
+
+def variances(rows: Rows, arm: frames.Arm) -> dict[int, dict[str, np.ndarray]]:
+    """Returns by seed and layer the variance of each unit's changes, `(units,)`."""
+    return {
+        seed: {row["layer"]: np.array(row[CHANGES].split(), float) for row in own}
+        for seed, own in frames.of_arm(rows, arm).items()
+    }
+
+
+def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
+    own = rows["fig7"]
+    layers = list(dict.fromkeys(row["layer"] for row in own))
+    values = {}
+    for arm in frames.arms(own):
+        runs = variances(own, arm).values()
+        values[arm[0]] = [np.concatenate([run[x] for run in runs]) for x in layers]
+    figures.distributions(
+        values,
+        stem,
+        xlabel="variance of a unit's changes of median activation, epoch to epoch",
+        rows=[f"hidden layer {i + 1}" for i in range(len(layers))],
+    )
+
+
+def _summary(rows: Mapping[str, Rows]) -> str:
+    own, lines = rows["fig7"], []
+    layers = list(dict.fromkeys(row["layer"] for row in own))
+    for arm in frames.arms(own):
+        runs = list(variances(own, arm).values())
+        medians = [[float(np.median(run[x])) for run in runs] for x in layers]
+        lines.append([arm[0], len(runs), *map(frames.spread, medians)])
+    return frames.markdown(["activation", "runs", *layers], lines)
+
+
+EXPERIMENT = Experiment(
+    title="Figure 7: how much medians of activations change",
+    section="appendix C",
+    draw=_draw,
+    summary=_summary,
+    trials=trials,
+    measure=measure,
+    columns=("layer", CHANGES, "variance_of_medians", "test_error_percent"),
+    note=(
+        'The paper\'s "variance of these changes" is read as the variance, over '
+        "epochs, of the difference between a unit's median activation after an epoch "
+        "and after the one before, over the whole training set. The table has the "
+        "median over a layer's units."
+    ),
+)

@@ -14,16 +14,17 @@ _PLACE = KEY[:-1]
 
 
 class Points:
-    """Rows by run.
+    """Rows by run, or by budget where no run is trained.
 
     Args:
         path: the CSV file; it need not exist.
-        columns: what a row measures, beside the run's key.
+        columns: what a row measures, beside the key.
+        key: what tells rows of runs apart; `("budget",)` without runs.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str]):
+    def __init__(self, path: Path, columns: Sequence[str], key: Sequence[str] = KEY):
         self._path = path
-        self._columns = (*KEY, *columns)
+        self._columns = (*key, *columns)
         self.rows: list[dict[str, str]] = results.read_file(path)
 
     def has(self, trial: Trial) -> bool:
@@ -40,6 +41,16 @@ class Points:
             for row in measured
         ]
         self.rows = sorted([*kept, *new], key=_place)
+        results.write(self._path, self._columns, self.rows)
+
+    def put_all(self, budget: str, computed: Iterable[Row]) -> None:
+        """Writes the rows of a budget, instead of those that were there."""
+        kept = [row for row in self.rows if row["budget"] != budget]
+        new = [
+            {c: _text(({"budget": budget} | row).get(c, "")) for c in self._columns}
+            for row in computed
+        ]
+        self.rows = [*kept, *new]
         results.write(self._path, self._columns, self.rows)
 
     def of_budget(self) -> tuple[str, list[dict[str, str]]]:

@@ -59,10 +59,10 @@ def run(
         min(jobs, len(trials)),
         multiprocessing.get_context("spawn"),
         initializer=worker.start,
-        initargs=(tuple(named), max(1, cores // jobs), plan.workdir),
+        initargs=(tuple(named), plan.workdir),
         max_tasks_per_child=_TRIALS_A_PROCESS,
     )
-    with _stopping_children() as stopped:
+    with _threads(max(1, cores // jobs)), _stopping_children() as stopped:
         try:
             futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
             for future in concurrent.futures.as_completed(futures):
@@ -79,6 +79,23 @@ def run(
             ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Gives processes that begin within it so many threads of TensorFlow's operations.
+
+    TensorFlow reads it when it is imported, which may be before a process runs any
+    code of ours.
+    """
+    name = "TF_NUM_INTRAOP_THREADS"
+    before = os.environ.get(name)
+    os.environ.setdefault(name, str(count))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
 
 
 @contextlib.contextmanager

@@ -9,17 +9,16 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+_stopped: list[str] = []  # why this process begins no other run
 
-def start(named: Sequence[str], threads: int, workdir: Path) -> None:
+
+def start(named: Sequence[str], workdir: Path) -> None:
     """Prepares a process before anything imports TensorFlow.
 
     Args:
         named: activations as `own_activations.register` takes them.
-        threads: of TensorFlow's operations.
         workdir: gets what the process prints, in `logs/`.
     """
-    os.environ["TF_NUM_INTRAOP_THREADS"] = str(threads)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     # Ctrl-C reaches the parent alone, which tells its children.
     os.setpgrp()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -49,6 +48,8 @@ def perform(trial, plan, measure):
 
     from elu_zoo import errors, files, training
 
+    if _stopped:  # this one has been handed out before the signal came
+        raise errors.Interrupted(_stopped[0])
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
     with contextlib.suppress(FileNotFoundError):
@@ -57,6 +58,9 @@ def perform(trial, plan, measure):
     config = trial.load()
     try:
         training.train(config, workdir, data_dir=plan.data_dir, observe=trial.observe)
+    except errors.Interrupted as error:
+        _stopped.append(str(error))
+        raise
     except errors.TrainingError as error:
         files.write_json(diverged, {"reason": str(error)})
         return str(error)

@@ -33,6 +33,8 @@ class Observe:
         test_every: measure on the test images every so many iterations and after the
             last one, a row each in `test.jsonl`; 0 for never. For curves, as the
             paper's figures 3 to 6 have them: no choice of a run depends on them.
+        measured_images: with them, measure on this many of the first training images,
+            as `measured_...`; 0 for none.
         activation_images: before the first iteration and after each epoch, each
             unit's mean and median activation over this many of the first training
             images, in `activations/epoch-<epoch>.npz`; 0 for none, -1 for all.
@@ -42,6 +44,7 @@ class Observe:
 
     losses: bool = False
     test_every: int = 0
+    measured_images: int = 0
     activation_images: int = 0
     snapshots: tuple[int, ...] = ()
 
@@ -49,6 +52,11 @@ class Observe:
         if self.test_every < 0:
             raise errors.UsageError(
                 f"test_every is >= 0, 0 for never. Received: {self.test_every}."
+            )
+        if self.measured_images < 0 or (self.measured_images and not self.test_every):
+            raise errors.UsageError(
+                "measured_images is >= 0, 0 for none, and needs test_every. Received: "
+                f"{self.measured_images}."
             )
         if self.activation_images < -1:
             raise errors.UsageError(
@@ -69,18 +77,18 @@ class Observe:
                 "Losses, test curves, activations and snapshots are kept by runs on "
                 "one machine alone. Leave them out."
             )
-        if not self.activation_images:
-            return
-        if not isinstance(data.train, Split):
-            raise errors.UsageError(
-                f"Activations are kept of images in memory; those of {data.name} stay "
-                "on the disk. Leave them out."
-            )
-        if self.activation_images > len(data.train):
-            raise errors.UsageError(
-                f"activation_images is {self.activation_images}; {data.name} has "
-                f"{len(data.train)} training images."
-            )
+        for name in ("activation_images", "measured_images"):
+            count = getattr(self, name)
+            if count and not isinstance(data.train, Split):
+                raise errors.UsageError(
+                    f"{name} is 0 where images stay on the disk, as those of "
+                    f"{data.name} do. Received: {count}."
+                )
+            if count > len(data.train):
+                raise errors.UsageError(
+                    f"{name} is {count}; {data.name} has {len(data.train)} training "
+                    "images."
+                )
 
 
 class Observing:
@@ -109,6 +117,9 @@ class Observing:
         self._observe = observe
         self._workdir = workdir
         self._test = data.test
+        self._measured = None
+        if observe.measured_images:
+            self._measured = data.train.first(observe.measured_images)
         self._evaluator = evaluator
         self._steps_per_epoch = steps_per_epoch
         self._total = total
@@ -168,6 +179,9 @@ class Observing:
         if due and step > self._tested:
             found = self._evaluator(self._test, check)
             row = {"step": step} | {f"test_{k}": v for k, v in found.items()}
+            if self._measured:
+                found = self._evaluator(self._measured, check)
+                row |= {f"measured_{k}": v for k, v in found.items()}
             with (self._workdir / TEST).open("a") as file:
                 file.write(json.dumps(row) + "\n")
             self._tested = step
