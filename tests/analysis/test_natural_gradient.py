@@ -22,25 +22,13 @@ class Unit:
     p: np.ndarray
     gradient: np.ndarray
 
-    @property
-    def q(self):
-        return self.p * self.deltas**2 / (self.p @ self.deltas**2)
-
-    @property
-    def mean(self):
-        return self.p @ self.inputs
-
-    @property
-    def weighted_mean(self):
-        return self.q @ self.inputs
-
-    @property
-    def second(self):
-        return np.einsum("n,ni,nj->ij", self.q, self.inputs, self.inputs)
-
-    @property
-    def variance(self):
-        return self.second - np.outer(self.weighted_mean, self.weighted_mean)
+    def __post_init__(self):
+        q = self.p * self.deltas**2 / (self.p @ self.deltas**2)
+        mean = q @ self.inputs
+        second = np.einsum("n,ni,nj->ij", q, self.inputs, self.inputs)
+        variance = second - np.outer(mean, mean)
+        vars(self).update(mean=self.p @ self.inputs, weighted_mean=mean)
+        vars(self).update(second=second, variance=variance)
 
     def fisher(self, damping=0.0):
         """F by its definition; the bias is the last."""
@@ -222,7 +210,7 @@ def layer(seed, examples, d=12, units=5):
 
 @SEEDS
 @pytest.mark.parametrize("damping", [0.0, 1e-8, 1e-4])
-def test_a_layer_is_preconditioned_as_its_units_are(seed, damping):
+def test_a_layer_has_the_natural_gradients_of_its_units(seed, damping):
     inputs, deltas, gradients = layer(seed, examples=240)
     found = ng.precondition(inputs, deltas, gradients, damping)
     for column, delta, gradient in zip(found.T, deltas.T, gradients.T, strict=True):
@@ -237,9 +225,12 @@ def test_few_examples_with_damping(seed, examples):
     inputs, deltas, gradients = layer(seed, examples)
     damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
     found = ng.precondition(inputs, deltas, gradients, damping)
+    a_only = ng.precondition(inputs, deltas, gradients[:-1], damping, bias=False)
     for i in range(5):
         f = ng.unit_fisher(inputs, deltas[:, i]) + damping[i] * np.eye(13)
         assert_close(found[:, i], np.linalg.solve(f, gradients[:, i]))
+        expected = np.linalg.solve(f[:-1, :-1], gradients[:-1, i])
+        assert_close(a_only[:, i], expected)
 
 
 def test_several_gradients_of_each_unit():
@@ -338,8 +329,9 @@ def test_singular_matrices(name, inputs):
     [
         ({"deltas": np.ones(240)}, r"deltas are \(examples, units\)"),
         ({"deltas": np.ones((240, 5)) * [1, 1, 0, 1, 1]}, "deltas of unit 2 are 0"),
-        ({"gradients": np.ones((12, 5))}, r"\(13, 5\), or .* Received: \(12, 5\)"),
-        ({"gradients": np.ones((13, 5, 1, 1))}, r"or \(d \+ 1, units, number\)"),
+        ({"gradients": np.ones((12, 5))}, r"are \(13, 5\), .* Received: \(12, 5\)"),
+        ({"gradients": np.ones((13, 5, 1, 1))}, r"or \(13, 5\) \+ \(number,\)"),
+        ({"bias": False}, r"are \(12, 5\), .* Received: \(13, 5\)"),
         ({"damping": np.ones(4)}, r"a number or of shape \(5,\)"),
         ({"damping": -1}, "damping is >= 0"),
     ],
