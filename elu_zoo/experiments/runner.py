@@ -18,7 +18,7 @@ from elu_zoo.experiments.trial import Plan, Trial
 Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_A_JOB = 4 << 30
-_TRIALS_A_PROCESS = 12  # programs of finished runs stay in memory
+_TRIALS_A_PROCESS = 4  # programs of finished runs stay in memory, 300 MB each
 
 
 def default_jobs() -> int:

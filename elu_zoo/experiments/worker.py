@@ -47,6 +47,7 @@ def perform(trial, plan, measure):
     import keras
 
     from elu_zoo import errors, files, training
+    from elu_zoo.training import observing
 
     if _stopped:  # this one has been handed out before the signal came
         raise errors.Interrupted(_stopped[0])
@@ -64,6 +65,7 @@ def perform(trial, plan, measure):
     except errors.TrainingError as error:
         files.write_json(diverged, {"reason": str(error)})
         return str(error)
+    observing.check_kept(workdir, trial.observe)
     return measure(trial, workdir, plan)
 
 

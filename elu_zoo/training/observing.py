@@ -219,3 +219,24 @@ def _save(path: Path, weights: list[np.ndarray]) -> None:
     np.savez(content, *weights)
     path.parent.mkdir(exist_ok=True)
     files.write_bytes(path, content.getvalue())
+
+
+def check_kept(workdir: Path, observe: Observe) -> None:
+    """Checks that a finished run kept what it was to.
+
+    Raises:
+        DataError: it ended before it was asked to keep that.
+    """
+    wanted = {
+        LOSSES: observe.losses,
+        TEST: observe.test_every,
+        ACTIVATIONS: observe.activation_images,
+        SNAPSHOTS: observe.snapshots,
+    }
+    kept = [name for name in wanted if (workdir / name).exists()]
+    missing = [name for name, asked in wanted.items() if asked and name not in kept]
+    if missing:
+        raise errors.DataError(
+            f"The run in {workdir} is finished and kept no {', '.join(missing)}. "
+            "Delete the folder to run it again."
+        )
