@@ -27,6 +27,8 @@ _SPEED = (
     *("serving", "start_up"),
 )
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
+# Fine-tuned networks have a table of their own, depths a figure.
+_ELSEWHERE = re.compile("finetune-|mnist_depth-")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _CARDS = f"""# Model cards
 
@@ -47,6 +49,8 @@ Rows = list[dict[str, str]]
 def table(rows: Rows, paper: Rows) -> str:
     """Returns one Markdown row for each config, activation and normalisation.
 
+    Runs of a part of their schedule are left out.
+
     Args:
         rows: of configs/results.csv.
         paper: of configs/paper.csv, the paper's own figures.
@@ -54,7 +58,7 @@ def table(rows: Rows, paper: Rows) -> str:
     groups = defaultdict(list)
     for row in rows:
         key = row["config"], row["dataset"], row["batch_norm"], row["activation"]
-        if not _FINETUNED.fullmatch(row["config"]):  # they have a table of their own
+        if not _ELSEWHERE.match(row["config"]) and float(row["schedule_share"]) == 1:
             groups[key].append(row)
     lines = [
         "| config | data | activation | runs | test error | the paper's | "
@@ -181,6 +185,24 @@ def survived(rows: Rows) -> str:
     )
 
 
+def claims(rows: Rows) -> str:
+    """Returns how many claims of configs/claims.csv were decided, in Markdown."""
+    counts = {
+        verdict: sum(row["verdict"] == verdict for row in rows)
+        for verdict in ("holds", "does not hold", "not decided")
+    }
+    found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    lines = [f"Of {len(rows)} claims: {found}.", ""]
+    for verdict in ("holds", "does not hold"):
+        decided = [row["claim"] for row in rows if row["verdict"] == verdict]
+        if decided:
+            lines += [
+                f"**{verdict.capitalize()}** at our budget: {'; '.join(decided)}."
+            ]
+            lines += [""]
+    return "\n".join(lines).rstrip()
+
+
 def between(text: str, name: str, content: str) -> str:
     """Returns a text with what stands between the marks of a name made anew."""
     begin, end = (mark.format(name) for mark in _MARKS)
@@ -224,15 +246,17 @@ def _cell(found: results.Measured) -> str:
 
 def made(root: Path) -> dict[Path, str]:
     """Returns what the generated files of a repository are to hold."""
-    rows, paper, survival = (
+    rows, paper, survival, judged = (
         list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
-        for name in ("results.csv", "paper.csv", "reliability.csv")
+        for name in ("results.csv", "paper.csv", "reliability.csv", "claims.csv")
     )
     times = report.read(root / "configs" / "benchmark.csv")
     readme = root / "README.md"
     text = updated(readme.read_text(), rows, paper, times)
     return {
-        readme: between(text, "reliability", survived(survival)),
+        readme: between(
+            between(text, "reliability", survived(survival)), "claims", claims(judged)
+        ),
         root / "configs" / "README.md": card_page(rows, paper),
     }
 

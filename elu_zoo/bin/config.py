@@ -88,6 +88,13 @@ def _check_index(config: ConfigDict, key: str) -> None:
         raise errors.unknown("config entry", key, items or [entry])
 
 
+def default_workdir(config: ConfigDict) -> Path:
+    """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
+    variant = config.model.activation.name + "_bn" * config.model.batch_norm
+    run = f"{variant}-s{config.seed}" + "-smoke" * config.smoke
+    return Path("runs") / config.name / run
+
+
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     """Returns a config that trains on other data, under the name `<config>@<data>`.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
-from elu_zoo.bin.config import with_data
+from elu_zoo.bin.config import default_workdir, with_data
 
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
@@ -40,14 +40,13 @@ _ACCUMULATE = absl_flags.DEFINE_integer(
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
     "allow_config_change", False, "Go on with the folder of a run of another config."
 )
+_ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
+    "activation_images",
+    0,
+    "Keep each unit's mean and median activation over this many training images, "
+    "after each epoch, in activations/; -1 for all.",
+)
 flags.define("config", "data", "data_dir", "module")
-
-
-def default_workdir(config) -> Path:
-    """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
-    variant = config.model.activation.name + "_bn" * config.model.batch_norm
-    run = f"{variant}-s{config.seed}" + "-smoke" * config.smoke
-    return Path("runs") / config.name / run
 
 
 def main(argv: list[str]) -> None:
@@ -70,6 +69,7 @@ def main(argv: list[str]) -> None:
         steps_per_call=_STEPS_PER_CALL.value,
         accumulate=_ACCUMULATE.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
+        observe=training.Observe(activation_images=_ACTIVATION_IMAGES.value),
     )
     if entry:
         print("test", objective.describe(entry["metrics"], "test_"))

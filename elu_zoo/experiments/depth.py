@@ -11,7 +11,7 @@ from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
 
 LAYERS = 2, 4, 6, 8, 12
-_LOSS = 0.1  # reached by every net; how fast is the speed of learning
+_LOSS = 0.1  # how fast it is reached is the speed of learning
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -70,7 +70,8 @@ def _dots(rows: Rows, name: str) -> list[Dots]:
     found: dict[str, list[tuple]] = {}
     for arm in frames.arms(rows):
         values = list(frames.finals(rows, arm, name).values())
-        if values:
+        # A mean over those that got there would hide the others.
+        if len(values) == len(frames.of_arm(rows, arm)):
             spread = significance.spread(values)
             low, high = (spread.mean + d * spread.deviation for d in (-1, 1))
             layers = int(arm[2].split()[0])
@@ -109,6 +110,7 @@ EXPERIMENT = Experiment(
     ),
     note=(
         "The paper claims it of networks with more than five layers, and compares no "
-        "depths. Layers have 128 units, as in figure 2; 40 epochs."
+        "depths. Layers have 128 units, as in figure 2. Panel b has no point where a "
+        f"run never reached a training loss of {_LOSS}."
     ),
 )

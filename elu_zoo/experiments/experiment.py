@@ -25,6 +25,8 @@ class Experiment:
             `reads`, by name; the path is without a suffix. None for no figure.
         summary: returns what was found, in Markdown, from the same rows.
         reads: other experiments whose rows it needs.
+        shows_divergence: whether it is given runs that diverged, as rows of which all
+            but `diverged` is empty; of other experiments they are left out.
         lasts: whether `compute` takes so long that its rows are kept.
         note: where the paper contradicts itself or leaves open what had to be chosen.
     """
@@ -39,4 +41,5 @@ class Experiment:
     columns: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     lasts: bool = False
+    shows_divergence: bool = False
     note: str = ""

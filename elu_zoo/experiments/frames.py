@@ -33,6 +33,12 @@ def _place(arm: Arm) -> tuple:
     )
 
 
+def reference(rows: Rows) -> str:
+    """Returns the unit with which others are compared: ELU, or else the first."""
+    names = [arm[0] for arm in arms(rows)]
+    return "elu" if "elu" in names else names[0]
+
+
 def of_arm(rows: Rows, arm: Arm) -> dict[int, Rows]:
     """Returns the rows of an arm by seed."""
     found: dict[int, Rows] = {}
@@ -64,7 +70,8 @@ def pairs(
     ours: Mapping[int, float], theirs: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
     """Returns the values of the seeds that both have, in one order."""
-    seeds = sorted(ours.keys() & theirs.keys())
+    both = ours.keys() & theirs.keys()
+    seeds = sorted(s for s in both if math.isfinite(ours[s] - theirs[s]))
     return [ours[s] for s in seeds], [theirs[s] for s in seeds]
 
 
@@ -96,6 +103,8 @@ def series(
             continue
         table = [[curve.get(place, math.nan) for place in places] for curve in curves]
         kept = [run for run in table if not np.isnan(run).all()]
+        if not kept:
+            continue
         found.append(Series(arm[0], places, kept, batch_norm=arm[1], **look))
     return found
 

@@ -19,6 +19,7 @@ _START, _FLAT = 10, 25  # epochs; "all lines stay flat after epoch 25"
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, those of one seed one after the other."""
     epochs = plan.of(2, 50, 300)
+    kept = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
     return [
         Trial(
             "mnist_mlp_8x128",
@@ -27,7 +28,7 @@ def trials(plan: Plan) -> list[Trial]:
             activation,
             seed,
             changes=(("train.epochs", epochs),),
-            observe=Observe(activation_images=_IMAGES, snapshots=SNAPSHOTS),
+            observe=Observe(activation_images=_IMAGES, snapshots=kept),
         )
         for seed in plan.runs(2, 5, 5)
         for activation in plan.arms(

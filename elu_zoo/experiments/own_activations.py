@@ -21,7 +21,7 @@ def register(names: Sequence[str]) -> list[str]:
     for name in names:
         if ":" in name:
             name = _register(name)
-        activations.describe(name)
+        name = activations.describe(name)["name"]  # srelu is shifted_relu
         if name in found:
             raise errors.UsageError(f"The activation {name} is named twice.")
         found.append(name)

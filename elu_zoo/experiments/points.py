@@ -8,9 +8,8 @@ from elu_zoo import results
 from elu_zoo.experiments.trial import BUDGETS, Trial
 
 Row = dict[str, Any]
-KEY = "budget", "activation", "batch_norm", "variant", "seed", "run"
-# All but the hash: a run of another config takes the place of the old one.
-_PLACE = KEY[:-1]
+_ARM = "budget", "activation", "batch_norm", "variant"
+KEY = *_ARM, "seed", "epochs", "arm"
 
 
 class Points:
@@ -33,9 +32,13 @@ class Points:
         return any(all(row[k] == key[k] for k in KEY) for row in self.rows)
 
     def put(self, trial: Trial, measured: Iterable[Row]) -> None:
-        """Writes the points of a run, instead of those of an earlier config."""
+        """Writes the points of a run.
+
+        Those of its arm that are of another config, or were measured another way, no
+        longer belong to it.
+        """
         key = trial.key
-        kept = [r for r in self.rows if any(r[k] != key[k] for k in _PLACE)]
+        kept = [row for row in self.rows if not _replaced(row, key)]
         new = [
             {c: _text((key | row).get(c, "")) for c in self._columns}
             for row in measured
@@ -53,13 +56,14 @@ class Points:
         self.rows = [*kept, *new]
         results.write(self._path, self._columns, self.rows)
 
-    def of_budget(self) -> tuple[str, list[dict[str, str]]]:
-        """Returns the longest budget that has points, and its points."""
-        for budget in reversed(BUDGETS):
-            found = [row for row in self.rows if row["budget"] == budget]
-            if found:
-                return budget, found
-        return "", []
+    def of_budget(self, budget: str) -> list[dict[str, str]]:
+        """Returns the rows of a budget."""
+        return [row for row in self.rows if row["budget"] == budget]
+
+
+def _replaced(row: dict[str, str], key: dict[str, str]) -> bool:
+    same_arm = all(row[name] == key[name] for name in _ARM)
+    return same_arm and (row["seed"] == key["seed"] or row["arm"] != key["arm"])
 
 
 def _place(row: dict[str, str]) -> tuple:

@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import multiprocessing
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,14 +19,20 @@ from elu_zoo.experiments.trial import Plan, Trial
 Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_A_JOB = 4 << 30
+_DEATHS = 2
 _TRIALS_A_PROCESS = 4  # programs of finished runs stay in memory, 300 MB each
 
 
 def default_jobs() -> int:
-    """Returns how many runs go on at once: one a core, if memory permits."""
+    """Returns how many runs go on at once: one a core, if memory permits.
+
+    With a GPU it is one.
+    """
+    if Path("/proc/driver/nvidia/version").exists():
+        return 1
     cores = len(os.sched_getaffinity(0))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    return max(1, min(cores, memory // _BYTES_A_JOB))
+    found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return max(1, min(cores, int(found[1]) * 1024 // _BYTES_A_JOB))
 
 
 def run(
@@ -50,51 +57,75 @@ def run(
 
     Raises:
         Interrupted: SIGTERM or SIGINT came; runs under way are saved.
-        ResourceError: a process died, as it does for want of memory.
+        ResourceError: processes die, as they do for want of memory.
     """
-    if not trials:
-        return
-    cores = len(os.sched_getaffinity(0))
+    waiting, deaths = list(trials), 0
+    with _threads(jobs), _stopping_children() as stopped:
+        while waiting:
+            before = len(waiting)
+            # The pool's own limit of tasks can leave it waiting for ever.
+            some = waiting[: jobs * _TRIALS_A_PROCESS]
+            try:
+                for trial, rows in _in_processes(some, plan, measure, jobs, named):
+                    waiting.remove(trial)
+                    yield trial, rows
+            except (BrokenProcessPool, errors.Interrupted):
+                if stopped:
+                    raise errors.Interrupted(
+                        f"{signal.Signals(stopped[0]).name}: runs under way are saved. "
+                        "Run the same command again to go on."
+                    ) from None
+                # A crash need not come again: runs resume in new processes.
+                deaths = deaths + 1 if len(waiting) == before else 1
+                if deaths == _DEATHS:
+                    raise errors.ResourceError(
+                        f"{_DEATHS} times a process that trained died before any run "
+                        "ended, perhaps for want of memory. What is finished is kept; "
+                        "the same command goes on. Take fewer --jobs."
+                    ) from None
+
+
+def _in_processes(
+    trials: Sequence[Trial],
+    plan: Plan,
+    measure: Measure,
+    jobs: int,
+    named: Sequence[str],
+) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),
         multiprocessing.get_context("spawn"),
         initializer=worker.start,
         initargs=(tuple(named), plan.workdir),
-        max_tasks_per_child=_TRIALS_A_PROCESS,
     )
-    with _threads(max(1, cores // jobs)), _stopping_children() as stopped:
-        try:
-            futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
-            for future in concurrent.futures.as_completed(futures):
-                yield futures[future], future.result()
-        except (BrokenProcessPool, errors.Interrupted):
-            if stopped:
-                raise errors.Interrupted(
-                    f"{signal.Signals(stopped[0]).name}: runs under way are saved. "
-                    "Run the same command again to go on."
-                ) from None
-            raise errors.ResourceError(
-                "A process that trained died, perhaps for want of memory. What is "
-                "finished is kept; the same command goes on. Take fewer --jobs."
-            ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    try:
+        futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
+        for future in concurrent.futures.as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        # Others would go on for hours before the error is told; they are saved.
+        _stop_children()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Gives processes that begin within it so many threads of TensorFlow's operations.
+def _threads(jobs: int) -> Iterator[None]:
+    """Gives processes that begin within it their share of threads, and of a GPU.
 
     TensorFlow reads it when it is imported, which may be before a process runs any
     code of ours.
     """
-    name = "TF_NUM_INTRAOP_THREADS"
-    before = os.environ.get(name)
-    os.environ.setdefault(name, str(count))
+    count = max(1, len(os.sched_getaffinity(0)) // jobs)
+    wanted = {"TF_NUM_INTRAOP_THREADS": str(count)}
+    wanted["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    new = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(new)
     try:
         yield
     finally:
-        if before is None:
+        for name in new:
             del os.environ[name]
 
 
@@ -105,9 +136,7 @@ def _stopping_children() -> Iterator[list[int]]:
 
     def stop(number, _frame) -> None:
         received.append(number)
-        for child in multiprocessing.active_children():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child.pid, signal.SIGTERM)
+        _stop_children()
 
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -118,3 +147,9 @@ def _stopping_children() -> Iterator[list[int]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _stop_children() -> None:
+    for child in multiprocessing.active_children():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGTERM)

@@ -1,6 +1,7 @@
 """One run of an experiment: a config, what is kept of it, and where it is."""
 
 import dataclasses
+import hashlib
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,6 +101,8 @@ class Trial:
             entry = config
             for parent in parents:
                 entry = entry[parent]
+            if last not in entry:
+                raise errors.unknown(f"entry of {self.config}", key, entry)
             entry[last] = value
         return config
 
@@ -115,6 +118,13 @@ class Trial:
         return settings.config_hash(self.load())[:8]
 
     @property
+    def arm_hash(self) -> str:
+        """Eight digits that tell arms apart, and what is kept of their runs."""
+        first = dataclasses.replace(self, seed=0)
+        text = f"{first.hash} {dataclasses.astuple(self.observe)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
     def key(self) -> dict[str, str]:
         """What tells the rows of runs apart, as a CSV file has it."""
         return {
@@ -123,7 +133,8 @@ class Trial:
             "batch_norm": str(self.batch_norm),
             "variant": self.variant,
             "seed": str(self.seed),
-            "run": self.hash,
+            "epochs": str(self.load().train.epochs),
+            "arm": self.arm_hash,
         }
 
     @property

@@ -132,6 +132,11 @@ class Observing:
         if self._observe.losses:
             path = self._workdir / LOSSES
             path.touch()
+            if path.stat().st_size < 4 * step:
+                raise errors.CorruptError(
+                    f"{path} has fewer losses than the checkpoint has iterations, "
+                    f"{step}. Delete the folder to run it again."
+                )
             with path.open("rb+") as file:
                 file.truncate(4 * step)
         if self._observe.test_every:

@@ -1,0 +1,165 @@
+"""Figures 4 and 5: eleven convolutional layers on CIFAR-100, four units, batch norm."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from string import ascii_lowercase
+
+from elu_zoo.analysis import figures, palette
+from elu_zoo.analysis.panels import Panel, zoom
+from elu_zoo.experiments import curves, frames
+from elu_zoo.experiments.experiment import Experiment, Rows
+from elu_zoo.experiments.trial import Plan, Trial
+from elu_zoo.training.observing import Observe
+
+PAPER_SCHEDULE = "paper's schedule"  # of one pair in the short budget
+_PAPER_EPOCHS = 7
+_COLUMNS = "step", "train_loss", "test_loss", "test_error_percent", "diverged"
+_PANELS = (("train_loss", "training loss", "loss"),)
+_PANELS += (("test_error_percent", "test error", "%"),)
+
+
+def trials(plan: Plan) -> list[Trial]:
+    """Returns the runs without batch norm, those of one seed one after the other."""
+    own = ("elu", "relu", "leaky_relu", "shifted_relu")
+    found = [
+        _trial(plan, name, seed)
+        for seed in plan.runs(1, 5, 10)
+        for name in plan.arms(*own)
+    ]
+    if plan.budget == "short":
+        found += [_of_paper(plan, name) for name in plan.arms("elu", "relu")]
+    return found
+
+
+def with_batch_norm(plan: Plan) -> list[Trial]:
+    """Returns the runs with batch norm, those of one seed one after the other."""
+    own = plan.of(("elu", "relu"), ("elu", "relu"), None)
+    own = own or ("elu", "relu", "leaky_relu", "shifted_relu")
+    return [
+        _trial(plan, name, seed, batch_norm=True)
+        for seed in plan.runs(1, 5, 10)
+        for name in plan.arms(*own)
+    ]
+
+
+def _trial(plan: Plan, name: str, seed: int, batch_norm: bool = False) -> Trial:
+    arguments = plan.of("schedule=fast", "schedule=fast,epochs=3", "schedule=paper")
+    observe = Observe(losses=True, test_every=plan.of(4, 300, 1000))
+    return Trial(
+        "elu_cifar_11",
+        arguments,
+        plan.budget,
+        name,
+        seed,
+        batch_norm=batch_norm,
+        observe=observe,
+    )
+
+
+def _of_paper(plan: Plan, name: str) -> Trial:
+    return Trial(
+        "elu_cifar_11",
+        f"schedule=paper,epochs={_PAPER_EPOCHS}",
+        plan.budget,
+        name,
+        0,
+        variant=PAPER_SCHEDULE,
+        observe=Observe(losses=True, test_every=500),
+    )
+
+
+def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
+    """Returns losses and test errors along the run; the last row is its end."""
+    rows = curves.iterations(workdir, plan.of(2, 50, 1000))
+    rows[-1] |= curves.final(workdir)
+    return rows
+
+
+def _draw_comparison(rows: Mapping[str, Rows], stem: Path) -> None:
+    own = [row for row in rows["fig4"] if not row["variant"]]
+    last = max(int(row["step"]) for row in own if row["step"])
+    panels = []
+    for i, (name, title, unit) in enumerate(_PANELS):
+        whole = Panel(
+            f"{'ad'[i]}  {title}", "iteration", unit, frames.series(own, "step", name)
+        )
+        start = zoom(whole, 0, last / 3, f"{'be'[i]}  {title} (start)")
+        end = zoom(whole, last * 2 / 3, last, f"{'cf'[i]}  {title} (end)")
+        panels.append([whole, start, end])
+    figures.draw(panels, stem)
+
+
+def _draw_pairs(rows: Mapping[str, Rows], stem: Path) -> None:
+    own = [row for row in rows["fig4"] if not row["variant"]]
+    every = own + rows["fig5"]
+    last = max(int(row["step"]) for row in every if row["step"])
+    first = frames.reference(rows["fig5"])
+    others = [a[0] for a in frames.arms(rows["fig5"]) if a[0] != first] or [first]
+    columns = []
+    for i, other in enumerate(others):
+        which = [a for a in frames.arms(every) if a[0] in (first, other)]
+        name, title, unit = _PANELS[1]
+        found = frames.series(every, "step", name, which)
+        whole = Panel(
+            f"{ascii_lowercase[i]}  {palette.label(first)} and {palette.label(other)}",
+            "iteration",
+            unit,
+            found,
+        )
+        end = zoom(whole, last * 2 / 3, last, f"{ascii_lowercase[i]}  (end)")
+        columns.append((whole, end))
+    # A pair's panels stand side by side where there are few of them.
+    panels = list(columns) if len(columns) == 1 else list(zip(*columns, strict=True))
+    figures.draw(panels, stem)
+
+
+def _summary(rows: Mapping[str, Rows]) -> str:
+    lines = []
+    for own in (rows["fig4"], rows.get("fig5", [])):
+        for arm in frames.arms(own):
+            errors_ = frames.finals(own, arm, "test_error_percent")
+            losses = frames.finals(own, arm, "train_loss")
+            variant = "ours" if not arm[2] else arm[2]
+            name = arm[0] + " + batch norm" * arm[1]
+            lines.append(
+                [
+                    name,
+                    variant,
+                    len(errors_),
+                    frames.spread(list(errors_.values())),
+                    frames.spread(list(losses.values())),
+                ]
+            )
+    titles = "activation", "schedule", "runs", "test error %", "training loss, end"
+    return frames.markdown(titles, lines)
+
+
+COMPARISON = Experiment(
+    title="Figure 4: four units on CIFAR-100",
+    section="4.2",
+    draw=_draw_comparison,
+    summary=_summary,
+    trials=trials,
+    measure=measure,
+    columns=_COLUMNS,
+    note=(
+        "The paper says of a stack's 2 x 2 convolutions nothing about padding and of "
+        "its 165,000 iterations nothing about the batch: see the config's card. The "
+        "short budget has 3 epochs of our own `fast` schedule in place of the paper's "
+        f"330, and one pair of {_PAPER_EPOCHS} epochs of the paper's own."
+    ),
+)
+BATCH_NORM = Experiment(
+    title="Figure 5: with and without batch normalisation",
+    section="4.2",
+    draw=_draw_pairs,
+    summary=_summary,
+    trials=with_batch_norm,
+    measure=measure,
+    columns=_COLUMNS,
+    reads=("fig4",),
+    note=(
+        "The paper does not say where the normalisation stands: here between "
+        "convolution and unit, and not before the logits."
+    ),
+)

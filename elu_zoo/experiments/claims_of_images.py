@@ -1,0 +1,170 @@
+"""The claims of sections 4.2 to 4.4: CIFAR, ImageNet and time."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from elu_zoo.experiments import timing
+from elu_zoo.experiments.experiment import Rows
+from elu_zoo.experiments.judging import (
+    NAMES,
+    NOT_DECIDED,
+    Claim,
+    Finding,
+    Judge,
+    Read,
+    final,
+    lower,
+)
+
+_ERROR, _LOSS = "test_error_percent", "train_loss"
+
+
+def _of_cifar() -> Iterator[Claim]:
+    """Yields those of section 4.2, figures 4 and 5."""
+    measures = (_ERROR, "test error"), (_LOSS, "training loss")
+    for other in ("relu", "leaky_relu", "shifted_relu"):
+        for measure, title in measures:
+            yield Claim(
+                f"cifar100-{title.replace(' ', '-')}-below-{other}",
+                "abstract, 4.2",
+                f"ELU has a lower {title} than {NAMES[other]} (CIFAR-100)",
+                "fig4",
+                _in_pairs("elu", other, measure, title),
+            )
+            yield Claim(
+                f"cifar100-{title.replace(' ', '-')}-p-below-.001-{other}",
+                "4.2",
+                f"so with p < 0.001 (Wilcoxon), against {NAMES[other]}",
+                "fig4",
+                _in_pairs("elu", other, measure, title, level=0.001, least=10),
+            )
+    for low, high in (("shifted_relu", "leaky_relu"), ("leaky_relu", "relu")):
+        yield Claim(
+            f"cifar100-{low}-below-{high}",
+            "4.2",
+            f"{NAMES[low]} has a lower test error than {NAMES[high]}",
+            "fig4",
+            _in_pairs(low, high, _ERROR, "test error"),
+        )
+    pairs = (("elu", "relu+bn", "ELU has a lower test error than ReLU + BN"),)
+    pairs += (("elu", "elu+bn", "batch norm does not improve ELU: ELU is lower"),)
+    pairs += (("shifted_relu", "shifted_relu+bn", "nor SReLU: SReLU is lower"),)
+    pairs += (("relu+bn", "relu", "batch norm improves ReLU"),)
+    pairs += (("leaky_relu+bn", "leaky_relu", "batch norm improves LReLU"),)
+    for low, high, text in pairs:
+        yield Claim(
+            f"cifar100-{low}-below-{high}".replace("+", "-"),
+            "abstract, 4.2" if low == "elu" else "4.2",
+            text,
+            "fig5",
+            _in_pairs(low, high, _ERROR, "test error"),
+        )
+    yield Claim(
+        "cifar100-elu-below-relu-bn-p-below-.001",
+        "4.2",
+        "so with p < 0.001 (Wilcoxon), against ReLU + BN",
+        "fig5",
+        _in_pairs("elu", "relu+bn", _ERROR, "test error", level=0.001, least=10),
+    )
+
+
+def _in_pairs(low: str, high: str, measure: str, title: str, **limits) -> Judge:
+    def named(arm: str) -> str:
+        name, plus, _ = arm.partition("+bn")
+        return NAMES[name] + " + BN" * bool(plus)
+
+    def read(arm: str) -> Read:
+        return final("fig5" if "+bn" in arm else "fig4", arm, measure)
+
+    return lower(
+        read(low), read(high), f"{title}, {named(low)} - {named(high)}", **limits
+    )
+
+
+def _of_long_runs() -> Iterator[Claim]:
+    """Yields those of numbers that only the paper's own schedules give."""
+    of_cifar = "our test error, elu_cifar_18, the paper's schedule"
+    for data, error in (("CIFAR-10", "6.55"), ("CIFAR-100", "24.28")):
+        yield Claim(
+            f"{data.lower()}-elu-network-reaches-{error}",
+            "abstract, 4.3",
+            f"the ELU network has a test error of {error} % on {data}",
+            "table1",
+            _open(of_cifar),
+        )
+    yield Claim(
+        "elu-network-ranks",
+        "abstract, 4.3",
+        "it is second on CIFAR-10 and best on CIFAR-100 of table 1",
+        "table1",
+        _open("rank of our test errors, all networks at their own schedules"),
+    )
+    yield Claim(
+        "imagenet-elu-reaches-20-percent-first",
+        "abstract, 4.4",
+        "ELU reaches 20 % top-5 error after 160,000 iterations, ReLU after 200,000",
+        "fig6",
+        _open("iterations to 20 % top-5 error, ELU - ReLU"),
+    )
+    yield Claim(
+        "imagenet-elu-below-10-percent",
+        "abstract, 4.4",
+        "ELU's top-5 error of a single crop is below 10 %",
+        "fig6",
+        _open("top-5 error %"),
+    )
+
+
+def _open(measure: str) -> Judge:
+    return lambda rows: Finding(measure=measure)
+
+
+def _of_timing() -> Iterator[Claim]:
+    """Yields that of section 4.4's 5 %."""
+    yield Claim(
+        "elu-costs-5-percent",
+        "4.4",
+        "networks of ELUs are no more than 5 % (its hours: 5.8 %) slower than of ReLUs",
+        "timing",
+        _ratio,
+    )
+
+    yield Claim(
+        "elu-costs-less-than-batch-norm",
+        "abstract",
+        "ELU has a lower computational complexity than batch normalisation",
+        "timing",
+        _cheaper,
+    )
+
+
+def _cheaper(rows: Mapping[str, Rows]) -> Finding:
+    measure = "elu_cifar_11: ELU's time of a training step by ReLU's with BN"
+    own = [r for r in rows.get("timing", []) if r["case"].startswith("elu_cifar_11")]
+    found = {row["form"]: row for row in own}
+    if not found.keys() >= {"elu", "relu, batch norm"}:
+        return Finding(measure=measure)
+    ours, theirs = found["elu"], found["relu, batch norm"]
+    ratio = float(ours["ratio"]) / float(theirs["ratio"])
+    # The ends of both intervals: wider than the ratio's own.
+    low = float(ours["ratio_low"]) / float(theirs["ratio_high"])
+    high = float(ours["ratio_high"]) / float(theirs["ratio_low"])
+    verdict = "holds" if high < 1 else "does not hold" if low > 1 else NOT_DECIDED
+    return Finding(int(ours["rounds"]), ratio, low, high, math.nan, verdict, measure)
+
+
+def _ratio(rows: Mapping[str, Rows]) -> Finding:
+    measure = "elu_cifar_11: time of a training step by ReLU's"
+    for row in rows.get("timing", []):
+        if row["case"].startswith("elu_cifar_11") and row["form"] == "elu":
+            ratio, low, high = (
+                float(row[key]) for key in ("ratio", "ratio_low", "ratio_high")
+            )
+            verdict = "holds" if high <= timing.PAPER else NOT_DECIDED
+            verdict = "does not hold" if low > timing.PAPER else verdict
+            n = int(row["rounds"])
+            return Finding(n, ratio, low, high, math.nan, verdict, measure)
+    return Finding(measure=measure)
+
+
+CLAIMS: tuple[Claim, ...] = (*_of_cifar(), *_of_long_runs(), *_of_timing())

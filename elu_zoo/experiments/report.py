@@ -1,0 +1,87 @@
+"""The report: each experiment's figure and numbers, and the paper's claims."""
+
+from collections.abc import Mapping
+
+from elu_zoo.experiments import frames
+from elu_zoo.experiments.claims import CLAIMS
+from elu_zoo.experiments.judging import Finding
+from elu_zoo.experiments.table import EXPERIMENTS
+from elu_zoo.experiments.views import View
+
+NAME = "reproduction.md"
+_HEAD = """# The paper's experiments, run again
+
+Written by `elu-zoo-reproduce`. Runs of one seed are pairs: equal initial weights, equal
+order of images, whatever the unit. `full` is the paper's own length, `short` what two
+CPU cores do in hours, `smoke` a test of the way that says nothing. ± is the standard
+deviation over runs. A claim *holds* where a one-sided exact Wilcoxon signed-rank test
+of at least five pairs has p <= 0.05, and *does not hold* where the opposite one has.
+Each is tested by itself: of twenty claims that are not true, one may hold.
+"""
+
+
+def text(views: Mapping[str, View], found: Mapping[str, Finding]) -> str:
+    """Returns the report in Markdown.
+
+    Args:
+        views: of the experiments that have points.
+        found: findings by the claim's name.
+    """
+    parts = [_HEAD, "## The claims", _claims(found, views)]
+    for name, experiment in EXPERIMENTS.items():
+        parts.append(f"## {experiment.title}")
+        place = experiment.section
+        parts.append(f"The paper, {'section ' * place[0].isdigit()}{place}.")
+        if experiment.note:
+            parts.append(experiment.note)
+        command = f"elu-zoo-reproduce {name}"
+        if name not in views:
+            parts.append(f"Not run yet: `{command}`.")
+            continue
+        view = views[name]
+        command += f" --budget={view.budget}"
+        parts.append(f"Budget: {view.budget}{_length(view)}; `{command}`.")
+        if view.diverged:
+            parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
+        if experiment.draw:
+            parts.append(f"![{experiment.title}](figures/{name}.png)")
+        parts.append(experiment.summary(view.rows))
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _length(view: View) -> str:
+    """Returns the epochs of the runs, "" where there are none."""
+    every = {row.get("epochs", "") for rows in view.rows.values() for row in rows}
+    epochs = sorted(every - {""}, key=int)
+    return f", {' or '.join(epochs)} epochs" if epochs else ""
+
+
+def _claims(found: Mapping[str, Finding], views: Mapping[str, View]) -> str:
+    lines = []
+    for claim in CLAIMS:
+        finding = found[claim.name]
+        effect = ""
+        if finding.n:
+            effect = f"{finding.effect:+.3g}"
+            if finding.low == finding.low:
+                effect += f" ({finding.low:+.3g} to {finding.high:+.3g})"
+        lines.append(
+            [
+                claim.section,
+                claim.text,
+                finding.measure,
+                finding.n or "",
+                effect,
+                _p(finding),
+                views[claim.experiment].budget if finding.n else "",
+                f"**{finding.verdict}**",
+            ]
+        )
+    titles = ("section", "the paper says", "measured", "n", "effect", "p", "budget")
+    return frames.markdown((*titles, "verdict"), lines)
+
+
+def _p(finding: Finding) -> str:
+    if finding.p != finding.p:
+        return ""
+    return "< 0.001" if finding.p < 0.001 else f"{finding.p:.3f}"

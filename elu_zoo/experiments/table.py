@@ -1,0 +1,64 @@
+"""The table of experiments, in the paper's order, and what each of them needs."""
+
+from collections.abc import Iterable
+
+from elu_zoo import errors
+from elu_zoo.experiments import (
+    activation_functions,
+    autoencoders,
+    cifar_curves,
+    depth,
+    imagenet_curves,
+    median_changes,
+    mnist_curves,
+    natural_descent,
+    noise,
+    table1,
+    theorems,
+    theory,
+    timing,
+    wilcoxon,
+)
+from elu_zoo.experiments.experiment import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "fig1": activation_functions.EXPERIMENT,
+    "fig2": mnist_curves.EXPERIMENT,
+    "fig3": autoencoders.EXPERIMENT,
+    "fig4": cifar_curves.COMPARISON,
+    "fig5": cifar_curves.BATCH_NORM,
+    "wilcoxon": wilcoxon.EXPERIMENT,
+    "table1": table1.EXPERIMENT,
+    "fig6": imagenet_curves.EXPERIMENT,
+    "timing": timing.EXPERIMENT,
+    "fig7": median_changes.EXPERIMENT,
+    "depth": depth.EXPERIMENT,
+    "noise": noise.EXPERIMENT,
+    "theory": theory.EXPERIMENT,
+    "theorems": theorems.EXPERIMENT,
+    "natural_gradient": natural_descent.EXPERIMENT,
+}
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Returns experiments with those that they read, in the table's order.
+
+    Args:
+        names: of the table, or `all`.
+
+    Raises:
+        UsageError: an unknown name, or none.
+    """
+    wanted: set[str] = set()
+    for name in names:
+        if name == "all":
+            wanted |= EXPERIMENTS.keys()
+        elif name not in EXPERIMENTS:
+            raise errors.unknown("experiment", name, [*EXPERIMENTS, "all"])
+        else:
+            wanted |= {name, *EXPERIMENTS[name].reads}
+    if not wanted:
+        raise errors.UsageError(
+            f"Name experiments: all, or of {', '.join(EXPERIMENTS)}."
+        )
+    return [name for name in EXPERIMENTS if name in wanted]

@@ -1,0 +1,26 @@
+"""All experiments, as short as they can be."""
+
+import subprocess
+import sys
+
+import pytest
+
+from elu_zoo.experiments.table import EXPERIMENTS
+
+
+@pytest.mark.slow
+@pytest.mark.data("mnist", "cifar100")
+def test_all_leaves_every_figure_and_the_report(tmp_path):
+    command = [sys.executable, "-m", "elu_zoo.bin.reproduce", "all", "--budget=smoke"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    folder = tmp_path / "reproduction"
+    report = (folder / "reproduction.md").read_text()
+    assert "Not run yet" not in report
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.title in report
+        if experiment.draw:
+            for suffix in ("png", "svg"):
+                assert (folder / "figures" / f"{name}.{suffix}").stat().st_size > 5000
+    rows = (folder / "claims.csv").read_text().splitlines()[1:]
+    # One run each decides nothing.
+    assert rows and all(row.endswith(",not decided") for row in rows)

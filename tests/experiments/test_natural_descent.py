@@ -1,0 +1,58 @@
+"""Natural gradient beside SGD, on random images whose classes can be learnt."""
+
+import numpy as np
+import pytest
+
+from elu_zoo.data import sources
+from elu_zoo.experiments import natural_descent
+from elu_zoo.experiments.trial import Plan
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan("smoke", None, 2, tmp_path)
+
+
+@pytest.fixture
+def images(monkeypatch):
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 10, 6000).astype("int32")
+    means = 60 * generator.integers(0, 2, (10, 28, 28, 1))
+    pixels = means[labels] + generator.integers(0, 50, (6000, 28, 28, 1))
+    split = sources.Split(pixels.astype("uint8"), labels)
+    data = sources.ImageData("mnist", split, split, split, ("0",) * 10, "", "", "mnist")
+    monkeypatch.setattr(sources, "load", lambda name, data_dir=None: data)
+    return split
+
+
+def test_rows(plan, images):
+    rows = natural_descent.compute(plan)
+    runs = {(r["activation"], r["method"], r["seed"]) for r in rows}
+    methods = natural_descent.RATES
+    assert runs == {(a, m, s) for a in ("elu", "relu") for m in methods for s in (0, 1)}
+    ends = {}
+    for run in runs:
+        own = [r for r in rows if (r["activation"], r["method"], r["seed"]) == run]
+        assert [r["step"] for r in own] == [0, 10]
+        ends[run] = own[-1]["train_loss"] - own[0]["train_loss"]
+    assert all(change < 0 for change in ends.values())
+    start = {r["seed"]: r["train_loss"] for r in rows if r["step"] == 0}
+    assert start[0] != start[1]
+    firsts = [r for r in rows if r["step"] == 0 and r["activation"] == "elu"]
+    # Both methods start from the same weights.
+    assert len({r["train_loss"] for r in firsts}) == 2
+
+
+def test_a_run_that_diverges_is_told(plan, images):
+    pixels = natural_descent._halved(images.images)
+    rows = natural_descent._run(plan, "elu", "SGD", 1e6, 0, pixels, images.labels)
+    assert rows[-1]["train_loss"] == natural_descent._DIVERGED
+    assert rows[-1]["step"] == 10
+
+
+def test_images_are_halved_by_means():
+    images = np.arange(2 * 4 * 4, dtype="uint8").reshape(2, 4, 4, 1)
+    found = natural_descent._halved(images)
+    expected = [[x[i : i + 2, j : j + 2].mean() / 255 for i in (0, 2) for j in (0, 2)]
+                for x in images]  # fmt: skip
+    np.testing.assert_allclose(found, expected)
