@@ -194,3 +194,23 @@ def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     values = [float(run[results.metric(entry)]) for run in runs]
     found = results.of_recipe(entry, results.read("results.csv"))
     assert found.value.startswith(f"{statistics.mean(values):.2f}")
+
+
+def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
+    """Of each config and seed; a run of the same weights is that run."""
+    (tmp_path / "metrics.jsonl").write_text(
+        '{"epoch": 1, "train_loss": 0.75}\n{"epoch": 2, "train_loss": 0.5}\n'
+    )
+    path = tmp_path / "results.csv"
+    for seed, sha256 in ((1, "a"), (0, "b"), (2, "a")):
+        entry = ENTRY | {"seed": seed, "sha256": sha256, "step": 60, "commit": "c"}
+        new = results.row(tmp_path, entry)
+        assert (new["train_loss"], new["steps"]) == (0.5, 60)
+        results.add(path, new)
+    found = results.read_file(path)
+    assert [(r["seed"], r["sha256"]) for r in found] == [("0", "b"), ("1", "a")]
+    assert list(found[0]) == results.COLUMNS
+    known = ("config", "activation", "batch_norm", "schedule", "test_error_percent")
+    assert [found[0][k] for k in known] == ["net-fast30", "elu", "False", "fast", "2.5"]
+    assert found[0]["test_squared_error"] == ""  # it has none
+    assert results.read_file(tmp_path / "none.csv") == []

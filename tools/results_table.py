@@ -191,15 +191,18 @@ def claims(rows: Rows) -> str:
         verdict: sum(row["verdict"] == verdict for row in rows)
         for verdict in ("holds", "does not hold", "not decided")
     }
-    found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    lines = [f"Of {len(rows)} claims: {found}.", ""]
+    good, bad, open_ = counts.values()
+    lines = [
+        f"Of {len(rows)} claims {good} hold, {bad} do not hold and {open_} are not "
+        "decided yet.",
+        "",
+    ]
     for verdict in ("holds", "does not hold"):
         decided = [row["claim"] for row in rows if row["verdict"] == verdict]
         if decided:
-            lines += [
-                f"**{verdict.capitalize()}** at our budget: {'; '.join(decided)}."
-            ]
-            lines += [""]
+            summary = f"{verdict.capitalize()} at our budget"
+            lines += ["<details>", f"<summary>{summary}: {len(decided)}</summary>", ""]
+            lines += [*(f"- {claim}" for claim in decided), "", "</details>", ""]
     return "\n".join(lines).rstrip()
 
 

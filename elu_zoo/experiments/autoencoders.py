@@ -67,7 +67,8 @@ def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
         for rate in rates(own)
     ]
     shown = [row for row in panels if any(panel for panel in row)]
-    figures.draw(shown, stem)
+    if shown:
+        figures.draw(shown, stem)
 
 
 def _panel(rows: Rows, rate: str, measure_: str, title: str) -> Panel | None:
@@ -111,7 +112,7 @@ EXPERIMENT = Experiment(
     summary=_summary,
     trials=trials,
     measure=measure,
-    columns=("step", "epoch", "train_loss", TRAIN, TEST, "diverged"),
+    columns=("step", "epoch", "train_loss", TRAIN, TEST),
     shows_divergence=True,
     note=(
         "The paper gives no formula of its reconstruction error, nor the loss: here, "

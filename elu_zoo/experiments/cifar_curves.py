@@ -13,7 +13,7 @@ from elu_zoo.training.observing import Observe
 
 PAPER_SCHEDULE = "paper's schedule"  # of one pair in the short budget
 _PAPER_EPOCHS = 7
-_COLUMNS = "step", "train_loss", "test_loss", "test_error_percent", "diverged"
+_COLUMNS = "step", "train_loss", "test_loss", "test_error_percent"
 _PANELS = (("train_loss", "training loss", "loss"),)
 _PANELS += (("test_error_percent", "test error", "%"),)
 
@@ -86,6 +86,14 @@ def _draw_comparison(rows: Mapping[str, Rows], stem: Path) -> None:
         start = zoom(whole, 0, last / 3, f"{'be'[i]}  {title} (start)")
         end = zoom(whole, last * 2 / 3, last, f"{'cf'[i]}  {title} (end)")
         panels.append([whole, start, end])
+    pair = [row for row in rows["fig4"] if row["variant"] == PAPER_SCHEDULE]
+    if pair:
+        of_pair = [
+            Panel(f"{letter}  {title}, {PAPER_SCHEDULE}", "iteration", unit, found)
+            for letter, (name, title, unit) in zip("gh", _PANELS, strict=True)
+            if (found := frames.series(pair, "step", name))
+        ]
+        panels.append([*of_pair, *[None] * (3 - len(of_pair))])
     figures.draw(panels, stem)
 
 

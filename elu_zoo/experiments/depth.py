@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     columns=(
         *("hidden_layers", "train_loss", "validation_error_percent", "test_loss"),
-        *("test_error_percent", "epochs_to_loss", "diverged"),
+        *("test_error_percent", "epochs_to_loss"),
     ),
     note=(
         "The paper claims it of networks with more than five layers, and compares no "

@@ -20,7 +20,7 @@ class Experiment:
         measure: rows of a finished run; a function of a module, so that a process can
             be given it.
         compute: rows of an experiment without runs.
-        columns: of those rows.
+        columns: of those rows; those of runs have `diverged` beside them.
         draw: draws the figure from the rows of this and of the experiments in
             `reads`, by name; the path is without a suffix. None for no figure.
         summary: returns what was found, in Markdown, from the same rows.

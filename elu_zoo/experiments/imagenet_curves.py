@@ -97,7 +97,7 @@ EXPERIMENT = Experiment(
     summary=_summary,
     trials=trials,
     measure=measure,
-    columns=("step", "epoch", *(name for name, _, _ in _PANELS), "diverged"),
+    columns=("step", "epoch", *(name for name, _, _ in _PANELS)),
     note=(
         "The paper does not give batch, learning rate, number of iterations or the "
         "first layer's stride: see the config's card. A smoke run without --imagenet "

@@ -109,7 +109,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     columns=(
         *("epoch", "train_loss", "validation_loss", "validation_error_percent"),
-        *("median_activation", "test_loss", "test_error_percent", "diverged"),
+        *("median_activation", "test_loss", "test_error_percent"),
     ),
     note=(
         "The paper does not say how pixels are scaled, nor on which images activations "

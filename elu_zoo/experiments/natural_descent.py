@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import zoo
+from elu_zoo import errors, zoo
 from elu_zoo.analysis import figures, palette
 from elu_zoo.analysis.natural_gradient import precondition
 from elu_zoo.analysis.panels import Panel, Series
@@ -26,11 +26,21 @@ _DIVERGED = 1e9  # in place of a loss that is not finite
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns losses along the runs; rates are chosen by the first seed's last loss."""
+    """Returns losses along the runs; rates are chosen by the first seed's last loss.
+
+    Raises:
+        UsageError: a unit whose derivative is not known here.
+    """
+    units = plan.arms("elu", "relu")
+    if unknown := [name for name in units if name not in UNITS]:
+        raise errors.UsageError(
+            f"natural_gradient knows the derivatives of {', '.join(UNITS)}. "
+            f"Received: {', '.join(unknown)}."
+        )
     data = sources.load("mnist", plan.data_dir).train
     images = _halved(data.images)
     rows = []
-    for unit in (name for name in plan.arms("elu", "relu") if name in UNITS):
+    for unit in units:
         for method, rates in RATES.items():
             tried = {
                 rate: _run(plan, unit, method, rate, 0, images, data.labels)
@@ -119,6 +129,9 @@ def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
                 [float(r["train_loss"]) for r in runs if r["seed"] == seed]
                 for seed in dict.fromkeys(r["seed"] for r in runs)
             ]
+            losses = [run for run in losses if max(run) < _DIVERGED]
+            if not losses:
+                continue
             # A marker and a colour of its own for each method.
             look = {"SGD": "relu", "natural gradient": "elu"}[method]
             found.append(Series(look, steps, losses, label=method))
@@ -139,6 +152,8 @@ def _summary(rows: Mapping[str, Rows]) -> str:
             last = max(int(r["step"]) for r in runs)
             ends = [r for r in runs if int(r["step"]) == last]
             losses = [float(r["train_loss"]) for r in ends]
+            lost = sum(loss >= _DIVERGED for loss in losses)
+            end = frames.spread([loss for loss in losses if loss < _DIVERGED])
             seconds = np.mean([float(r["seconds"]) for r in ends]) / last
             lines.append(
                 [
@@ -146,7 +161,7 @@ def _summary(rows: Mapping[str, Rows]) -> str:
                     method,
                     runs[0]["rate"],
                     len(ends),
-                    frames.spread(losses),
+                    f"{end} ({lost} diverged)" if lost else end,
                     f"{seconds * 1000:.3g}",
                 ]
             )

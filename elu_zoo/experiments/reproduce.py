@@ -52,21 +52,44 @@ def reproduce(
         jobs: runs at once.
         named: activations as `own_activations.register` takes them.
         say: is told what goes on, a line at a time.
+
+    Raises:
+        DataError: experiments were left out, for want of data or because they do not
+            take what is asked for; the others are done.
     """
+    left_out = []
     for name in names:
-        found = points(name, output)
-        experiment = EXPERIMENTS[name]
-        say(f"{name}: {experiment.title}")
-        if experiment.compute:
-            asked = plan.activations or plan.seeds
-            known = any(row["budget"] == plan.budget for row in found.rows)
-            if asked or not (experiment.lasts and known):
-                found.put_all(plan.budget, experiment.compute(plan))
-        elif experiment.trials:
-            _train(name, found, plan, output, jobs, named, say)
+        say(f"{name}: {EXPERIMENTS[name].title}")
+        try:
+            _measure(name, plan, output, jobs, named, say)
+        except (errors.DataError, errors.UsageError) as error:
+            if len(names) == 1:
+                raise
+            left_out.append(name)
+            say(f"{name}: left out. {error}")
         draw(name, output)
         write_report(output)
     say(f"{output / report.NAME}")
+    if left_out:
+        raise errors.DataError(f"Left out, as said above: {', '.join(left_out)}.")
+
+
+def _measure(
+    name: str,
+    plan: Plan,
+    output: Path,
+    jobs: int,
+    named: Sequence[str],
+    say: Callable[[str], None],
+) -> None:
+    experiment, found = EXPERIMENTS[name], points(name, output)
+    if experiment.compute:
+        asked = plan.activations or plan.seeds
+        known = any(row["budget"] == plan.budget for row in found.rows)
+        if asked or not (experiment.lasts and known):
+            found.put_all(plan.budget, experiment.compute(plan))
+    elif experiment.trials:
+        _train(name, found, plan, output, jobs, named, say)
 
 
 def _train(

@@ -60,21 +60,23 @@ def run(
         ResourceError: processes die, as they do for want of memory.
     """
     waiting, deaths = list(trials), 0
-    with _threads(jobs), _stopping_children() as stopped:
+    told: set[int] = set()
+    with _threads(jobs), _stopping_children(told) as stopped:
         while waiting:
+            if stopped:
+                raise _interrupted(stopped)
             before = len(waiting)
             # The pool's own limit of tasks can leave it waiting for ever.
             some = waiting[: jobs * _TRIALS_A_PROCESS]
             try:
-                for trial, rows in _in_processes(some, plan, measure, jobs, named):
+                for trial, rows in _in_processes(
+                    some, plan, measure, jobs, named, told
+                ):
                     waiting.remove(trial)
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
                 if stopped:
-                    raise errors.Interrupted(
-                        f"{signal.Signals(stopped[0]).name}: runs under way are saved. "
-                        "Run the same command again to go on."
-                    ) from None
+                    raise _interrupted(stopped) from None
                 # A crash need not come again: runs resume in new processes.
                 deaths = deaths + 1 if len(waiting) == before else 1
                 if deaths == _DEATHS:
@@ -91,6 +93,7 @@ def _in_processes(
     measure: Measure,
     jobs: int,
     named: Sequence[str],
+    told: set[int],
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),
@@ -104,7 +107,7 @@ def _in_processes(
             yield futures[future], future.result()
     except BaseException:
         # Others would go on for hours before the error is told; they are saved.
-        _stop_children()
+        _stop_children(told)
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -129,14 +132,21 @@ def _threads(jobs: int) -> Iterator[None]:
             del os.environ[name]
 
 
+def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
+    return errors.Interrupted(
+        f"{signal.Signals(stopped[0]).name}: runs under way are saved. "
+        "Run the same command again to go on."
+    )
+
+
 @contextlib.contextmanager
-def _stopping_children() -> Iterator[list[int]]:
+def _stopping_children(told: set[int]) -> Iterator[list[int]]:
     """Passes SIGTERM and SIGINT on as SIGTERM; yields a list with what came."""
     received: list[int] = []
 
     def stop(number, _frame) -> None:
         received.append(number)
-        _stop_children()
+        _stop_children(told)
 
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -149,7 +159,11 @@ def _stopping_children() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _stop_children() -> None:
+def _stop_children(told: set[int]) -> None:
+    """Sends SIGTERM to those that were not told: a second one gives up saving."""
     for child in multiprocessing.active_children():
+        if child.pid in told:
+            continue
+        told.add(child.pid)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.pid, signal.SIGTERM)

@@ -19,18 +19,17 @@ _COLUMNS = "case", "form", "rounds", "value", "ratio", "ratio_low", "ratio_high"
 
 def compute(plan: Plan) -> list[dict]:
     """Returns the benchmark's ratios, measured in a process of its own."""
-    command = Path(sys.executable).with_name("elu-zoo-benchmark")
+    command = [sys.executable, "-m", "elu_zoo.bin.benchmark", "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
-        arguments = ["--parts=unit", f"--csv={path}"]
+        command.append(f"--csv={path}")
         if plan.smoke:
-            arguments += ["--models=mnist_mlp_8x128", "--rounds=5"]
+            command += ["--models=mnist_mlp_8x128", "--rounds=5"]
         try:
-            subprocess.run([command, *arguments], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         except (OSError, subprocess.CalledProcessError) as error:
             raise errors.ResourceError(
-                f"The timing was not measured: {error}. {command} is installed with "
-                "elu_zoo."
+                f"The timing was not measured: {error}."
             ) from error
         rows = results.read_file(path)
     return [{name: row[name] for name in (*_COLUMNS, "machine")} for row in rows]

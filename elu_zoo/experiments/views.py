@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from elu_zoo.experiments.experiment import Rows
-from elu_zoo.experiments.points import KEY, Points
+from elu_zoo.experiments.points import Points
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import BUDGETS
 
@@ -36,20 +36,25 @@ def view(name: str, output: Path) -> View | None:
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
         rows = {need: found.of_budget(budget) for need, found in every.items()}
-        seeds = [len({row.get("seed") for row in own}) for own in rows.values()]
         if not all(rows.values()):
             continue
-        enough = _ENOUGH if not EXPERIMENTS[name].trials else min(seeds)
-        if (min(enough, _ENOUGH), length) > most:
-            best, most = (budget, rows), (min(enough, _ENOUGH), length)
+        seeds = [
+            len({row["seed"] for row in own})
+            for need, own in rows.items()
+            if EXPERIMENTS[need].trials
+        ]
+        found = min([_ENOUGH, *seeds]), length
+        if found > most:
+            best, most = (budget, rows), found
     if best is None:
         return None
     budget, rows = best
-    shown, gone = {}, []
+    shown, gone = {}, {}
     for need, own in rows.items():
         lost = [] if EXPERIMENTS[need].shows_divergence else _diverged(own)
         shown[need] = [row for row in own if row not in lost]
-        gone += [f"{need}: {row['activation']}, seed {row['seed']}" for row in lost]
+        for row in lost:
+            gone[f"{need}: {row['activation']}, seed {row['seed']}"] = None
     if not all(shown.values()):
         return None
     return View(budget, shown, tuple(gone))
@@ -62,8 +67,10 @@ def _diverged(rows: Rows) -> Rows:
 def points(name: str, output: Path) -> Points:
     """Returns an experiment's measured points."""
     experiment = EXPERIMENTS[name]
-    key = ("budget",) if experiment.compute else KEY
-    return Points(output / FIGURES / f"{name}.csv", experiment.columns, key)
+    path = output / FIGURES / f"{name}.csv"
+    if experiment.compute:
+        return Points(path, experiment.columns, ("budget",))
+    return Points(path, (*experiment.columns, "diverged"))
 
 
 def needs(name: str) -> tuple[str, ...]:

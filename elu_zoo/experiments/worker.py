@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _stopped: list[str] = []  # why this process begins no other run
+_idle = threading.Event()
 
 
 def start(named: Sequence[str], workdir: Path) -> None:
@@ -21,6 +22,9 @@ def start(named: Sequence[str], workdir: Path) -> None:
     """
     # Ctrl-C reaches the parent alone, which tells its children.
     os.setpgrp()
+    # A process that ended while it waits would end the runs of the others.
+    signal.signal(signal.SIGTERM, _stop)
+    _idle.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     log = workdir / "logs" / f"{os.getpid()}.txt"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -44,6 +48,14 @@ def perform(trial, plan, measure):
     Returns:
         Rows; of a run that diverged the reason, a string.
     """
+    _idle.clear()
+    try:
+        return _perform(trial, plan, measure)
+    finally:
+        _idle.set()
+
+
+def _perform(trial, plan, measure):
     import keras
 
     from elu_zoo import errors, files, training
@@ -69,6 +81,17 @@ def perform(trial, plan, measure):
     return measure(trial, workdir, plan)
 
 
+def _stop(_number, _frame) -> None:
+    """Ends what is no training, which has a handler of its own."""
+    from elu_zoo import errors
+
+    _stopped.append("SIGTERM before a run, or after it")
+    if not _idle.is_set():
+        raise errors.Interrupted(_stopped[0])
+
+
 def _end_with_parent() -> None:
     multiprocessing.parent_process().join()
     os.kill(os.getpid(), signal.SIGTERM)
+    _idle.wait()
+    os._exit(1)

@@ -215,8 +215,12 @@ def train(
             records, checkpoints, phases, augmented,
         )  # fmt: skip
         observing = Observing(observe, workdir, data, evaluator, steps_per_epoch, total)
-        with contextlib.suppress(signals.Stopped):
+        try:
             observing.begin(position.step, check)
+        except signals.Stopped:  # the next start measures it
+            raise resuming.interrupted(
+                signal(), position.step, total, workdir
+            ) from None
         while position.step < total or run.epoch_due():
             with contextlib.suppress(signals.Stopped):
                 if not run.epoch_due():

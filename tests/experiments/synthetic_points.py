@@ -11,9 +11,19 @@ import numpy as np
 
 from elu_zoo import results
 from elu_zoo.experiments import views
+from elu_zoo.experiments.claims import CLAIMS
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import Plan
 
+# The experiments with runs that decide claims, and those claims.
+TRAINED = "fig2", "fig3", "fig4", "fig5", "fig7", "depth", "noise", "theory"
+DECIDED = [claim.name for claim in CLAIMS if claim.experiment in TRAINED]
+# Claims of the paper's own schedules, weeks on a GPU: nothing here decides them.
+OPEN = {
+    "elu-network-ranks",
+    *("cifar-10-elu-network-reaches-6.55", "cifar-100-elu-network-reaches-24.28"),
+    *("imagenet-elu-reaches-20-percent-first", "imagenet-elu-below-10-percent"),
+}
 FULL = Plan("full", None, None, Path("runs"), imagenet="pictures")
 # The paper's order, the best first; with batch norm after the +.
 ORDER = (
@@ -53,12 +63,16 @@ def write(name, output, plan=FULL, turned=never, diverged=()):
         plan: see `points`.
         turned: see `points`.
         diverged: activations and seeds whose runs diverged; not of what is read.
+
+    What it reads is not written again.
     """
     for need in views.needs(name):
+        path = output / views.FIGURES / f"{need}.csv"
+        if need != name and path.exists():
+            continue
         gone = set(diverged) if need == name else set()
         rows = [r for r in points(need, plan, turned) if _run(r) not in gone]
         if rows:
-            path = output / views.FIGURES / f"{need}.csv"
             results.write(path, list(rows[0]), rows)
         found = views.points(need, output)
         for trial in EXPERIMENTS[need].trials(plan):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from elu_zoo import errors
+from elu_zoo.analysis import figures
 from elu_zoo.data import sources
 from elu_zoo.experiments import natural_descent
 from elu_zoo.experiments.trial import Plan
@@ -23,6 +25,14 @@ def images(monkeypatch):
     data = sources.ImageData("mnist", split, split, split, ("0",) * 10, "", "", "mnist")
     monkeypatch.setattr(sources, "load", lambda name, data_dir=None: data)
     return split
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """What is drawn: rows of panels."""
+    found = []
+    monkeypatch.setattr(figures, "draw", lambda rows, *_, **__: found.append(rows))
+    return found
 
 
 def test_rows(plan, images):
@@ -48,6 +58,34 @@ def test_a_run_that_diverges_is_told(plan, images):
     rows = natural_descent._run(plan, "elu", "SGD", 1e6, 0, pixels, images.labels)
     assert rows[-1]["train_loss"] == natural_descent._DIVERGED
     assert rows[-1]["step"] == 10
+
+
+def test_runs_that_diverged_are_counted(drawn):
+    rows = [
+        {"activation": "elu", "method": method, "rate": "0.1", "seed": str(seed)}
+        | {"step": str(step), "seconds": "1", "train_loss": loss}
+        for method, losses in (
+            ("SGD", (("2.5", "1e+09"), ("2.5", "1.5"), ("2.5", "1.7"))),
+            ("natural gradient", (("2.5", "1e+09"),)),
+        )
+        for seed, of_run in enumerate(losses)
+        for step, loss in zip((0, 10), of_run, strict=True)
+    ]
+    experiment = natural_descent.EXPERIMENT
+    sgd, natural = experiment.summary({"natural_gradient": rows}).splitlines()[2:]
+    assert "| 1.6 ± 0.14 (1 diverged) |" in sgd and "(1 diverged)" in natural
+    assert "e+0" not in sgd + natural
+    experiment.draw({"natural_gradient": rows}, "stem")
+    (((panel,),),) = drawn
+    (shown,) = panel.series
+    assert np.max(shown.runs) == 2.5 and len(shown.runs) == 2
+
+
+@pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])
+def test_units_that_are_not_known_here(units, tmp_path):
+    plan = Plan("smoke", units, 1, tmp_path)
+    with pytest.raises(errors.UsageError, match=f"elu, relu, .* {units[-1]}"):
+        natural_descent.compute(plan)
 
 
 def test_images_are_halved_by_means():

@@ -1,6 +1,7 @@
 """Timing: the benchmark is run in its own process, and its rows are taken over."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,8 @@ def test_rows_are_points(commands, tmp_path):
 @pytest.mark.parametrize(("budget", "more"), [("short", 0), ("full", 0), ("smoke", 2)])
 def test_the_command(commands, budget, more):
     timing.compute(plan(budget))
-    ((command, part, csv, *others),) = commands
-    assert Path(command).name == "elu-zoo-benchmark"
+    ((*command, module, part, csv), others) = commands[0][:5], commands[0][5:]
+    assert (command, module) == ([sys.executable, "-m"], "elu_zoo.bin.benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
     assert others == ["--models=mnist_mlp_8x128", "--rounds=5"][:more]
     assert not Path(csv[6:]).exists()  # its folder is gone

@@ -39,6 +39,7 @@ def test_claims():
         {"claim": "d", "verdict": "not decided"},
     ]
     assert results_table.claims(rows) == (
-        "Of 4 claims: 2 holds, 0 does not hold, 2 not decided.\n\n"
-        "**Holds** at our budget: a; c."
+        "Of 4 claims 2 hold, 0 do not hold and 2 are not decided yet.\n\n"
+        "<details>\n<summary>Holds at our budget: 2</summary>\n\n"
+        "- a\n- c\n\n</details>"
     )

@@ -1,0 +1,96 @@
+"""What the command passes on, and what it refuses before any work."""
+
+import pytest
+
+from elu_zoo import activations
+from elu_zoo.activations import table
+from elu_zoo.experiments import reproduce, runner, timing
+from elu_zoo.experiments.table import EXPERIMENTS
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The calls of `reproduce.reproduce`, which does nothing."""
+    found = []
+    monkeypatch.setattr(
+        reproduce, "reproduce", lambda *args, **named: found.append((*args, named))
+    )
+    return found
+
+
+def test_defaults(cli, called, monkeypatch):
+    monkeypatch.setattr(runner, "default_jobs", lambda: 7)
+    result = cli("reproduce", "fig2")
+    assert result.code == 0, result.err
+    ((names, plan, output, named),) = called
+    assert names == ["fig2"] and str(output) == "reproduction"
+    assert (plan.budget, plan.activations, plan.seeds) == ("short", None, None)
+    assert (str(plan.workdir), plan.imagenet) == ("runs/reproduction", None)
+    assert (named["jobs"], named["named"]) == (7, ())
+
+
+def test_everything(cli, called, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_table", dict(table._table))
+    (tmp_path / "units_of_mine.py").write_text("def cube(x):\n    return x**3\n")
+    result = cli(
+        *("reproduce", "all", "--activations=srelu,units_of_mine:cube", "--seeds=3"),
+        *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
+        *("--imagenet=pictures", "--data_dir=prepared"),
+    )
+    assert result.code == 0, result.err
+    ((names, plan, output, named),) = called
+    assert names == list(EXPERIMENTS) and str(output) == "out"
+    assert (plan.budget, plan.seeds) == ("full", 3)
+    assert plan.activations == ["shifted_relu", "cube"]
+    assert "cube" in activations.names()
+    assert (str(plan.workdir), plan.imagenet) == ("work", "pictures")
+    assert plan.data_dir == "prepared"
+    assert (named["jobs"], named["named"]) == (2, ["srelu", "units_of_mine:cube"])
+
+
+def test_experiments_that_train_nothing(cli, tmp_path):
+    result = cli("reproduce", "table1", "fig1", "--budget=smoke", "--output=out")
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[-1] == "out/reproduction.md"
+    found = {str(path.relative_to(tmp_path / "out"))
+             for path in (tmp_path / "out").rglob("*.*")}  # fmt: skip
+    assert found == {
+        *("claims.csv", "reproduction.md", "figures/table1.csv"),
+        *(f"figures/fig1.{suffix}" for suffix in ("csv", "png", "svg")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Name experiments: all, or of fig1, fig2"),
+        (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig"),
+        (["fig2", "nose"], "Unknown experiment 'nose'. Did you mean 'noise'"),
+        (["fig2", "--budget=long"], "budget"),
+        (["fig2", "--seeds=0"], "seeds is >= 1. Received: 0"),
+        (["fig2", "--jobs=0"], "jobs"),
+        (["fig2", "--activations=ellu"], "Did you mean 'elu'"),
+        (["fig2", "--activations=elu,elu"], "named twice"),
+        (["fig2", "--activations=nowhere_to_be_found:f"], "nowhere_to_be_found"),
+        (["fig2", "--output=file/here"], "file is no folder"),
+        (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean 'budget'"),
+    ],
+)
+def test_refusals_before_work(cli, called, tmp_path, arguments, words):
+    (tmp_path / "file").touch()
+    result = cli("reproduce", *arguments)
+    assert result.code in (1, 2)
+    assert words in result.error
+    assert called == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.data("cifar100")
+def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
+    """Those of figure 6 of one experiment's many; the report is there."""
+    monkeypatch.setattr(timing, "compute", lambda plan: [])
+    result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")
+    assert result.code == 1
+    assert "error: Left out, as said above: fig6." in result.err
+    assert "fig6: left out. " in result.out and "nowhere" in result.out
+    assert (tmp_path / "out" / "reproduction.md").exists()
