@@ -38,7 +38,7 @@ import re
 from ml_collections import ConfigDict, config_dict
 
 from elu_zoo import errors
-from elu_zoo.configs import arguments
+from elu_zoo.configs import arguments, table1_baselines
 
 _MOMENTUM = 0.9
 
@@ -105,6 +105,12 @@ def get_config(arg: str = "") -> ConfigDict:
 
 def _of_network(model: str, arg: str) -> ConfigDict:
     """Returns the config that trains a network; of your own one the MNIST MLP's."""
+    if model in table1_baselines.NETS:
+        config = table1_baselines.get_config(f"net={model},schedule=fast,{arg}")
+        if "heads_until" in config.train:  # weights have no auxiliary heads
+            config.model.auxiliary_heads = False
+            del config.train.heads_until, config.train.learning_rate_factors
+        return config
     name = f"elu_zoo.configs.{model}"
     own = model.isidentifier() and importlib.util.find_spec(name)
     module = importlib.import_module(name if own else "elu_zoo.configs.mnist_mlp_8x128")

@@ -64,3 +64,49 @@ class FanInNormal(keras.initializers.Initializer):
 
     def get_config(self):
         return {"scale": self.scale, "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Normal(keras.initializers.Initializer):
+    """Normal of a given deviation, not truncated, from NumPy's Philox.
+
+    Args:
+        deviation: the standard deviation, >= 0.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, deviation: float, seed: int):
+        self.deviation = deviation
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        draws = np.random.Generator(np.random.Philox(self.seed)).standard_normal(shape)
+        return keras.ops.convert_to_tensor(
+            (draws * self.deviation).astype("float32"), dtype=dtype
+        )
+
+    def get_config(self):
+        return {"deviation": self.deviation, "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Uniform(keras.initializers.Initializer):
+    """Uniform on +-limit, drawn with NumPy's Philox.
+
+    Args:
+        limit: >= 0.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, limit: float, seed: int):
+        self.limit = limit
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        draws = np.random.Generator(np.random.Philox(self.seed)).random(shape)
+        return keras.ops.convert_to_tensor(
+            ((2 * draws - 1) * self.limit).astype("float32"), dtype=dtype
+        )
+
+    def get_config(self):
+        return {"limit": self.limit, "seed": self.seed}

@@ -93,7 +93,12 @@ def preprocessing(entry: Entry) -> str:
     found = entry["preprocessing"]
     statistics = f"`{found.get('statistics')}`"
     kinds = {
-        "rescale": f"pixels are multiplied by {found.get('scale', 1):.4g}",
+        "rescale": f"pixels are multiplied by {found.get('scale', 1):.4g}"
+        + f", and {found.get('offset', 0):g} is added" * ("offset" in found),
+        "gcn": "global contrast normalisation",
+        "mean": f"the mean image {statistics} is subtracted",
+        "gcn_mean": "global contrast normalisation, then the mean image "
+        f"{statistics} of such images is subtracted",
         "gcn_zca": "global contrast normalisation, then ZCA whitening by the "
         f"statistics {statistics}, which are of images of this size",
         "mean_crop": f"the mean image {statistics} is subtracted, the centre cut out",

@@ -10,6 +10,7 @@ from elu_zoo import errors
 # The activation that turns outputs into what they stand for, by the loss in training.
 READOUTS = {
     "softmax_cross_entropy": "softmax",
+    "squared_hinge": "softmax",  # scores, not log-probabilities: the order is right
     "sigmoid_cross_entropy": "sigmoid",
     "half_squared_error": "linear",
 }

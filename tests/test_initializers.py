@@ -14,7 +14,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import activations
-from elu_zoo.initializers import FanInNormal, HeUniform, layer_seed
+from elu_zoo.initializers import FanInNormal, HeUniform, Normal, Uniform, layer_seed
 
 MODEL = "mnist_mlp_8x128"
 
@@ -115,7 +115,44 @@ def test_normal_distribution(shape, scale):
         assert abs(found - share) < 4 * math.sqrt(share / drawn.size), limit
 
 
-@pytest.mark.parametrize("initializer", [HeUniform(7), FanInNormal(2.0, 7)])
+@pytest.mark.parametrize("shape", [(784, 128), (2, 2, 16, 32), (5, 2)])
+def test_draws_of_a_given_width(shape):
+    normal = np.random.Generator(np.random.Philox(7)).standard_normal(shape)
+    uniform = 2 * np.random.Generator(np.random.Philox(7)).random(shape) - 1
+    for cls, standard in ((Normal, normal), (Uniform, uniform)):
+        for width in (0.005, 1, 3.0):
+            drawn = np.asarray(cls(width, 7)(shape))
+            assert drawn.dtype == np.float32 and drawn.shape == shape
+            np.testing.assert_allclose(drawn, standard * width, rtol=1e-6)
+            assert (np.asarray(cls(width, 7)(shape)) == drawn).all()
+            assert not (np.asarray(cls(width, 8)(shape)) == drawn).any()
+
+
+def test_golden_draws_of_a_given_width():
+    """They are the streams of the others, at fan-in 1."""
+    found = np.asarray(Normal(1.0, 7)((1, 6)))[0]
+    np.testing.assert_allclose(found, GOLDEN_NORMAL, rtol=1e-6)
+    found = np.asarray(Uniform(math.sqrt(6), 7)((1, 6)))
+    np.testing.assert_array_equal(found, HeUniform(7)((1, 6)))
+
+
+def test_distributions_of_a_given_width():
+    normal = np.asarray(Normal(0.05, 1)((1000, 200)), np.float64) / 0.05
+    uniform = np.asarray(Uniform(0.05, 1)((1000, 200)), np.float64) / 0.05
+    # Four standard errors of the mean and of the variance.
+    for drawn, variance, spread in ((normal, 1, 2), (uniform, 1 / 3, 0.8)):
+        assert abs(drawn.mean()) < 4 * math.sqrt(variance / drawn.size)
+        assert abs(drawn.var() / variance - 1) < 4 * math.sqrt(spread / drawn.size)
+    assert 0.9999 < np.abs(uniform).max() <= 1
+    # Not truncated.
+    share = (np.abs(normal) > 3).mean()
+    assert abs(share - 0.0027) < 4 * math.sqrt(0.0027 / normal.size)
+
+
+@pytest.mark.parametrize(
+    "initializer",
+    [HeUniform(7), FanInNormal(2.0, 7), Normal(0.05, 7), Uniform(0.005, 7)],
+)
 def test_dtype_and_config(initializer):
     drawn = initializer((8, 4), dtype="bfloat16")
     assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"

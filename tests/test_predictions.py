@@ -161,6 +161,7 @@ def test_decode_ties_among_many_classes(monkeypatch):
 def test_readouts():
     assert registry.READOUTS == {
         "softmax_cross_entropy": "softmax",
+        "squared_hinge": "softmax",
         "sigmoid_cross_entropy": "sigmoid",
         "half_squared_error": "linear",
     }

@@ -92,8 +92,10 @@ def test_list_models_with_weights(more_models, published, weights, expected):
 
 def test_the_networks_there_are():
     assert elu_zoo.list_models() == [
+        "alexnet_cifar", "allcnn_c", "dsn",
         "elu_cifar_11", "elu_cifar_18", "elu_imagenet_15",
-        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128",
+        "fmp", "highway_19", "maxout",
+        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128", "nin",
     ]  # fmt: skip
 
 

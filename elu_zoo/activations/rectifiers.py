@@ -1,4 +1,4 @@
-"""Piecewise linear units without state: the leaky and the shifted rectifier.
+"""Piecewise linear units without state: leaky rectifiers and the shifted one.
 
 The rectifier itself is `keras.activations.relu`.
 """
@@ -42,6 +42,23 @@ class LeakyReLU(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "alpha": self.alpha}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class VeryLeakyReLU(LeakyReLU):
+    """Leaky rectified linear unit of a large slope (Graham, 2014, `VLEAKYRELU`).
+
+    Args:
+        alpha: Finite and > 0; the slope for negative inputs. Defaults to `1/3`.
+        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: any. Output shape: that of the input.
+
+    Reference: https://arxiv.org/abs/1412.6071
+    """
+
+    def __init__(self, alpha: float = 1 / 3, **kwargs: Any) -> None:
+        super().__init__(alpha, **kwargs)
 
 
 @keras.saving.register_keras_serializable("elu_zoo")

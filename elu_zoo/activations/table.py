@@ -11,7 +11,7 @@ from elu_zoo import errors, registry
 from elu_zoo.activations.elu import ELU, elu
 from elu_zoo.activations.parametric import PReLU
 from elu_zoo.activations.randomized import RReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 
 # Keras' functions that act on each element and need no argument.
 KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
@@ -27,9 +27,12 @@ _table: dict[str, Callable] = {
     "prelu": PReLU,
     "rrelu": RReLU,
     "tanh": keras.activations.tanh,
+    "very_leaky_relu": VeryLeakyReLU,
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
+# What a network does instead of an activation; its builder makes it.
+_OF_NETWORKS = ("maxout",)
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
 
 _ACCEPTED = (
@@ -139,6 +142,8 @@ def describe(activation: Any) -> dict[str, Any]:
     Args:
         activation: What `make` accepts.
     """
+    if own := of_network(activation):
+        return {"name": own}
     layer = make(activation, "activation", seed=0)
     if type(layer) is keras.layers.Activation:
         return {"name": _name_of(layer.activation)}
@@ -147,7 +152,33 @@ def describe(activation: Any) -> dict[str, Any]:
     return {"name": _name_of(type(layer)), **arguments}
 
 
+def of_network(activation: Any) -> str:
+    """Returns the name of what only one network has in place of activations, or "".
+
+    It is `maxout`, of the network of that name, given by name or as a mapping.
+
+    Raises:
+        UsageError: the mapping has arguments, which it does not take.
+    """
+    name, given = activation, {}
+    if not inspect.isclass(activation) and hasattr(activation, "items"):
+        given = {k: v for k, v in activation.items() if v is not None}
+        name = given.pop("name", None)
+    if not isinstance(name, str) or name not in _OF_NETWORKS:
+        return ""
+    if given:
+        raise errors.UsageError(
+            f"The activation {name!r} takes no arguments. Received: {given}."
+        )
+    return name
+
+
 def _lookup(name: str) -> Callable:
+    if name in _OF_NETWORKS:
+        raise errors.UsageError(
+            f"The activation {name!r} is no function of single values: only the "
+            f"network {name!r} has it."
+        )
     if name in _ALIASES:
         name = _ALIASES[name]
     if name in _table:

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,28 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
 
 NORM = 55.0  # of every image after global contrast normalisation
+# Kinds of preprocessing that a run does before its steps: they take memory, and zeros
+# that a crop takes in are zeros of their output.
+AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _SLICE = 5_000  # images at once, to bound the memory
 # Of an image: beyond, the matrix takes many minutes and gigabytes.
 _MOST_VALUES = 2**13
+
+
+def of_kind(kind: str, data: ImageData) -> str:
+    """Returns the name of the statistics that a kind of preprocessing takes.
+
+    Raises:
+        UsageError: the images are too large for it.
+        DataError: images cannot be used; the message counts and names them.
+        ResourceError: the folder of statistics cannot be written.
+    """
+    if kind == "gcn_zca":
+        return find(data)
+    if kind == "mean_crop":
+        return find_mean(data)
+    return _find_resident_mean(data, normalized=kind == "gcn_mean")
 
 
 def find(data: ImageData) -> str:
@@ -45,6 +63,34 @@ def find(data: ImageData) -> str:
         logging.info("Fitting the whitening statistics of %s.", data.images)
     fitted = fit(data.train.images, data.validation.images)
     return _write(statistics_file.write, data.images, fitted)
+
+
+def _find_resident_mean(data: ImageData, normalized: bool) -> str:
+    """Returns the name of the mean of images in memory, raw or contrast-normalised."""
+    images = f"{data.images}_gcn" if normalized else data.images
+    try:
+        return statistics_file.find(images, "mean").stem
+    except errors.NotFoundError:
+        mean = mean_image((data.train.images, data.validation.images), normalized)
+        return _write(statistics_file.write_mean, images, mean)
+
+
+def mean_image(splits: Sequence[np.ndarray], normalized: bool) -> np.ndarray:
+    """Returns the mean of images, `(height, width, channels)`, in float64.
+
+    Args:
+        splits: uint8 images, `(n, height, width, channels)` each.
+        normalized: whether of images after global contrast normalisation.
+    """
+    total = 0.0
+    for part in _parts(splits):
+        rows = _normalized(part) if normalized else part.reshape(len(part), -1)
+        total = total + rows.sum(0, dtype=np.float64)
+    return (total / sum(map(len, splits))).reshape(splits[0].shape[1:])
+
+
+def _parts(splits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [i[a : a + _SLICE] for i in splits for a in range(0, len(i), _SLICE)]
 
 
 def find_mean(data: ImageData) -> str:
@@ -131,7 +177,7 @@ def fit(*splits: np.ndarray) -> Statistics:
     if any(images.dtype != np.uint8 for images in splits):
         raise errors.DataError("Statistics are fitted on raw uint8 images.")
     count = sum(map(len, splits))
-    parts = [i[a : a + _SLICE] for i in splits for a in range(0, len(i), _SLICE)]
+    parts = _parts(splits)
     mean = sum(_normalized(part).sum(0) for part in parts) / count
     covariance = 0.0
     for part in parts:

@@ -1,5 +1,7 @@
 """Section 4.4's 5 %: how much longer a training step takes with ELU than with ReLU."""
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,12 +16,15 @@ from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, ELU's and ReLU's
+_COMMAND = "elu-zoo-benchmark"
 _COLUMNS = "case", "form", "rounds", "value", "ratio", "ratio_low", "ratio_high"
 
 
 def compute(plan: Plan) -> list[dict]:
     """Returns the benchmark's ratios, measured in a process of its own."""
-    command = [sys.executable, "-m", "elu_zoo.bin.benchmark", "--parts=unit"]
+    # Beside this Python first: a shell without its environment has another or none.
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [shutil.which(_COMMAND, path=places) or _COMMAND, "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
         command.append(f"--csv={path}")

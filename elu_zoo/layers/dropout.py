@@ -22,7 +22,7 @@ _FIRST, _SECOND = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
 
 @contextlib.contextmanager
 def keyed(iteration: Any, examples: Any) -> Iterator[None]:
-    """Determines the masks of the `Dropout` layers called in this context.
+    """Determines what `Dropout` and other layers draw in this context.
 
     A mask then depends on the layer's seed, the iteration, the example and the unit
     alone: it is the same on one device, on several and on every backend, and a
@@ -71,9 +71,7 @@ class Dropout(keras.layers.Layer):
         keys = _keys.get()
         if keys is None:
             return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
-        # Layers without seeds must not share a mask.
-        seed = layer_seed(0, self.name) if self.seed is None else self.seed
-        kept = kept_values(seed, *keys, inputs.shape[1:], self.rate)
+        kept = kept_values(own_seed(self), *keys, inputs.shape[1:], self.rate)
         return inputs * (keras.ops.cast(kept, inputs.dtype) / (1 - self.rate))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -113,17 +111,51 @@ def kept_values(
         rate: the probability that a value is dropped.
     """
     units = math.prod(shape)
-    iteration = keras.ops.cast(iteration, "uint32")
     examples = keras.ops.cast(examples, "uint32")
-    of_step = _mixed(_mixed(keras.ops.convert_to_tensor(seed, "uint32")) ^ iteration)
-    of_example = _mixed(_mixed(of_step) ^ examples)
-    with np.errstate(over="ignore"):
-        of_unit = _mixed(np.arange(units, dtype="uint32") + np.uint32(0x9E3779B9))
+    of_example = _mixed(_mixed(_of_step(seed, iteration)) ^ examples)
+    of_unit = _of_units(units)
     # Both sides are mixed already, so that one round suffices for each value.
     bits = (of_example[:, None] ^ of_unit[None, :]) * _FIRST
     bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
     kept = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))
     return keras.ops.reshape(kept, (-1, *shape))
+
+
+def batch_draws(layer: Any, count: int) -> Any:
+    """Returns numbers in [0, 1) that a layer draws once a batch, float32 `(count,)`.
+
+    Within `keyed` they are a hash of the layer's seed, the iteration and their place:
+    the same for every part of a batch. Elsewhere its generator draws them.
+
+    Args:
+        layer: has a `name`, a `seed` and a `seed_generator`.
+        count: how many.
+    """
+    keys = _keys.get()
+    if keys is None:
+        return keras.random.uniform(
+            (count,), dtype="float32", seed=layer.seed_generator
+        )
+    iteration, _ = keys
+    bits = _mixed(_mixed(_of_step(own_seed(layer), iteration)) ^ _of_units(count))
+    # As many bits as float32 holds, so that no number is rounded to 1.
+    leading = keras.ops.right_shift(bits, np.uint32(8))
+    return keras.ops.cast(keras.ops.cast(leading, "int32"), "float32") * 2.0**-24
+
+
+def own_seed(layer: Any) -> int:
+    """Returns the seed of a layer; layers without one must not draw the same."""
+    return layer_seed(0, layer.name) if layer.seed is None else layer.seed
+
+
+def _of_step(seed, iteration):
+    iteration = keras.ops.cast(iteration, "uint32")
+    return _mixed(_mixed(keras.ops.convert_to_tensor(seed, "uint32")) ^ iteration)
+
+
+def _of_units(count):
+    with np.errstate(over="ignore"):
+        return _mixed(np.arange(count, dtype="uint32") + np.uint32(0x9E3779B9))
 
 
 def _mixed(x):

@@ -17,21 +17,38 @@ from elu_zoo.layers.zca_whitening import ZCAWhitening
 _VALUES = 2**22  # of the images at once, to bound the memory
 
 
-def _rescale(scale: float) -> list[keras.layers.Layer]:
-    number = isinstance(scale, int | float) and not isinstance(scale, bool)
-    if not (number and math.isfinite(scale) and scale):
+def _rescale(scale: float, offset: float = 0.0) -> list[keras.layers.Layer]:
+    if not (_is_finite(scale) and scale and _is_finite(offset)):
         raise errors.UsageError(
             "The preprocessing 'rescale' has an entry 'scale', a finite number that is "
-            f"not 0. Received: {scale!r}."
+            "not 0, and may have an 'offset', a finite number. Received: "
+            f"{scale!r} and {offset!r}."
         )
-    return [keras.layers.Rescaling(scale, name="rescale")]
+    return [keras.layers.Rescaling(scale, offset, name="rescale")]
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _gcn() -> list[keras.layers.Layer]:
+    return [GlobalContrastNormalization(name="normalize", dtype="float32")]
+
+
+def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
+    # A data set's name is that of its raw images.
+    named = f"{statistics}_gcn" if "_mean-" not in str(statistics) else statistics
+    return [*_gcn(), *_mean(named)]
+
+
+def _mean(statistics: str) -> list[keras.layers.Layer]:
+    return [MeanSubtraction(statistics, name="subtract_mean", dtype="float32")]
 
 
 def _gcn_zca(statistics: str) -> list[keras.layers.Layer]:
-    return [
-        GlobalContrastNormalization(name="normalize", dtype="float32"),
-        ZCAWhitening(statistics, name="whiten", dtype="float32"),
-    ]
+    whiten = ZCAWhitening(statistics, name="whiten", dtype="float32")
+    return [*_gcn(), whiten]
 
 
 def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]:
@@ -51,7 +68,7 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
         )
     margins = (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
     return [
-        MeanSubtraction(statistics, name="subtract_mean", dtype="float32"),
+        *_mean(statistics),
         keras.layers.Cropping2D(margins, name="centre_crop", dtype="float32"),
     ]
 
@@ -59,7 +76,13 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
 # kind: (what each of its entries is, the layers)
 _KINDS: dict[str, tuple[dict[str, str], Callable[..., list[keras.layers.Layer]]]] = {
     "rescale": ({"scale": "the factor of every pixel"}, _rescale),
+    "gcn": ({}, _gcn),
     "gcn_zca": ({"statistics": "the name of the whitening statistics"}, _gcn_zca),
+    "mean": ({"statistics": "the name of the mean image"}, _mean),
+    "gcn_mean": (
+        {"statistics": "the name of the mean of contrast-normalised images"},
+        _gcn_mean,
+    ),
     "mean_crop": (
         {
             "statistics": "the name of the mean image",
@@ -75,7 +98,10 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
 
     Args:
         preprocessing: `{"kind": "rescale", "scale": s}` multiplies every pixel by
-            s; 1 / 255 for the MNIST networks, which are not centred.
+            s; 1 / 255 for the MNIST networks, which are not centred; an `"offset"` is
+            added. `{"kind": "gcn"}` is global contrast normalisation,
+            `{"kind": "mean", "statistics": name}` subtracts the mean image, and
+            `"gcn_mean"` does both, the mean being that of normalised images.
             `{"kind": "gcn_zca", "statistics": name}` is global contrast
             normalisation and whitening, for the CIFAR networks.
             `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
@@ -94,7 +120,8 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
                 f"The preprocessing {kind!r} has an entry {key!r}, {meaning}. "
                 f"Received: {preprocessing}."
             )
-    return layers(**{key: preprocessing[key] for key in entries})
+    given = {*entries, "offset"} if kind == "rescale" else entries
+    return layers(**{k: preprocessing[k] for k in given if k in preprocessing})
 
 
 def image_input(

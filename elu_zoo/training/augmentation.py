@@ -35,13 +35,13 @@ def create(data: ConfigDict, preprocessing: dict[str, Any]) -> Augmentation | No
 
     Args:
         data: the entry.
-        preprocessing: of the network. Whitening is done before the steps, the
-            subtraction of a mean image here, on whole images as the mean is.
+        preprocessing: of the network. That of images in memory is done before the
+            steps, the subtraction of a mean image here, on whole images as the mean is.
     """
     if data.augmentation == "none":
         return None
     if data.augmentation == "pad_crop_flip":
-        crops = PadCropFlip()
+        crops = PadCropFlip(data.get("padding", 4))
         return Augmentation(crops, 2 * crops.padding + 1)
     mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
     crops = PadCropFlip(0, preprocessing["crop"])

@@ -11,6 +11,8 @@ from elu_zoo.training import cluster, policy
 from elu_zoo.training.peers import Peers
 from elu_zoo.training.policy import Policy
 
+_KEYED = layers.Dropout, layers.FeatureMapDropout, layers.FractionalMaxPooling2D
+
 
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
     """Returns the strategy, before any TensorFlow operation has run.
@@ -87,10 +89,10 @@ def create_policy(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", policy.kind(model)}
-    # Our dropout is keyed in a step and leaves its generator's state alone; a frozen
-    # layer updates nothing.
+    # What is keyed in a step leaves its generator's state alone; a frozen layer updates
+    # nothing.
     updating = (x for x in model.layers if x.trainable)
-    others = [x for x in updating if not isinstance(x, layers.Dropout)]
+    others = [x for x in updating if not isinstance(x, _KEYED)]
     if replicas > 1:
         facts.add("several")
     if replicas > 1 and any(x.non_trainable_variables for x in others):

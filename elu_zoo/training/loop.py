@@ -20,6 +20,7 @@ from elu_zoo.training import (
     backends,
     finetuning,
     metrics,
+    optimizers,
     outcome,
     precision,
     resuming,
@@ -136,10 +137,10 @@ def train(
             _check_arguments(config, data)
         preprocessing = _preprocessing(config, data)
         objective = Objective(config.train.loss, preprocessing)
-        # Whitened once, not in every epoch again; an autoencoder's targets need raw
-        # images.
+        # Once, not in every epoch again, and before zeros are put around; an
+        # autoencoder's targets need raw images.
         autoencoder = registry.entry(config.model.name).is_autoencoder
-        ahead = preprocessing["kind"] == "gcn_zca" and not autoencoder
+        ahead = preprocessing["kind"] in statistics.AHEAD and not autoencoder
         if ahead:
             split = Split(preprocess(split.images, preprocessing), split.labels)
         augmented = augmentation.create(config.data, preprocessing)
@@ -150,10 +151,7 @@ def train(
             finetuning.load_body(model, config)
             finetuning.freeze(model, config)
             precision.apply(model, config.train.precision)
-            optimizer = keras.optimizers.SGD(
-                momentum=config.train.momentum, nesterov=config.train.nesterov
-            )
-            optimizer.build(model.trainable_variables)
+            optimizer = optimizers.create(config.train, model, total)
         calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
         policy = places.create_policy(model, replicas, compile, calls, accumulate)
         computed = pooled_first(model)
@@ -284,11 +282,11 @@ def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any
     if parent := finetuning.parent(config):
         return parent["preprocessing"]
     description = registry.entry(config.model.name).preprocessing
-    if description["kind"] == "gcn_zca":
-        return {**description, "statistics": statistics.find(data)}
-    if description["kind"] == "mean_crop":
-        crop = [config.data.crop_size] * 2
-        return {**description, "statistics": statistics.find_mean(data), "crop": crop}
+    if "statistics" in description:
+        found = statistics.of_kind(description["kind"], data)
+        description = {**description, "statistics": found}
+    if "crop" in description:
+        description["crop"] = [config.data.crop_size] * 2
     return description
 
 

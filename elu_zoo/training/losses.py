@@ -19,6 +19,18 @@ def softmax_cross_entropy(labels, logits):
     return keras.ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 
 
+def squared_hinge(labels, scores):
+    """Returns the sum over classes of max(0, 1 - t z)^2, one against all, `(batch,)`.
+
+    Args:
+        labels: integer class of each example, `(batch,)`.
+        scores: z, `(batch, num_classes)`; t is 1 for the label's, else -1.
+    """
+    own = keras.ops.one_hot(labels, scores.shape[-1], dtype=scores.dtype)
+    margins = keras.ops.maximum(1 - (2 * own - 1) * scores, 0)
+    return keras.ops.sum(keras.ops.square(margins), axis=-1)
+
+
 def sigmoid_cross_entropy(pixels, logits):
     """Returns the sum of -t log s(z) - (1 - t) log(1 - s(z)), in nats, `(batch,)`.
 
@@ -63,6 +75,7 @@ class Loss:
 
 LOSSES = {
     "softmax_cross_entropy": Loss(softmax_cross_entropy, of_images=False),
+    "squared_hinge": Loss(squared_hinge, of_images=False),
     "sigmoid_cross_entropy": Loss(sigmoid_cross_entropy, of_images=True),
     "half_squared_error": Loss(half_squared_error, of_images=True),
 }

@@ -35,10 +35,15 @@ class Objective:
         Args:
             images: raw 0..255 images, floats `(batch, height, width, channels)`.
             labels: integer classes, `(batch,)`.
-            outputs: of the model.
+            outputs: of the model; of one with auxiliary heads `(batch, heads,
+                num_classes)`, whose losses are added.
         """
-        targets = self._pixels(images) if self._loss.of_images else labels
-        return self._loss.function(targets, outputs)
+        if self._loss.of_images:
+            return self._loss.function(self._pixels(images), outputs)
+        if len(outputs.shape) == 2:
+            return self._loss.function(labels, outputs)
+        heads = range(outputs.shape[1])
+        return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
         """Returns means over a split: `loss` and, of labels, `error_percent`.
@@ -46,7 +51,7 @@ class Objective:
         Of more than 100 classes there is also `top5_error_percent`, of images whose
         class is not among the five of the largest outputs. Of an autoencoder's images
         it is `squared_error`: the sum over an image's pixels of the squared difference
-        between reconstruction and preprocessed image.
+        between reconstruction and preprocessed image. Auxiliary heads are not measured.
 
         Args:
             parts: of the split, each with the model's outputs.
@@ -66,6 +71,7 @@ class Objective:
             totals = {"squared_error": float(squares.sum())}
         else:
             targets = split.labels
+            outputs = outputs if outputs.ndim == 2 else outputs[:, 0]
             wrong = int((outputs.argmax(1) != targets).sum())
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:

@@ -17,6 +17,7 @@ from elu_zoo import activations, files, registry
 from elu_zoo.data import statistics
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
+from elu_zoo.models.heads import deployed
 from elu_zoo.training import finetuning, settings
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator
@@ -24,7 +25,10 @@ from elu_zoo.training.run import Position
 from elu_zoo.weights import entries, h5
 
 # Arguments of builders that matter until the weights are trained, and no longer.
-_OF_TRAINING = "kernel_decay", "init_scale", "dropout", "weights"
+_OF_TRAINING = (
+    *("kernel_decay", "classifier_decay", "init_scale", "deviations", "dropout"),
+    *("auxiliary_heads", "constrained", "weights"),
+)
 
 
 def find(workdir: Path) -> entries.Entry | None:
@@ -69,6 +73,7 @@ def write(
     Returns:
         The entry, which is on the disk beside the weights.
     """
+    model = deployed(model)
     content = h5.write(model)
     for layer in model.layers:
         for variable in layer.weights:

@@ -1,4 +1,4 @@
-"""Phases of a run: where in the network how much is dropped, and until when."""
+"""Phases of a run: how much is dropped, and which heads learn, until when."""
 
 import keras
 from ml_collections import ConfigDict
@@ -6,14 +6,16 @@ from ml_collections import ConfigDict
 from elu_zoo import errors, registry
 from elu_zoo.models import stacks
 from elu_zoo.models.arguments import check_choice
+from elu_zoo.models.heads import HEADS
 from elu_zoo.training import schedules
 
 
 class Phases:
-    """The phases of a run, of which each sets the rates of the model's dropout.
+    """The phases of a run, of which each sets what layers of the model do.
 
-    Weights and optimizer go on through all of them; a run of a network without
-    dropout is one phase.
+    Weights and optimizer go on through all of them. `train.dropout` and
+    `train.dropout_placement` have an entry a phase; at `train.heads_until`, a share of
+    the run, auxiliary heads are dropped. Most runs are one phase.
 
     Args:
         train: the config's entry `train`.
@@ -22,7 +24,10 @@ class Phases:
 
     def __init__(self, train: ConfigDict, iterations: int):
         boundaries = train.get("phase_boundaries", ())
-        self._ends = [*schedules.in_iterations(boundaries, iterations), iterations]
+        self._of_dropout = schedules.in_iterations(boundaries, iterations)
+        until = [train.heads_until] if "heads_until" in train else []
+        self._of_heads = schedules.in_iterations(until, iterations)
+        self._ends = sorted({*self._of_dropout, *self._of_heads, iterations})
         settings = train.get("dropout", ()), train.get("dropout_placement", ())
         self._dropout = list(zip(*settings, strict=True))
         self._current: int | None = None
@@ -43,12 +48,16 @@ class Phases:
         return self._ends[self._index(iteration)]
 
     def enter(self, model: keras.Model, iteration: int) -> bool:
-        """Sets the rates for an iteration; returns whether they are other ones."""
+        """Sets what holds for an iteration; returns whether that is something else."""
         index = self._index(iteration)
-        if index == self._current or not self._dropout:
+        if index == self._current or not (self._dropout or self._of_heads):
             return False
         self._current = index
-        stacks.set_dropout(model, *self._dropout[index])
+        if self._dropout:
+            past = sum(end <= iteration for end in self._of_dropout)
+            stacks.set_dropout(model, *self._dropout[past])
+        for end in self._of_heads:
+            model.get_layer(HEADS).active = iteration < end
         return True
 
     def _index(self, iteration: int) -> int:
@@ -59,11 +68,20 @@ def check(config: ConfigDict, iterations: int) -> None:
     """Checks the phases of a config against network and run.
 
     Raises:
-        UsageError: rates that do not fit the network's stacks, or counts or
-            boundaries that do not fit.
+        UsageError: rates that do not fit the network's stacks, counts or boundaries
+            that do not fit, or heads that the network has not.
     """
     registered = registry.entry(config.model.name)
     train = config.train
+    if "heads_until" in train:
+        schedules.check_boundaries(
+            "train.heads_until", (train.heads_until,), iterations
+        )
+        if not config.model.get("auxiliary_heads"):
+            raise errors.UsageError(
+                "train.heads_until needs model.auxiliary_heads=True, of a network that "
+                f"has them. Received: model.name {config.model.name}."
+            )
     if not registered.is_phased or "dropout" not in train:
         return
     schedules.check_boundaries(

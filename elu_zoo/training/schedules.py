@@ -7,7 +7,7 @@ import numpy as np
 
 from elu_zoo import errors
 
-SHAPES = ("steps", "linear")
+SHAPES = ("steps", "linear", "exponential")
 
 
 def learning_rates(
@@ -17,23 +17,27 @@ def learning_rates(
     shape: str = "steps",
     end: int = 0,
 ) -> np.ndarray:
-    """Returns the learning rate of each iteration, by steps or by straight lines.
+    """Returns the learning rate of each iteration, by steps or between points.
 
     ``` python
     values[i]  for  boundaries[i - 1] <= iteration < boundaries[i]     # steps
     values[i]  at   (0, *boundaries, end)[i], linear between them      # linear
+    values[i]  there too, the logarithm linear between them       # exponential
     ```
 
     Args:
         iterations: counted from 0.
         boundaries: iterations, rising, or shares of the run: 0.5 is its middle.
-        values: one more than boundaries, of `linear` two more.
-        shape: `steps` or `linear`.
-        end: the iterations of the run, for `linear` and for shares.
+        values: one more than boundaries, two more where `shape` is not `steps`.
+        shape: `steps`, `linear` or `exponential`.
+        end: the iterations of the run; `steps` needs it for shares alone.
     """
     boundaries = in_iterations(boundaries, end)
+    points = [0, *boundaries, end]
     if shape == "linear":
-        rates = np.interp(iterations, [0, *boundaries, end], values)
+        return np.interp(iterations, points, values).astype(np.float32)
+    if shape == "exponential":
+        rates = np.exp(np.interp(iterations, points, np.log(values)))
         return rates.astype(np.float32)
     pieces = np.searchsorted(np.asarray(boundaries, np.int64), iterations, "right")
     return np.asarray(values, np.float32)[pieces]
@@ -65,6 +69,11 @@ def check(
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
             f"train.learning_rates are finite and >= 0. Received: {tuple(values)}."
+        )
+    if shape == "exponential" and not all(values):
+        raise errors.UsageError(
+            "train.learning_rates of the shape exponential are > 0. Received: "
+            f"{tuple(values)}."
         )
 
 

@@ -9,7 +9,7 @@ from ml_collections import ConfigDict
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.data import sources
-from elu_zoo.training import losses, phases, precision, schedules
+from elu_zoo.training import losses, optimizers, phases, precision, schedules
 
 _KINDS = {
     "name": str,
@@ -51,11 +51,16 @@ _KINDS_OF_ENCODED = {
     "data.crop_size": int,
     "data.validation_images": int,
 }
-# Of runs that go on from weights, or on images of other shapes.
-_KINDS_OF_FINETUNING = {
+# Of runs that go on from weights, or on images of other shapes, and of what only some
+# of the paper's rivals do.
+_OPTIONAL = {
     "model.weights": str,
     "data.image_shape": tuple,
+    "data.padding": int,
     "train.freeze": tuple,
+    "train.heads_until": float,
+    "train.learning_rate_factors": tuple,
+    "train.momentum_rise": tuple,
 }
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
@@ -154,6 +159,12 @@ def _check_data(config: ConfigDict) -> None:
         raise errors.unknown(
             f"augmentation of {data.name}", data.augmentation, augmentations
         )
+    padding = data.get("padding", 4)
+    if padding < 1 or ("padding" in data and data.augmentation != "pad_crop_flip"):
+        raise errors.UsageError(
+            "data.padding is >= 1, and for the augmentation pad_crop_flip. Received: "
+            f"{padding}, and {data.augmentation}."
+        )
     if not encoded:
         return
     if not 1 <= data.crop_size <= data.image_size:
@@ -196,13 +207,14 @@ def check_run(
         train.boundaries, train.learning_rates, iterations, train.learning_rate_shape
     )
     phases.check(config, iterations)
+    optimizers.check(train, iterations)
 
 
 def _check_entries(config: ConfigDict) -> None:
     """Checks that the config has each entry, of its type, and no other."""
     kinds = _kinds(config)
     entries = {key: _get(config, key) for key in kinds}
-    arguments = _KINDS_OF_FINETUNING | _arguments(_get(config, "model.name"))
+    arguments = _OPTIONAL | _arguments(_get(config, "model.name"))
     missing = [key for key, value in entries.items() if value is None]
     if missing:
         raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")

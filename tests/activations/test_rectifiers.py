@@ -8,7 +8,7 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.activations.parametric import PReLU
 from elu_zoo.activations.randomized import RReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 
 # Keras 3.15.1 converts variables to NumPy 2 arrays in a deprecated way.
 pytestmark = pytest.mark.filterwarnings(
@@ -19,6 +19,8 @@ X = np.array([[-np.inf, -30, -2, -0.5, -0.0, 0, 0.5, 4, np.inf, np.nan]], np.flo
 CASES = [
     (LeakyReLU(), lambda x: np.where(x > 0, x, 0.1 * x)),
     (LeakyReLU(0.5), lambda x: np.where(x > 0, x, 0.5 * x)),
+    (VeryLeakyReLU(), lambda x: np.where(x > 0, x, x / 3)),
+    (VeryLeakyReLU(0.5), lambda x: np.where(x > 0, x, 0.5 * x)),
     (ShiftedReLU(), lambda x: np.maximum(x, -1)),
     (PReLU(), lambda x: np.where(x > 0, x, 0.25 * x)),
     (RReLU(), lambda x: np.where(x > 0, x, 11 / 48 * x)),
@@ -47,7 +49,7 @@ def test_dtypes_and_config(layer, dtype):
     }
 
 
-@pytest.mark.parametrize("cls", [LeakyReLU, ShiftedReLU, PReLU, RReLU])
+@pytest.mark.parametrize("cls", [LeakyReLU, VeryLeakyReLU, ShiftedReLU, PReLU, RReLU])
 def test_is_saved(cls, tmp_path):
     model = keras.Sequential([keras.Input([10]), cls()])
     model.save(tmp_path / "m.keras")
@@ -124,5 +126,6 @@ def test_rrelu_refuses_an_empty_range(bounds):
 
 @pytest.mark.parametrize("alpha", [0, -0.1, np.nan, np.inf, False, "x"])
 def test_leaky_relu_refuses_alpha(alpha):
-    with pytest.raises(errors.UsageError, match="alpha must be a finite number > 0"):
-        LeakyReLU(alpha)
+    for cls in (LeakyReLU, VeryLeakyReLU):
+        with pytest.raises(errors.UsageError, match="alpha must be a finite number"):
+            cls(alpha)

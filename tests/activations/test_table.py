@@ -22,7 +22,7 @@ from elu_zoo.activations import (
 )
 from elu_zoo.activations.parametric import PReLU
 from elu_zoo.activations.randomized import RReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 
 # Keras 3.15.1 converts variables to NumPy 2 arrays in a deprecated way.
 pytestmark = pytest.mark.filterwarnings(
@@ -45,6 +45,12 @@ DESCRIPTIONS = [
     (keras.activations.relu, {"name": "relu"}),
     (lambda: keras.layers.Activation("relu"), {"name": "relu"}),
     ("leaky_relu", {"name": "leaky_relu", "alpha": 0.1}),
+    ("very_leaky_relu", {"name": "very_leaky_relu", "alpha": 1 / 3}),
+    (VeryLeakyReLU, {"name": "very_leaky_relu", "alpha": 1 / 3}),
+    (
+        {"name": "very_leaky_relu", "alpha": 0.25},
+        {"name": "very_leaky_relu", "alpha": 0.25},
+    ),
     ("shifted_relu", {"name": "shifted_relu"}),
     ("srelu", {"name": "shifted_relu"}),
     ({"name": "srelu"}, {"name": "shifted_relu"}),
@@ -94,7 +100,7 @@ def test_every_name_acts_on_each_element(name, tmp_path):
 
 def test_names():
     ours = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
-    assert names()[:7] == ours
+    assert names()[:8] == [*ours, "very_leaky_relu"]
     assert len(names()) == len(set(names())) and "softmax" not in names()
 
 
@@ -103,6 +109,7 @@ def test_names():
     [
         ("elu", ELU),
         ("leaky_relu", LeakyReLU),
+        ("very_leaky_relu", VeryLeakyReLU),
         ("srelu", ShiftedReLU),
         ("prelu", PReLU),
         ("rrelu", RReLU),
@@ -139,7 +146,7 @@ REFUSED = [
     ({"name": "rrelu", "lower": 0.5}, "lower < upper"),
     *(
         ({"name": name, "alpha": alpha}, "alpha must be a finite number > 0")
-        for name in ("elu", "leaky_relu")
+        for name in ("elu", "leaky_relu", "very_leaky_relu")
         for alpha in (0, -1, float("nan"), float("inf"), True, "1")
     ),
     (ELU(), "Every site of a network needs its own .* Pass its class, ELU"),
@@ -277,3 +284,21 @@ def test_another_process_loads_a_saved_model(tmp_path):
         text=True,
     )
     assert result.stdout.split() == [layer.name for layer in layers]
+
+
+@pytest.mark.parametrize("given", ["maxout", {"name": "maxout", "alpha": None}])
+def test_what_only_a_network_has(given):
+    assert table.describe(given) == {"name": "maxout"}
+    assert table.of_network(given) == "maxout"
+    with pytest.raises(errors.UsageError, match="only the network 'maxout' has it"):
+        table.make(given, "act")
+
+
+@pytest.mark.parametrize("given", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
+def test_what_any_network_has(given):
+    assert table.of_network(given) == ""
+
+
+def test_it_takes_no_arguments():
+    with pytest.raises(errors.UsageError, match="'maxout' takes no arguments.*pieces"):
+        table.describe({"name": "maxout", "pieces": 3})

@@ -6,7 +6,7 @@ from observed import flat, get_config
 
 from elu_zoo import errors, training
 from elu_zoo.bin.config import with_data
-from elu_zoo.configs import finetune
+from elu_zoo.configs import finetune, table1_baselines
 from elu_zoo.training import finetuning, schedules, settings
 
 # What it sets whatever the network.
@@ -186,3 +186,19 @@ def test_other_images_for_the_imagenet_network():
 def test_refused(arg, words):
     with pytest.raises(errors.UsageError, match=words):
         settings.check(finetuning.resolved(get_config("finetune", arg)))
+
+
+@pytest.mark.parametrize("net", table1_baselines.NETS)
+def test_the_papers_rivals(net):
+    """Built as they are deployed, with what their authors' recipes keep."""
+    config = get_config("finetune", f"model={net},weights=none")
+    assert config.model.name == net
+    config.data.name = "cifar10"
+    config.model.activation.name = table1_baselines.NETS[net]["activation"]
+    assert not config.model.get("auxiliary_heads")
+    assert "heads_until" not in config.train
+    kinds = settings._arguments(net)
+    assert {f"model.{key}" for key in config.model} <= {
+        *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",
+                                             "width", "weights"))
+    }  # fmt: skip

@@ -17,8 +17,15 @@ from elu_zoo.data import sources
 from elu_zoo.data.sources import Split
 from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import (
+    CeilMaxPooling2D,
+    DeepSupervision,
+    FeatureMapDropout,
+    FractionalMaxPooling2D,
+    Highway,
+    Maxout,
     PadCropFlip,
     SpatialPyramidPooling,
+    WithinChannelNormalization,
     image_input,
     statistics_file,
 )
@@ -107,6 +114,43 @@ def pyramid(*levels) -> Row:
     return Row("layer-pyramid", (), make, shape, rate=0.001)
 
 
+def unit(cls, *arguments, inputs=1) -> Row:
+    """A row of a layer of ours on what as many dense layers return."""
+    shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
+
+    def make():
+        image = keras.Input(shape, name="image")
+        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
+        seeds = [layer_seed(7, f"dense{i}") for i in range(inputs)]
+        parts = [
+            keras.layers.Dense(8, kernel_initializer=HeUniform(s), name=f"dense{i}")(x)
+            for i, s in enumerate(seeds)
+        ]
+        x = cls(*arguments, name="unit")(parts if inputs > 1 else parts[0])
+        return keras.Model(image, _classifier(x), name="layer")
+
+    return Row(f"layer-{name}", (), make, shape, rate=0.001)
+
+
+def heads() -> Row:
+    """A row of scores beside those of auxiliary heads."""
+    shape = (4, 3, 3)
+
+    def make():
+        image = keras.Input(shape, name="image")
+        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
+        x = keras.layers.Flatten(name="flat")(x)
+        scores = []
+        for name in ("scores", "head1", "head2"):
+            start = HeUniform(layer_seed(7, name))
+            dense = keras.layers.Dense(CLASSES, kernel_initializer=start, name=name)
+            scores.append(dense(x))
+        x = DeepSupervision(name="heads")(scores)
+        return keras.Model(image, _classifier(x), name="layer")
+
+    return Row("layer-heads", (), make, shape)
+
+
 def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
     """A row of preprocessing layers before a classifier, from `raw` to `shape`."""
 
@@ -158,13 +202,25 @@ LAYERS = (
     layer("elu", arguments={"alpha": 0.5}),
     layer("relu"),
     layer("leaky_relu"),
+    layer("very_leaky_relu"),
     layer("shifted_relu"),
     layer("prelu"),
     layer("rrelu", random=True),
     layer("tanh"),
     layer(*KERAS),
     pyramid(1, 2, 4),
+    unit(WithinChannelNormalization, 3, 0.5),
+    unit(Maxout),
+    unit(Highway, inputs=3),
+    unit(CeilMaxPooling2D, 4, 2),
+    unit(FractionalMaxPooling2D, (7, 5)),
+    unit(FractionalMaxPooling2D, (7, 5), "random"),
+    unit(FeatureMapDropout, 0.3),
+    heads(),
     preprocessing(RESCALE),
+    preprocessing({"kind": "gcn"}, rate=0.001),
+    preprocessing({"kind": "mean", "statistics": "cifar10"}, COLOUR, rate=1e-6),
+    preprocessing({"kind": "gcn_mean", "statistics": "cifar10"}, COLOUR, rate=0.001),
     preprocessing({"kind": "gcn_zca", "statistics": "cifar100"}, COLOUR, rate=0.001),
     preprocessing(MEAN_CROP, COLOUR, LARGER, rate=1e-6),
 )
@@ -183,15 +239,25 @@ NETS = (
         padding="same", dropout_placement="all",
     ),
     net("elu_cifar_18", "relu", COLOUR, width=0.02),
+    net("alexnet_cifar", "elu", COLOUR, width=0.1, kernel_decay=0.004, rate=1e-4),
+    net(
+        "nin", "relu", COLOUR, width=0.04, rate=0.001, padded=4,
+        deviations=(0.1, 0.5, 0.3),
+    ),
+    net("dsn", "elu", COLOUR, width=0.04, rate=0.001),
+    net("maxout", "maxout", COLOUR, width=0.02, constrained=True),
+    net("allcnn_c", "elu", COLOUR, width=0.05, rate=0.001),
+    net("highway_19", "relu", COLOUR, width=0.1, rate=0.001),
+    net("fmp", "very_leaky_relu", COLOUR, width=0.0125, rate=0.001),
     net(
         "elu_imagenet_15", "elu", LARGER, width=0.02, rate=1e-4, kernel_decay=0.0005,
         input_shape=COLOUR, stem_stride=1, spp_levels=(1, 2), preprocessing=MEAN_CROP,
     ),
 )  # fmt: skip
 ROWS = LAYERS + NETS
-# Tracing and compiling steps of 19 convolutions takes long, and elu_cifar_11 has the
-# same builder.
-TRAINED = tuple(row for row in ROWS if row.registered != "elu_cifar_18")
+# Tracing and compiling steps of many convolutions takes long; elu_cifar_11 has the same
+# builder as one, and the layers of the other have rows of their own.
+TRAINED = tuple(r for r in ROWS if r.registered not in ("elu_cifar_18", "fmp"))
 
 
 def examples(row: Row, count: int = 16) -> Split:

@@ -170,6 +170,28 @@ def test_bad_images_have_no_mean(encoded, home):
     assert not home.exists()
 
 
+@pytest.mark.parametrize("slice_", [5_000, 7])
+@pytest.mark.parametrize(("kind", "normal"), [("mean", False), ("gcn_mean", True)])
+def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, slice_):
+    monkeypatch.setattr(statistics, "_SLICE", slice_)
+    name = statistics.of_kind(kind, data)
+    (path,) = (home / "statistics").iterdir()
+    assert path.name == f"{name}.npz"
+    assert name.startswith("tiny_gcn_mean-" if normal else "tiny_mean-")
+    images = np.concatenate([data.train.images, data.validation.images])
+    rows = normalized(images) if normal else images.reshape(len(images), -1)
+    expected = rows.mean(0, np.float64).reshape(data.image_shape)
+    np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
+    monkeypatch.setattr(statistics, "mean_image", lambda *_: pytest.fail("again"))
+    assert statistics.of_kind(kind, data) == name
+
+
+def test_the_kinds_of_others(data, encoded, home):
+    assert statistics.of_kind("gcn_zca", data) == statistics.find(data)
+    found = statistics.of_kind("mean_crop", imagenet.load(encoded, 16))
+    assert found == statistics.find_mean(imagenet.load(encoded, 16))
+
+
 def test_a_mean_that_cannot_be_written(encoded, monkeypatch):
     """It is said before all images are looked at."""
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)

@@ -1,7 +1,6 @@
 """Experiments are run, drawn, judged and told of; what is finished is not run again."""
 
 import dataclasses
-import importlib.util
 import json
 import shutil
 
@@ -129,35 +128,6 @@ def go(tmp_path, runs):
 def rows(tmp_path):
     """Reads a CSV file of the output."""
     return lambda name: results.read_file(tmp_path / "out" / name)
-
-
-def test_check(tmp_path):
-    assert reproduce.check(["fig5", "fake"], tmp_path / "a/b") == [
-        *("fig4", "fig5", "fake"),
-    ]
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("package", ["scipy", "matplotlib"])
-def test_a_package_is_not_installed(package, tmp_path, monkeypatch):
-    found = importlib.util.find_spec
-
-    def without(name, *parent):
-        return None if name == package else found(name, *parent)
-
-    monkeypatch.setattr(importlib.util, "find_spec", without)
-    words = rf'Experiments need {package}: pip install "elu-zoo\[paper\]"'
-    with pytest.raises(errors.UsageError, match=words):
-        reproduce.check(["fake"], tmp_path)
-
-
-def test_refusals(tmp_path):
-    with pytest.raises(errors.UsageError, match="'fakes'. Did you mean 'fake'"):
-        reproduce.check(["fig1", "fakes"], tmp_path)
-    (tmp_path / "file").touch()
-    for output in tmp_path / "file", tmp_path / "file" / "out":
-        with pytest.raises((OSError, errors.ResourceError), match="file is no folder"):
-            reproduce.check(["fake"], output)
 
 
 def test_what_is_written(go, rows, tmp_path):

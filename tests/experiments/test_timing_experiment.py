@@ -64,11 +64,21 @@ def test_rows_are_points(commands, tmp_path):
 @pytest.mark.parametrize(("budget", "more"), [("short", 0), ("full", 0), ("smoke", 2)])
 def test_the_command(commands, budget, more):
     timing.compute(plan(budget))
-    ((*command, module, part, csv), others) = commands[0][:5], commands[0][5:]
-    assert (command, module) == ([sys.executable, "-m"], "elu_zoo.bin.benchmark")
+    ((command, part, csv, *others),) = commands
+    assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
     assert others == ["--models=mnist_mlp_8x128", "--rounds=5"][:more]
     assert not Path(csv[6:]).exists()  # its folder is gone
+
+
+def test_a_command_that_is_elsewhere(commands, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    timing.compute(plan())
+    found = Path(commands[0][0])
+    assert found.name == "elu-zoo-benchmark" and found.parent != tmp_path
+    monkeypatch.setenv("PATH", str(tmp_path))
+    timing.compute(plan())
+    assert commands[1][0] == "elu-zoo-benchmark"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.layers import Dropout, keyed
-from elu_zoo.layers.dropout import kept_values
+from elu_zoo.layers.dropout import batch_draws, kept_values
 
 ONES = np.ones((6, 50), "float32")
 
@@ -291,3 +291,33 @@ def test_config_and_file(tmp_path):
 def test_masking_passes():
     x = keras.layers.Masking()(np.array([[[1.0], [0.0]]]))
     assert Dropout(0.5)(x)._keras_mask.numpy().tolist() == [[True, False]]
+
+
+# What other layers draw once a batch.
+
+
+@pytest.mark.parametrize("seed, iteration", [(0, 0), (7, 3), (2**31 - 1, 165_000)])
+def test_batch_draws_are_those_of_numpy(seed, iteration):
+    with keyed(iteration, [3, 1]):
+        found = np.asarray(batch_draws(Dropout(0.5, seed=seed), 1000))
+    step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
+    unit = mixed((np.arange(1000, dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
+    expected = (mixed(mixed(step) ^ unit) >> 8) / 2**24
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, expected)
+    assert 0 <= found.min() < 0.01 and 0.99 < found.max() < 1
+    assert np.abs(np.histogram(found, 10, (0, 1))[0] - 100).max() < 50
+
+
+def test_batch_draws_depend_on_the_name_of_a_layer_without_seed():
+    with keyed(0, [0]):
+        draws = [batch_draws(Dropout(0.5, name=name), 9) for name in "aab"]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert np.all(draws[0] != draws[2])
+
+
+def test_elsewhere_a_generator_makes_batch_draws():
+    generator, layer = keras.random.SeedGenerator(5), Dropout(0.5, seed=5)
+    for _ in range(2):
+        expected = keras.random.uniform((9,), seed=generator)
+        np.testing.assert_array_equal(batch_draws(layer, 9), expected)

@@ -79,7 +79,7 @@ def test_refuses_images_of_another_shape(mean_name, shape):
     assert "preprocessing=False" in text
 
 
-@pytest.mark.parametrize("name", ["smal", "cifar100", "small_mean-" + "0" * 16])
+@pytest.mark.parametrize("name", ["smal", "mnist", "small_mean-" + "0" * 16])
 def test_refuses_a_name(mean_name, name):
     with pytest.raises(errors.NotFoundError, match=f"no mean image '{name}'"):
         MeanSubtraction(name)(np.zeros((1, 2, 3, 3)))

@@ -34,9 +34,25 @@ def test_rescale(scale, dtype):
     ("description", "message"),
     [
         ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
-        ({}, "Unknown preprocessing None.*Known: rescale, gcn_zca, mean_crop"),
-        ({"kind": "mean"}, "Unknown preprocessing 'mean'.*mean 'mean_crop'"),
+        (
+            {},
+            "Unknown preprocessing None.*Known: rescale, gcn, gcn_zca, mean, gcn_mean",
+        ),
         ({"kind": "zca"}, "Unknown preprocessing 'zca'.*mean 'gcn_zca'"),
+        (
+            {"kind": "mean"},
+            "'mean' has an entry 'statistics', the name of the mean image. Received",
+        ),
+        (
+            {"kind": "gcn_mean"},
+            "'gcn_mean' has an entry 'statistics', the name of the mean of contrast-",
+        ),
+        ({"kind": "rescale", "scale": 0.0}, "a finite number that is not 0, .* 0.0"),
+        (
+            {"kind": "rescale", "scale": 2, "offset": float("inf")},
+            "may have an 'offset', a finite number. Received: 2 and inf",
+        ),
+        ({"kind": "rescale", "scale": 2, "offset": "1"}, "Received: 2 and '1'"),
         ({"kind": "rescale"}, "'scale', the factor of every pixel. Received: {'kind"),
         (
             {"kind": "gcn_zca", "scale": 1},
@@ -122,6 +138,41 @@ def test_mean_crop(home, crop):
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert layers[0].get_config()["statistics"] == name
     np.testing.assert_array_equal(preprocess(images, description), found)
+
+
+def write_mean(home, name, seed):
+    mean = np.random.default_rng(seed).uniform(-9, 255, (7, 6, 3)).astype(np.float32)
+    return mean, statistics_file.write_mean(home / "statistics", name, mean).stem
+
+
+def test_mean(home):
+    mean, name = write_mean(home, "some", 0)
+    images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
+    for given in ("some", name):
+        found = preprocess(images, {"kind": "mean", "statistics": given})
+        np.testing.assert_allclose(found, images - np.float64(mean), atol=1e-4)
+
+
+def test_gcn_and_the_mean_of_its_images(home):
+    """Not that of raw images, which has the data set's own name."""
+    write_mean(home, "some", 0)
+    mean, name = write_mean(home, "some_gcn", 1)
+    images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
+    x = images.reshape(5, -1).astype(np.float64)
+    x -= x.mean(1, keepdims=True)
+    x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
+    x = x.reshape(images.shape)
+    np.testing.assert_allclose(preprocess(images, {"kind": "gcn"}), x, atol=1e-4)
+    for given in ("some", name):
+        found = preprocess(images, {"kind": "gcn_mean", "statistics": given})
+        np.testing.assert_allclose(found, x - mean, atol=1e-4)
+
+
+def test_rescale_with_an_offset():
+    images = np.array([0, 51, 255], "uint8").reshape(1, 1, 3, 1)
+    description = {"kind": "rescale", "scale": 1 / 127.5, "offset": -1.0}
+    found = preprocess(images, description).ravel()
+    np.testing.assert_allclose(found, [-1, -0.6, 1], rtol=1e-6)
 
 
 def test_mean_crop_stays_float32(mean_name):

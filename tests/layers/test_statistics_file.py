@@ -1,5 +1,7 @@
 import hashlib
 import io
+from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,8 +134,8 @@ def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
     np.testing.assert_array_equal(statistics_file.read_mean("small"), mean)
     for read, name, known in [
         (statistics_file.read, mean_name, [*_shipped(), whitening]),
-        (statistics_file.read_mean, whitening, [mean_name]),
-        (statistics_file.read_mean, "cifar10", [mean_name]),
+        (statistics_file.read_mean, whitening, [*_shipped("mean"), mean_name]),
+        (statistics_file.read_mean, "mnist", [*_shipped("mean"), mean_name]),
     ]:
         with pytest.raises(errors.NotFoundError) as caught:
             read(name)
@@ -148,7 +150,7 @@ def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
     ("name", "suggestion"),
     [
         ("smal", "Did you mean 'small'"),
-        ("cifar100", ""),
+        ("mnist", ""),
         ("", ""),
         (None, ""),
         ("*", ""),
@@ -166,12 +168,24 @@ def test_unknown_mean_image(mean_name, name, suggestion):
         text = str(caught.value)
         assert f"no mean image {name!r}. {suggestion}" in text
         assert bool(suggestion) == ("Did you mean" in text)
-        assert f"Known: {mean_name}. Training" in text
+        known = ", ".join(sorted([*_shipped("mean"), mean_name]))
+        assert f"Known: {known}. Training" in text
 
 
-def test_no_mean_image_at_all(home):
+def test_no_mean_image_at_all(home, monkeypatch):
+    monkeypatch.setattr(statistics_file, "_folders", lambda: (home, home))
     with pytest.raises(errors.NotFoundError, match="image 'small'. Known: none. Train"):
         statistics_file.find("small", "mean")
+
+
+@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_the_means_that_ship(name, normalized):
+    images = f"{name}_gcn" if normalized else name
+    mean = statistics_file.read_mean(images)
+    assert mean.shape == (32, 32, 3)
+    # Of each image it is zero; of raw ones some grey.
+    assert abs(mean.mean()) < 1e-6 if normalized else 115 < mean.mean() < 125
 
 
 @pytest.mark.parametrize(
@@ -199,8 +213,9 @@ def test_unknown_name(whitening, name, suggestion):
     assert f"Known: {', '.join(sorted([*_shipped(), whitening]))}. Training" in text
 
 
-def _shipped():
-    return [statistics_file.find(name).stem for name in ("cifar10", "cifar100")]
+def _shipped(kind="zca"):
+    folder = Path(str(resources.files("elu_zoo"))) / "weights"
+    return [path.stem for path in folder.glob(f"*_{kind}-*.npz")]
 
 
 def test_no_home(tmp_path, monkeypatch):

@@ -278,8 +278,8 @@ def test_width(width, units):
         ({"width": 0}, "finite number > 0. Received: 0"),
         ({"seed": -1}, "seed is an integer >= 0. Received: -1"),
         (
-            {"preprocessing": {"kind": "mean"}},
-            "Unknown preprocessing 'mean'.*mean_crop",
+            {"preprocessing": {"kind": "crop"}},
+            "Unknown preprocessing 'crop'.*mean_crop",
         ),
         ({"stem_stride": 0}, "stem_stride is an integer >= 1. Received: 0"),
         ({"stem_stride": 2.0}, "stem_stride is an integer >= 1. Received: 2.0"),

@@ -18,7 +18,32 @@ PARAMETERS = {
     "elu_cifar_11": 1_669_028,
     "elu_cifar_18": 39_330_404,
     "elu_imagenet_15": 164_867_528,
+    "alexnet_cifar": 89_578,
+    "nin": 966_986,
+    "dsn": 966_986,
+    "maxout": 16_247_830,
+    "allcnn_c": 1_369_738,
+    "highway_19": 2_256_838,
+    "fmp": 79_247_530,
 }
+# Of other arguments; the default number of classes is 10.
+OF_ARGUMENTS = [
+    ("alexnet_cifar", {"num_classes": 100}, 181_828),
+    ("nin", {"num_classes": 100}, 984_356),
+    ("dsn", {"num_classes": 100}, 984_356),
+    ("dsn", {"auxiliary_heads": True}, 3_547_496),
+    ("dsn", {"auxiliary_heads": True, "num_classes": 100}, 26_789_456),
+    ("maxout", {"num_classes": 100}, 16_292_920),
+    ("maxout", {"activation": "relu"}, 4_525_670),
+    ("maxout", {"constrained": True}, 16_247_830),
+    ("allcnn_c", {"num_classes": 100}, 1_387_108),
+    ("highway_19", {"num_classes": 100}, 2_265_928),
+    ("fmp", {"num_classes": 100}, 79_449_220),
+    ("fmp", {"filters": 64}, 12_689_482),
+    ("fmp", {"filters": 64, "num_classes": 100}, 12_770_212),
+    ("fmp", {"filters": 32}, 3_176_490),
+    ("fmp", {"filters": 32, "num_classes": 100}, 3_216_900),
+]
 # The same sums for each stack of elu_imagenet_15, and for its dense layers.
 OF_IMAGENET = {
     "stack1": 10_464,
@@ -34,13 +59,14 @@ OF_IMAGENET = {
 @pytest.fixture(scope="module", autouse=True)
 def no_draws():
     """Zeros for initial weights: 165 million normal numbers take long."""
+    names = "HeUniform", "FanInNormal", "Normal", "Uniform"
 
     def zeros(self, shape, dtype=None):
         return keras.ops.zeros(shape, dtype)
 
     with pytest.MonkeyPatch.context() as patch:
-        for initializer in (initializers.HeUniform, initializers.FanInNormal):
-            patch.setattr(initializer, "__call__", zeros)
+        for name in names:
+            patch.setattr(getattr(initializers, name), "__call__", zeros)
         yield
 
 
@@ -76,9 +102,17 @@ def check_imagenet(model):
     assert cost.multiply_accumulates(model) == by_hand
 
 
+@pytest.mark.parametrize(("name", "arguments", "parameters"), OF_ARGUMENTS)
+def test_count_of_arguments(name, arguments, parameters):
+    model = elu_zoo.get_model(name, **arguments)
+    assert cost.parameters(model) == parameters == model.count_params()
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_preprocessing_has_no_parameters(name, write_mean):
     write_mean("imagenet2012", np.zeros((256, 256, 3)))
+    for images in ("cifar10", "cifar10_gcn"):
+        write_mean(images, np.zeros((32, 32, 3)))
     plain, raw = (
         elu_zoo.get_model(name, width=0.05, preprocessing=preprocessing)
         for preprocessing in (False, True)

@@ -49,6 +49,16 @@ def test_crops_of_padded_images():
     np.testing.assert_array_equal(found, cropped(around, draws, 7))
 
 
+@pytest.mark.parametrize("padding", [1, 8])
+def test_other_zeros_around(padding):
+    data = ConfigDict({"augmentation": "pad_crop_flip", "padding": padding})
+    found = augmentation.create(data, {"kind": "gcn"})
+    assert found.corners == 2 * padding + 1
+    images = np.ones((1, 8, 8, 1), np.float32)
+    cropped = np.asarray(found(images, np.array([[0, padding, 0]])))[0, :, :, 0]
+    assert cropped[:padding].sum() == 0 and (cropped[padding:] == 1).all()
+
+
 def test_crops_of_images_less_their_mean(mean):
     image, statistics = mean
     sizes = {"image_size": SIDE, "crop_size": CROP}

@@ -163,6 +163,22 @@ def test_squared_gradient_is_the_difference(compute):
     np.testing.assert_allclose(found, outputs - targets, 1e-6, 1e-7)
 
 
+def test_squared_hinge():
+    scores = np.random.default_rng(2).normal(0, 1.5, (6, 4)).astype(np.float32)
+    labels = np.array([0, 1, 2, 3, 0, 3], np.int32)
+    expected = [
+        sum(max(0, 1 - (1 if j == label else -1) * row[j]) ** 2 for j in range(4))
+        for row, label in zip(scores.astype(np.float64), labels, strict=True)
+    ]
+    variable = tf.Variable(scores)
+    with tf.GradientTape() as tape:
+        found = losses.squared_hinge(labels, variable)
+    np.testing.assert_allclose(found, expected, 1e-6)
+    signs = np.where(np.arange(4) == labels[:, None], 1, -1)
+    gradient = -2 * signs * np.maximum(0, 1 - signs * scores)
+    np.testing.assert_allclose(tape.gradient(found, variable), gradient, 1e-5)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "half_squared_error"])
 def test_what_is_not_finite_is_not_hidden(name, bad):
@@ -176,6 +192,7 @@ def test_table():
     of_images = {name: loss.of_images for name, loss in losses.LOSSES.items()}
     assert of_images == {
         "softmax_cross_entropy": False,
+        "squared_hinge": False,
         "sigmoid_cross_entropy": True,
         "half_squared_error": True,
     }

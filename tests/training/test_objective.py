@@ -81,6 +81,17 @@ def test_half_the_squared_error_is_its_loss(split):
     assert found["squared_error"] == pytest.approx(2 * found["loss"], rel=1e-6)
 
 
+def test_heads_add_their_losses_and_are_not_measured(split):
+    z = outputs([3, CLASSES])
+    images = split.images.astype(np.float32)
+    for loss in ("squared_hinge", "softmax_cross_entropy"):
+        own = objective(loss)
+        found = np.asarray(own(images, split.labels, z))
+        each = [np.asarray(own(images, split.labels, z[:, i])) for i in range(3)]
+        np.testing.assert_allclose(found, np.sum(each, 0), 1e-6)
+        assert own.measure([(split, z)]) == own.measure([(split, z[:, 0])])
+
+
 @pytest.mark.parametrize("wrong", [0, 1, COUNT])
 def test_measures_of_labels(split, wrong):
     z = np.zeros((COUNT, CLASSES), np.float32)

@@ -1,3 +1,5 @@
+import types
+
 import keras
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from ml_collections import ConfigDict
 from elu_zoo import errors, layers, zoo
 from elu_zoo.configs import elu_cifar_18
 from elu_zoo.data import batches, order, sources
+from elu_zoo.models import stacks
 from elu_zoo.training import phases, tf_step
 from elu_zoo.training.phases import Phases
 
@@ -45,6 +48,40 @@ def test_a_network_without_dropout_has_one_phase():
     assert found.builder_arguments == {}
     assert [found.end(iteration) for iteration in (0, 8)] == [9, 9]
     assert not found.enter(None, 0)
+
+
+def test_heads_are_dropped_once():
+    found = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
+    assert [found.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
+    layer = types.SimpleNamespace(active=True)
+    model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
+    for iteration, changed, active in [
+        *((0, True, True), (2, False, True), (3, True, False), (8, False, False))
+    ]:
+        assert found.enter(model, iteration) == changed
+        assert layer.active == active
+    # As a resumed run begins.
+    assert Phases(ConfigDict({"heads_until": 1 / 3}), 9).enter(model, 5)
+    assert layer.active is False
+
+
+def test_heads_and_dropout_end_apart(monkeypatch):
+    entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
+    placement = {"dropout_placement": ("last", "last", "last")}
+    found = Phases(ConfigDict({**entries, **placement}), 9)
+    assert [found.end(iteration) for iteration in range(9)] == [
+        *(3, 3, 3, 4, 5, 9, 9, 9, 9)
+    ]
+    set_, layer = [], types.SimpleNamespace(active=True)
+    model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
+    monkeypatch.setattr(stacks, "set_dropout", lambda *given: set_.append(given[1]))
+    seen = []
+    for iteration in (0, 3, 4, 5):
+        assert found.enter(model, iteration)
+        seen.append((set_[-1], layer.active))
+    assert seen == [
+        *((RATES[0], True), (RATES[1], True), (RATES[1], False), (RATES[2], False))
+    ]
 
 
 def rates(model):

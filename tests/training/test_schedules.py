@@ -36,7 +36,9 @@ def test_beside_distant_boundaries(iteration, expected):
     "boundaries, at",
     [((0.5,), (4,)), ((0.25, 0.75), (2, 6)), ((2, 0.75), (2, 6)), ((0.3,), (2,))],
 )
-@pytest.mark.parametrize("shape, more", [("steps", 1), ("linear", 2)])
+@pytest.mark.parametrize(
+    "shape, more", [("steps", 1), ("linear", 2), ("exponential", 2)]
+)
 def test_shares_of_the_run(boundaries, at, shape, more):
     values = (0.5, 0.1, 0.4, 0.2)[: len(at) + more]
     schedules.check(boundaries, values, 8, shape)
@@ -72,6 +74,27 @@ def test_every_value_of_straight_lines(boundaries, values, expected):
     np.testing.assert_allclose(rates, expected, 1e-6, 1e-7)
     part = schedules.learning_rates(np.arange(3, 6), *given)
     np.testing.assert_array_equal(part, rates[3:6])
+
+
+@pytest.mark.parametrize(
+    "boundaries, values, expected",
+    [
+        ((), (1.0, 2.0**-8), 0.5 ** np.arange(8)),
+        ((4,), (1.0, 1 / 16, 1 / 16), [1, 1 / 2, 1 / 4, 1 / 8, *[1 / 16] * 4]),
+        ((), (0.003, 0.003 * np.exp(-8 * 0.01)), 0.003 * np.exp(-0.01 * np.arange(8))),
+    ],
+)
+def test_every_value_of_exponentials(boundaries, values, expected):
+    given = boundaries, values, "exponential", 8
+    schedules.check(boundaries, values, 8, "exponential")
+    rates = schedules.learning_rates(np.arange(8), *given)
+    assert rates.dtype == np.float32
+    np.testing.assert_allclose(rates, expected, 1e-6)
+
+
+def test_an_exponential_never_is_zero():
+    with pytest.raises(errors.UsageError, match=r"exponential are > 0.*\(0.1, 0.0\)"):
+        schedules.check((), (0.1, 0.0), 10, "exponential")
 
 
 @pytest.mark.parametrize(

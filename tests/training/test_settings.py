@@ -46,7 +46,7 @@ def test_refusals(smoke, key, value, words):
     assert caught.value.exit_code == 2
 
 
-OF_LABELS = ("softmax_cross_entropy",)
+OF_LABELS = ("softmax_cross_entropy", "squared_hinge")
 OF_IMAGES = ("sigmoid_cross_entropy", "half_squared_error")
 
 
@@ -156,7 +156,7 @@ def test_an_unknown_entry_is_told_each_known_one_once():
     with pytest.raises(errors.UsageError) as caught:
         settings.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 34
+    assert len(known) == len(set(known)) == 38
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 

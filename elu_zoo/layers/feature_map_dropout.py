@@ -1,0 +1,57 @@
+"""Dropout of whole feature maps, of as many in every batch."""
+
+from typing import Any
+
+import keras
+
+from elu_zoo.layers.dropout import batch_draws, check_rate
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class FeatureMapDropout(keras.layers.Layer):
+    """Dropout of feature maps as for fractional max pooling (Graham, 2014).
+
+    In training exactly `round(channels * (1 - rate))` maps are kept, unscaled, the
+    same ones for the whole batch, and the others are 0; at inference every value is
+    multiplied by 1 - rate. `keras.layers.SpatialDropout2D` drops each map of each
+    image by itself, and scales in training.
+
+    Within `elu_zoo.layers.keyed` the maps depend on the layer's seed and the
+    iteration alone. `rate` may be set to another value, from 0 too, before the layer
+    is traced again.
+
+    Args:
+        rate: in [0, 1).
+        seed: of the draws.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: `(..., channels)`. Output shape: that of the input.
+
+    Raises:
+        UsageError: a rate that is not a number in [0, 1).
+    """
+
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = check_rate(rate)
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.supports_masking = True
+        self.built = True
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        if self.rate == 0:
+            return inputs
+        if not training:
+            return inputs * (1 - self.rate)
+        channels = inputs.shape[-1]
+        order = keras.ops.argsort(batch_draws(self, channels))
+        # The order of an order is the rank of each channel.
+        kept = keras.ops.argsort(order) < round(channels * (1 - self.rate))
+        return inputs * keras.ops.cast(kept, inputs.dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "rate": self.rate, "seed": self.seed}

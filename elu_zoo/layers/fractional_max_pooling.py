@@ -1,0 +1,156 @@
+"""Max pooling by a factor between 1 and 2."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.layers.dropout import batch_draws
+
+REGIONS = ("pseudorandom", "random")
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class FractionalMaxPooling2D(keras.layers.Layer):
+    """Fractional max pooling with overlapping regions (Graham, 2014).
+
+    Each output is the maximum of 2 x 2 cells. Along an axis of n cells the m regions
+    start at 0, end with the last cell, and the next is 1 or 2 cells further. In
+    training the starts are drawn:
+
+    - "pseudorandom": `int((j + u) * a) - int(u * a)` for j = 0..m-1, where
+      `a = (n - 2) / (m - 1)`, and u is uniform in [0, 1);
+    - "random": the steps between them are shuffled.
+
+    One draw serves the whole batch, for rows and columns each; the original draws
+    for every image. Within `elu_zoo.layers.keyed` it depends on the layer's seed and
+    the iteration alone. At inference the starts are those of u = 0.5, evenly spread,
+    for either kind.
+
+    Args:
+        size: `(height, width)` of the output.
+        regions: "pseudorandom" or "random".
+        seed: of the draws.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: `(batch, height, width, channels)`; height and width are fixed, and
+    n - 2 is from m - 1 to 2 * (m - 1).
+
+    Output shape: `(batch, *size, channels)`.
+
+    Raises:
+        UsageError: arguments out of range, a map whose size is unknown or does not
+            fit the output's.
+    """
+
+    def __init__(
+        self,
+        size: Sequence[int],
+        regions: str = "pseudorandom",
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.size = _check_size(size)
+        if regions not in REGIONS:
+            raise errors.unknown("kind of pooling regions", regions, REGIONS)
+        self.regions = regions
+        self.seed = seed
+        self.seed_generator = keras.random.SeedGenerator(seed)
+        self.built = True
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        _check_map(inputs.shape, self.size)
+        sides = list(zip(inputs.shape[1:3], self.size, strict=True))
+        if training:
+            # A shuffle takes one draw a step, a phase one alone.
+            counts = [m - 1 if self.regions == "random" else 1 for _, m in sides]
+            draws = batch_draws(self, sum(counts))
+            own = draws[: counts[0]], draws[counts[0] :]
+            drawn = shuffled_starts if self.regions == "random" else phased_starts
+            starts = [drawn(*side, u) for side, u in zip(sides, own, strict=True)]
+        else:
+            starts = [even_starts(*side) for side in sides]
+        x = inputs
+        for axis, start in zip((1, 2), starts, strict=True):
+            first = keras.ops.take(x, start, axis=axis)
+            x = keras.ops.maximum(first, keras.ops.take(x, start + 1, axis=axis))
+        return x
+
+    def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:
+        _check_map(input_shape, self.size)
+        return (input_shape[0], *self.size, input_shape[-1])
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"size": list(self.size), "regions": self.regions, "seed": self.seed}
+        return {**super().get_config(), **own}
+
+
+def even_starts(inputs: int, outputs: int) -> np.ndarray:
+    """Returns the first cell of each region at u = 0.5, int32 `(outputs,)`."""
+    return _starts(inputs, outputs, (inputs - 2) // 2)
+
+
+def phased_starts(inputs: int, outputs: int, draws: Any) -> Any:
+    """Returns the first cell of each pseudorandom region, int32 `(outputs,)`.
+
+    Args:
+        inputs: cells of the axis.
+        outputs: regions, see `FractionalMaxPooling2D`.
+        draws: u, `(1,)`.
+    """
+    phase = keras.ops.cast(draws[0] * (inputs - 2), "int32")
+    return _starts(inputs, outputs, phase)
+
+
+def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
+    """Returns the first cell of each random region, int32 `(outputs,)`.
+
+    Args:
+        inputs: cells of the axis.
+        outputs: regions, see `FractionalMaxPooling2D`.
+        draws: whose order is that of the steps, `(outputs - 1,)`.
+    """
+    even = even_starts(inputs, outputs)
+    if outputs == 1:
+        return even
+    steps = keras.ops.take(np.diff(even), keras.ops.argsort(draws))
+    return keras.ops.concatenate([np.zeros(1, "int32"), keras.ops.cumsum(steps)])
+
+
+def _starts(inputs, outputs, phase):
+    """int((j + u) * a) - int(u * a) in integers, which no backend rounds.
+
+    With a = span / gaps all that matters of u is phase = int(u * span), since
+    int((j + u) * a) = (j * span + phase) // gaps. The last start is the span.
+    """
+    span, gaps = inputs - 2, max(outputs - 1, 1)
+    return (np.arange(outputs, dtype="int32") * span + phase) // gaps - phase // gaps
+
+
+def _check_size(size):
+    try:
+        found = tuple(size)
+    except TypeError:
+        found = ()
+    if [type(n) is int and n > 0 for n in found] != [True, True]:
+        raise errors.UsageError(
+            "The size of the output is (height, width), integers >= 1. Received: "
+            f"{size!r}."
+        )
+    return found
+
+
+def _check_map(shape, size):
+    shape = tuple(shape)
+    fixed = len(shape) == 4 and None not in shape[1:3]
+    if not fixed or not all(
+        m - 1 <= n - 2 <= 2 * (m - 1) for n, m in zip(shape[1:3], size, strict=True)
+    ):
+        least, most = (tuple(k * m + 2 - k for m in size) for k in (1, 2))
+        raise errors.UsageError(
+            f"Fractional max pooling to {size} takes a map (batch, height, width, "
+            f"channels) of fixed size, from {least} to {most}. Received: {shape}."
+        )

@@ -1,0 +1,60 @@
+"""What a gate lets through of a transformed and of a carried signal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from elu_zoo import errors
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Highway(keras.layers.Layer):
+    """The combination of a highway unit (Srivastava et al., 2015).
+
+    Formula:
+
+    ```
+    y = sigmoid(gate) * transformed + (1 - sigmoid(gate)) * carried
+    ```
+
+    Args:
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Inputs: a list of the transformed signal, the gate before its sigmoid, and the
+    carried signal, all of one shape. Output shape: the same.
+
+    Raises:
+        UsageError: not three inputs, or of several shapes.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.built = True
+
+    def call(self, inputs: Sequence[Any]) -> Any:
+        parts = inputs if isinstance(inputs, list | tuple) else [inputs]
+        _check([part.shape for part in parts])
+        transformed, gate, carried = parts
+        opened = keras.ops.sigmoid(gate)
+        return opened * transformed + (1 - opened) * carried
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        several = all(isinstance(each, list | tuple) for each in input_shape)
+        _check(input_shape if several else [input_shape])
+        return input_shape[0]
+
+
+def _check(shapes):
+    shapes = [tuple(shape) for shape in shapes]
+    if len(shapes) != 3 or not _agree(shapes):
+        raise errors.UsageError(
+            "A highway takes a list of three tensors of one shape: transformed, gate "
+            f"and carried. Received: {', '.join(map(str, shapes)) or 'none'}."
+        )
+
+
+def _agree(shapes):
+    if len({len(shape) for shape in shapes}) > 1:
+        return False
+    return all(len(set(sizes) - {None}) <= 1 for sizes in zip(*shapes, strict=True))

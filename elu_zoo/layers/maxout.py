@@ -1,0 +1,61 @@
+"""The maximum over the pieces of each unit."""
+
+from typing import Any
+
+import keras
+
+from elu_zoo import errors
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Maxout(keras.layers.Layer):
+    """Maxout (Goodfellow et al., 2013) of what a dense or convolution layer returns.
+
+    Formula:
+
+    ```
+    y[..., u] = max over j of x[..., u * pieces + j]
+    ```
+
+    Args:
+        pieces: of each unit, an integer >= 1.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input shape: `(..., units * pieces)`. Output shape: `(..., units)`.
+
+    Raises:
+        UsageError: pieces that are no positive integer, a last axis that is unknown
+            or not a multiple of them.
+    """
+
+    def __init__(self, pieces: int = 2, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if type(pieces) is not int or pieces < 1:
+            raise errors.UsageError(
+                f"Maxout has an integer >= 1 of pieces. Received: {pieces!r}."
+            )
+        self.pieces = pieces
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        units = self._units(inputs.shape)
+        outer = keras.ops.shape(inputs)[:-1]
+        x = keras.ops.reshape(inputs, (*outer, units, self.pieces))
+        # Twice as fast on a CPU would be maxima of unstacked pieces, whose gradients
+        # TensorFlow rounds in one way or another from program to program.
+        return keras.ops.max(x, axis=-1)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        return (*input_shape[:-1], self._units(input_shape))
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "pieces": self.pieces}
+
+    def _units(self, input_shape: Any) -> int:
+        shape = tuple(input_shape)
+        if len(shape) < 2 or not shape[-1] or shape[-1] % self.pieces:
+            raise errors.UsageError(
+                f"Maxout of {self.pieces} pieces takes (batch, ..., units * "
+                f"{self.pieces}). Received: {shape}."
+            )
+        return shape[-1] // self.pieces

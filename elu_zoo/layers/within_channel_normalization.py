@@ -1,0 +1,80 @@
+"""Response normalisation over neighbours of the same map."""
+
+from typing import Any
+
+import keras
+
+from elu_zoo import errors
+from elu_zoo.activations.arguments import positive
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class WithinChannelNormalization(keras.layers.Layer):
+    """Local response normalisation within each channel.
+
+    Formula, with the sum over the size x size neighbours of a value in its own
+    channel, zeros outside of the map:
+
+    ```
+    y = x * (1 + alpha / size**2 * sum(x**2))**-beta
+    ```
+
+    It is the `rnorm` layer of cuda-convnet and Caffe's LRN with `WITHIN_CHANNEL`
+    (Krizhevsky, 2012); `tf.nn.local_response_normalization` sums over channels
+    instead. At a border, too, the sum is divided by size**2. It is computed in
+    float32 whatever the layer's dtype, as squares of raw pixels need.
+
+    Args:
+        size: odd integer >= 1.
+        alpha: finite and > 0.
+        beta: finite and > 0.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Input and output shape: `(batch, height, width, channels)`.
+
+    Raises:
+        UsageError: arguments out of range, inputs of another rank.
+    """
+
+    def __init__(
+        self, size: int = 3, alpha: float = 5e-5, beta: float = 0.75, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if type(size) is not int or size < 1 or size % 2 == 0:
+            raise errors.UsageError(
+                "The size of a normalisation's window is an odd integer >= 1. "
+                f"Received: {size!r}."
+            )
+        self.size = size
+        self.alpha = positive("alpha", alpha)
+        self.beta = positive("beta", beta)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        _check_rank(inputs.shape)
+        x = keras.ops.cast(inputs, "float32")
+        around = (self.size // 2,) * 2
+        # Not "same" pooling, which divides by the number of cells inside of the map.
+        squares = keras.ops.pad(keras.ops.square(x), ((0, 0), around, around, (0, 0)))
+        means = keras.ops.average_pool(
+            squares, self.size, strides=1, padding="valid", data_format="channels_last"
+        )
+        # A power of a number takes several times as long on a CPU.
+        y = x * keras.ops.exp(-self.beta * keras.ops.log(1 + self.alpha * means))
+        return keras.ops.cast(y, inputs.dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        _check_rank(input_shape)
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        own = {"size": self.size, "alpha": self.alpha, "beta": self.beta}
+        return {**super().get_config(), **own}
+
+
+def _check_rank(shape):
+    if len(shape) != 4:
+        raise errors.UsageError(
+            "Within-channel normalisation takes a map (batch, height, width, "
+            f"channels). Received: {tuple(shape)}."
+        )

@@ -1,0 +1,252 @@
+"""Each field of the rivals' configs acts, and says what their authors did."""
+
+import importlib
+
+import numpy as np
+import pytest
+from observed import flat, get_config, loader
+
+from elu_zoo import errors, registry, training
+from elu_zoo.configs.table1_baselines import NETS
+from elu_zoo.data import sources
+from elu_zoo.layers import Dropout
+from elu_zoo.training import settings, tf_step
+from elu_zoo.training.evaluate import Evaluator
+
+NAME = "table1_baselines"
+# Three iterations in each of two epochs.
+BASE = {
+    "data.train_examples": 48,
+    "train.batch_size": 16,
+    "train.boundaries": (),
+    "train.learning_rates": (0.02,),
+    "train.learning_rate_shape": "steps",
+}
+RATES = [0.02] * 6
+FALLING = [0.02 * 0.5 ** (i / 6) for i in range(6)]
+
+# network, field, another value, observable, what it is in the base run, and then;
+# None: the value is not known before, but differs.
+FIELDS = [
+    ("alexnet_cifar", "model.kernel_decay", 0.5, "decay", 0.004, 0.5),
+    ("alexnet_cifar", "model.classifier_decay", 0.5, "classifier_decay", 1.0, 0.5),
+    ("nin", "model.dropout", 0.25, "dropout", [0.5, 0.5], [0.25, 0.25]),
+    ("nin", "model.deviations", (0.05, 0.01, 0.05), "kernel", None, None),
+    ("nin", "data.padding", 2, "corners", [0, 8], [0, 4]),
+    (
+        *("nin", "train.learning_rate_factors", (("bias", 2.0),)),
+        *("factors", {0.1, 0.2, 1.0, 2.0}, {1.0, 2.0}),
+    ),
+    ("dsn", "model.auxiliary_heads", False, "heads", [True] * 2 + [False] * 4, []),
+    ("dsn", "train.heads_until", 0.5, "heads", None, [True] * 3 + [False] * 3),
+    ("dsn", "train.loss", "softmax_cross_entropy", "loss", 10.0, np.log(10)),
+    ("maxout", "model.constrained", False, "bound", 0.9, None),
+    ("maxout", "train.momentum_rise", (0.0, 4), "rise", (0.5, 3), (0.0, 4)),
+    ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
+    ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
+    ("fmp", "model.filters", 320, "parameters", None, None),
+    ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
+]
+# Others change with them.
+TOGETHER = {
+    "model.auxiliary_heads": {"train.learning_rate_factors": (("bias", 2.0),)},
+    "train.learning_rate_shape": {"train.learning_rates": (0.02, 0.01)},
+}
+
+
+@pytest.fixture(scope="module")
+def observe(tmp_path_factory):
+    """Runs the loop on random images, with a step that only tells what it is given."""
+    found = {}
+
+    def told(self, batches, rates, first, draws):
+        model, optimizer = self._update._model, self._update._optimizer
+        layers = {layer.name: layer for layer in model.layers}
+        weighted = [layer for layer in model.layers if hasattr(layer, "kernel")]
+        found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
+        if "heads" in layers:
+            found["heads"] += [layers["heads"].active] * len(batches)
+        found["corners"] = None if draws is None else [draws.min(), draws.max()]
+        found["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
+        found["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
+        found["parameters"] = model.count_params()
+        for key, layer in (
+            *(("decay", weighted[0]), ("classifier_decay", layers["classifier"])),
+        ):
+            penalty = layer.kernel_regularizer
+            found[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
+        constraint = weighted[0].kernel_constraint
+        found["bound"] = constraint.max_value if constraint else None
+        found["factors"] = set(getattr(optimizer, "_factors", ()))
+        rise = getattr(optimizer, "_first_momentum", 0), getattr(optimizer, "_rise", 0)
+        found["rise"] = rise
+        labels = self._labels.numpy()[batches[0]]
+        loss = self._update._loss(None, labels, np.zeros((16, 10), "float32"))
+        found["loss"] = pytest.approx(float(np.mean(loss)))
+        return np.full(len(batches), np.mean(loss))
+
+    def observe(config):
+        found.clear()
+        found.update(rates=[], heads=[])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sources, "load", loader((32, 32, 3), 10, images="cifar10"))
+            patch.setattr(tf_step.TFStep, "run", told)
+            measured = {"loss": 1.0, "error_percent": 50.0}
+            patch.setattr(Evaluator, "__call__", lambda *_: measured)
+            training.train(config, tmp_path_factory.mktemp("run"), compile="off")
+        return dict(found)
+
+    return observe
+
+
+def changed(net, entries=()):
+    config = get_config(NAME, f"net={net},dataset=cifar10,smoke=True")
+    config.update_from_flattened_dict(BASE)
+    if net == "nin":
+        config.model.deviations = (0.05, 0.05, 0.05)
+    config.unlock()
+    for key, value in dict(entries).items():
+        group, name = key.split(".")
+        config[group][name] = value
+    if "model.auxiliary_heads" in dict(entries):
+        del config.train.heads_until
+    return config
+
+
+@pytest.fixture(scope="module")
+def base(observe):
+    """What the base run of each network shows, made once."""
+    found = {}
+
+    def get(net):
+        if net not in found:
+            found[net] = observe(changed(net))
+        return found[net]
+
+    return get
+
+
+@pytest.mark.parametrize(
+    "net, field, value, observable, before, after",
+    FIELDS,
+    ids=[f"{net}-{field}" for net, field, *_ in FIELDS],
+)
+def test_field(observe, base, net, field, value, observable, before, after):
+    own = base(net)[observable]
+    found = observe(changed(net, {field: value, **TOGETHER.get(field, {})}))[observable]
+    if before is not None:
+        assert own == before
+    if after is not None:
+        assert found == after
+    assert found != own
+
+
+def test_every_field_is_that_of_another_config_or_has_a_test():
+    known = flat(get_config("elu_cifar_11")).keys()
+    tested = {field for _, field, *_ in FIELDS}
+    for net in NETS:
+        for dataset in ("cifar10", "cifar100"):
+            config = get_config(NAME, f"net={net},dataset={dataset}")
+            assert flat(config).keys() - known <= tested
+
+
+ARGS = [
+    f"net={net},dataset={dataset},schedule={schedule},smoke={smoke}"
+    for net in NETS
+    for dataset in ("cifar10", "cifar100")
+    for schedule in ("paper", "fast")
+    for smoke in (False, True)
+]
+
+
+@pytest.mark.parametrize("arg", ARGS)
+def test_configs_are_valid(arg):
+    config = get_config(NAME, arg)
+    settings.check(config)
+    examples = config.data.train_examples or 50_000
+    steps = examples // config.train.batch_size * config.train.epochs
+    settings.check_run(config, steps, replicas=1)
+    entry = registry.entry(config.model.name)
+    own = config.model.activation.name
+    assert own == entry.default("activation") == NETS[entry.name]["activation"]
+    assert config.data.train_on_validation
+
+
+# iterations, batch, first rate, decay of kernels, zeros around images of CIFAR-10.
+AUTHORS = {
+    "alexnet_cifar": (70_000, 100, 0.001, 0.004, 0),
+    "nin": (260 * 390, 128, 0.1, 0.0001, 4),
+    "dsn": (200_000, 100, 0.025, 0.0005, 4),
+    "maxout": (474 * 390, 128, 0.17, None, 4),
+    "allcnn_c": (350 * 195, 256, 0.05, 0.001, 5),
+    "highway_19": (200_000, 100, 0.025, 0.001, 8),
+    "fmp": (810_000, 50, 0.003 / 100, None, 16),
+}
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_the_authors_schedule(net):
+    config = get_config(NAME, f"net={net},dataset=cifar10")
+    train = config.train
+    iterations = 50_000 // train.batch_size * train.epochs
+    rate = train.learning_rates[0]
+    found = iterations, train.batch_size, rate, config.model.get("kernel_decay")
+    assert (*found, config.data.get("padding", 0)) == AUTHORS[net]
+    assert config.schedule == "paper" and config.schedule_epochs == train.epochs
+    assert (config.data.augmentation == "none") == (net == "alexnet_cifar")
+
+
+def test_the_rate_of_fmp_at_the_end():
+    """0.003 exp(-0.005 epoch), by 1 - momentum as its momentum averages gradients."""
+    first, last = get_config(NAME, "net=fmp").train.learning_rates
+    assert last / first == pytest.approx(np.exp(-0.005 * 810), 1e-3)
+
+
+@pytest.mark.parametrize(
+    "arg, field, value",
+    [
+        ("net=nin,activation=elu", "model.activation.name", "elu"),
+        ("net=nin,seed=3", "seed", 3),
+        ("net=nin,batch_norm=True", "model.batch_norm", True),
+        ("net=nin,validation=True", "data.train_on_validation", False),
+    ],
+)
+def test_arguments(arg, field, value):
+    default, found = flat(get_config(NAME, "net=nin")), flat(get_config(NAME, arg))
+    assert found[field] == value != default[field]
+    differing = {key for key in default if found[key] != default[key]} - {"name"}
+    assert differing == {field}
+
+
+def test_fast_is_equal_for_all():
+    """But for the peak, and what belongs to the network and not to the schedule."""
+    equal = "batch_size", "epochs", "momentum", "nesterov", "boundaries"
+    for net in NETS:
+        config = get_config(NAME, f"net={net},schedule=fast,epochs=7")
+        assert [config.train[key] for key in equal] == [100, 7, 0.9, True, (0.15,)]
+        start, peak, end = config.train.learning_rates
+        assert (start, end) == (0, 0) and peak == NETS[net]["peak"]
+        assert config.train.learning_rate_shape == "linear"
+        assert config.name == f"{net}-cifar100-fast7"
+        assert (config.schedule, config.schedule_epochs) == ("fast", 7)
+        assert (config.data.augmentation, config.data.padding) == ("pad_crop_flip", 4)
+
+
+@pytest.mark.parametrize(
+    ("arg", "words"),
+    [
+        ("net=nim", "Unknown net 'nim'. Did you mean 'nin'"),
+        ("schedule=fats", "Unknown schedule 'fats'. Did you mean 'fast'"),
+        ("epochs=3", "epochs is an argument of schedule=fast"),
+        ("nets=nin", "Unknown config argument 'nets'. Did you mean 'net'"),
+    ],
+)
+def test_refused_arguments(arg, words):
+    with pytest.raises(errors.UsageError, match=words):
+        get_config(NAME, arg)
+
+
+def test_docstring_is_the_experiments_card():
+    card = importlib.import_module(f"elu_zoo.configs.{NAME}").__doc__
+    assert f"elu-zoo-train --config={NAME}" in card and "\nPaper: " in card
+    assert all(f"\n    {net} " in card for net in NETS)

@@ -1,0 +1,303 @@
+"""Max pooling by a factor between 1 and 2, against Graham's formula and loops."""
+
+import collections
+from fractions import Fraction
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from graham_regions import check_cover, graham
+
+from elu_zoo import errors
+from elu_zoo.layers import FractionalMaxPooling2D, keyed
+
+REGIONS = ["pseudorandom", "random"]
+
+
+def reference(maps, rows, columns):
+    """Value by value, of regions that start at these rows and columns."""
+    result = np.empty((len(maps), len(rows), len(columns), maps.shape[3]), maps.dtype)
+    for image, i, j, channel in np.ndindex(result.shape):
+        r, c = rows[i], columns[j]
+        result[image, i, j, channel] = maps[image, r : r + 2, c : c + 2, channel].max()
+    return result
+
+
+def places(height, width, count=1):
+    """Maps whose values tell the cell: rows and columns of starts can be read."""
+    ramp = 100 * np.arange(height)[:, None] + np.arange(width)
+    return np.tile(ramp[None, :, :, None], (count, 1, 1, 1)).astype(np.float32)
+
+
+def starts(layer, height, width, **arguments):
+    """Where the regions of a call start: the maximum is each one's last cell."""
+    last = np.asarray(layer(places(height, width), **arguments))[0, :, :, 0]
+    rows, columns = last[:, 0] // 100 - 1, last[0] % 100 - 1
+    np.testing.assert_array_equal(last, 100 * (rows[:, None] + 1) + columns + 1)
+    return rows.astype(int).tolist(), columns.astype(int).tolist()
+
+
+def keyed_starts(layer, iteration, height=93, width=73):
+    with keyed(iteration, [0]):
+        return starts(layer, height, width, training=True)
+
+
+def noise(*shape):
+    """Below 0; all different."""
+    order = np.random.default_rng(0).permutation(int(np.prod(shape)))
+    return (-1 - order.reshape(shape) / 8).astype(np.float32)
+
+
+# Values.
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+def test_inference(regions):
+    layer, maps = FractionalMaxPooling2D((6, 4), regions), noise(3, 8, 6, 2)
+    expected = reference(maps, graham(8, 6, 0.5), graham(6, 4, 0.5))
+    for arguments in ({}, {"training": False}):
+        np.testing.assert_array_equal(layer(maps, **arguments), expected)
+    with keyed(3, range(3)):
+        np.testing.assert_array_equal(layer(maps), expected)
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+@pytest.mark.parametrize("inside", [False, True])
+def test_training(regions, inside):
+    layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
+    for iteration in range(5):
+        maps = np.concatenate([noise(3, 8, 13, 1), places(8, 13, 3)], axis=-1)
+        if inside:
+            with keyed(iteration, range(3)):
+                found = np.asarray(layer(maps, training=True))
+        else:
+            found = np.asarray(layer(maps, training=True))
+        rows = (found[0, :, 0, 1] // 100 - 1).astype(int)
+        columns = (found[0, 0, :, 1] % 100 - 1).astype(int)
+        check_cover(rows, 8, 6)
+        check_cover(columns, 13, 9)
+        np.testing.assert_array_equal(found, reference(maps, rows, columns))
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_gradient(regions, inside, jit_compile):
+    values = noise(2, 8, 13, 1)
+    layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
+    weights = noise(2, 6, 9, 1)
+
+    @tf.function(jit_compile=jit_compile)
+    def gradient(x, iteration):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            if inside:
+                with keyed(iteration, tf.range(2)):
+                    y = layer(x, training=True)
+            else:
+                y = layer(x, training=True)
+            total = tf.reduce_sum(y * weights)
+        return y, tape.gradient(total, x)
+
+    for iteration in range(3):
+        y, found = gradient(tf.constant(values), tf.constant(iteration))
+        expected = np.zeros_like(values)
+        for place in np.ndindex(*y.shape):
+            expected[values == y[place]] += weights[place]
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert gradient.experimental_get_tracing_count() == 1
+
+
+# Draws.
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+def test_draws_depend_on_seed_and_iteration(regions):
+    first = FractionalMaxPooling2D((74, 58), regions, seed=1)
+    base = keyed_starts(first, 5)
+    assert keyed_starts(first, 5) == base
+    same = FractionalMaxPooling2D((74, 58), regions, seed=1, name="other")
+    assert keyed_starts(same, 5) == base
+    other = FractionalMaxPooling2D((74, 58), regions, seed=2)
+    for found in (keyed_starts(first, 6), keyed_starts(other, 5)):
+        assert found[0] != base[0] and found[1] != base[1]
+    unseeded = [FractionalMaxPooling2D((74, 58), regions, name=n) for n in "aab"]
+    found = [keyed_starts(layer, 5) for layer in unseeded]
+    assert found[0] == found[1] and found[0] != found[2]
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+def test_axes_draw_on_their_own(regions):
+    layer = FractionalMaxPooling2D((74, 74), regions, seed=1)
+    pairs = [keyed_starts(layer, i, 93, 93) for i in range(20)]
+    assert sum(rows == columns for rows, columns in pairs) <= 2
+    assert len({tuple(rows) for rows, _ in pairs}) >= 15
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+def test_parts_of_a_batch_draw_the_same(regions):
+    layer, maps = FractionalMaxPooling2D((6, 9), regions, seed=4), noise(8, 8, 13, 2)
+    with keyed(7, range(8)):
+        whole = np.asarray(layer(maps, training=True))
+    halves = []
+    for half in (slice(0, 4), slice(4, 8)):
+        with keyed(7, range(8)[half]):
+            halves.append(layer(maps[half], training=True))
+    np.testing.assert_array_equal(np.concatenate(halves), whole)
+
+
+def test_golden_starts():
+    """Runs must stay repeatable."""
+    for regions, expected in (
+        ("pseudorandom", [[0, 1, 3, 4, 5, 6], [0, 1, 2, 4, 5, 6, 8, 9, 11]]),
+        ("random", [[0, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7, 8, 10, 11]]),
+    ):
+        layer = FractionalMaxPooling2D((6, 9), regions, seed=20160222)
+        assert list(keyed_starts(layer, 7, 8, 13)) == expected
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+def test_elsewhere_a_generator_draws(regions):
+    layers = [FractionalMaxPooling2D((74, 58), regions, seed=3) for _ in range(2)]
+    first, again = ([starts(x, 93, 73, training=True) for _ in "ab"] for x in layers)
+    assert first == again and first[0] != first[1]
+    assert starts(layers[0], 93, 73) == starts(layers[0], 93, 73)
+
+
+def test_phases_are_uniform():
+    layer = FractionalMaxPooling2D((5, 5), seed=0)
+    phases = [tuple(graham(8, 5, Fraction(k, 6))) for k in range(6)]
+    shares = {kind: n / 6 for kind, n in collections.Counter(phases).items()}
+    assert len(shares) > 1
+    counts = collections.Counter()
+    for iteration in range(300):
+        counts.update(map(tuple, keyed_starts(layer, iteration, 8, 8)))
+    assert counts.keys() == shares.keys()
+    for kind, share in shares.items():
+        deviation = np.sqrt(600 * share * (1 - share))
+        assert abs(counts[kind] - 600 * share) < 4 * deviation
+
+
+# Forms.
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(regions, jit_compile):
+    layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
+    maps = noise(3, 8, 13, 2)
+
+    @tf.function(jit_compile=jit_compile)
+    def program(x, iteration):
+        with keyed(iteration, tf.range(3)):
+            return layer(x), layer(x, training=True)
+
+    for iteration in (0, 1, 1_000_000):
+        found = program(maps, tf.constant(iteration))
+        with keyed(iteration, range(3)):
+            expected = layer(maps), layer(maps, training=True)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert program.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("regions", REGIONS)
+@pytest.mark.parametrize("training", [False, True])
+def test_a_batch_of_unknown_size(regions, training):
+    layer, maps = FractionalMaxPooling2D((6, 9), regions, seed=4), noise(4, 8, 13, 2)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 13, 2])])
+    def program(x):
+        with keyed(2, tf.range(tf.shape(x)[0])):
+            return layer(x, training=training)
+
+    for part in (maps, maps[:1]):
+        with keyed(2, range(len(part))):
+            expected = layer(part, training=training)
+        np.testing.assert_array_equal(program(part), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
+@pytest.mark.parametrize("training", [False, True])
+def test_types(dtype, training):
+    maps = -np.random.default_rng(0).integers(1, 200, (2, 8, 13, 3)) * 1.0
+    layers = [FractionalMaxPooling2D((6, 9), seed=1, dtype=x) for x in (dtype, None)]
+    with keyed(0, range(2)):
+        found, expected = (layer(maps, training=training) for layer in layers)
+    assert found.dtype == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(np.asarray(found, "float32"), expected)
+
+
+def test_output_shape():
+    layer = FractionalMaxPooling2D([6, 9])
+    for shape in ((None, 8, 13, 3), (5, 7, 18, None)):
+        assert layer.compute_output_shape(shape) == (shape[0], 6, 9, shape[3])
+    assert layer(keras.Input((8, 13, 3))).shape == (None, 6, 9, 3)
+
+
+def test_config_and_file(tmp_path):
+    layer = FractionalMaxPooling2D((6, 9), "random", seed=5, name="pool")
+    config = layer.get_config()
+    assert (config["size"], config["regions"], config["seed"]) == ([6, 9], "random", 5)
+    again = FractionalMaxPooling2D.from_config(config)
+    model = keras.Sequential([keras.Input([8, 13, 2]), layer])
+    assert not model.weights
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    expected = keyed_starts(layer, 3, 8, 13)
+    maps = noise(2, 8, 13, 2)
+    np.testing.assert_array_equal(loaded(maps), model(maps))
+    clone = keras.models.clone_model(model)
+    for other in (again, loaded.get_layer("pool"), clone.get_layer("pool")):
+        assert keyed_starts(other, 3, 8, 13) == expected and other.name == "pool"
+
+
+# What it refuses.
+
+
+@pytest.mark.parametrize(
+    "size", [3, None, (3,), (3, 3, 3), (0, 3), (3, -1), (3.0, 3), (True, 3), "33", ()]
+)
+def test_refused_sizes(size):
+    with pytest.raises(errors.UsageError) as caught:
+        FractionalMaxPooling2D(size)
+    message = f"(height, width), integers >= 1. Received: {size!r}."
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("regions", ["disjoint", None, 3, ["random"]])
+def test_refused_regions(regions):
+    with pytest.raises(errors.UsageError, match="Known: pseudorandom, random."):
+        FractionalMaxPooling2D((3, 3), regions)
+
+
+@pytest.mark.parametrize(
+    "size, shape, bounds",
+    [
+        ((4, 4), (None, 4, 6, 2), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 9, 6, 2), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 6, 4, 2), "(5, 5) to (8, 8)"),
+        ((4, 7), (None, 6, 15, 2), "(5, 8) to (8, 14)"),
+        ((1, 1), (None, 2, 3, 2), "(2, 2) to (2, 2)"),
+        ((1, 1), (None, 1, 2, 2), "(2, 2) to (2, 2)"),
+        ((4, 4), (None, None, 6, 2), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 6, None, 2), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 6, 6), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 6, 6, 6, 2), "(5, 5) to (8, 8)"),
+    ],
+)
+def test_refused_maps(size, shape, bounds):
+    layer = FractionalMaxPooling2D(size)
+    with pytest.raises(errors.UsageError) as caught:
+        layer.compute_output_shape(shape)
+    assert f"max pooling to {size} takes a map (batch, height" in str(caught.value)
+    assert f"fixed size, from {bounds}. Received: {shape}." in str(caught.value)
+    with pytest.raises(errors.UsageError, match="Fractional max pooling to"):
+        layer(keras.Input(batch_shape=shape))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_refuses_a_map_that_does_not_fit(training):
+    with pytest.raises(errors.UsageError, match=r"Received: \(1, 9, 9, 2\)"):
+        FractionalMaxPooling2D((4, 4))(noise(1, 9, 9, 2), training=training)

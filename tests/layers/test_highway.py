@@ -1,0 +1,123 @@
+"""The combination of a highway unit, against its formula."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.layers import Highway
+
+
+def reference(transformed, gate, carried):
+    opened = 1 / (1 + np.exp(-np.asarray(gate, np.float64)))
+    return opened * transformed + (1 - opened) * carried
+
+
+def noise(*shape):
+    """Three tensors."""
+    return list(np.random.default_rng(0).normal(0, 3, (3, *shape)).astype(np.float32))
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (2, 3, 4, 5), (1,)])
+def test_values(shape):
+    parts, layer = noise(*shape), Highway()
+    for inputs in (parts, tuple(parts)):
+        np.testing.assert_allclose(layer(inputs), reference(*parts), 1e-5, 1e-6)
+    assert layer.compute_output_shape([shape] * 3) == shape
+    assert layer([keras.Input(shape[1:])] * 3).shape == (None, *shape[1:])
+
+
+def test_a_gate_opens_and_closes():
+    transformed, _, carried = noise(6)
+    gate = np.array([100, -100, 0, 1e30, -1e30, np.inf], np.float32)
+    found = np.asarray(Highway()([transformed, gate, carried]))
+    np.testing.assert_array_equal(found[[0, 3, 5]], transformed[[0, 3, 5]])
+    np.testing.assert_allclose(found[[1, 4]], carried[[1, 4]], rtol=1e-6)
+    np.testing.assert_allclose(found[2], (transformed[2] + carried[2]) / 2, rtol=1e-6)
+
+
+def test_gradients():
+    parts = noise(3, 4)
+    xs = [tf.constant(x) for x in parts]
+    with tf.GradientTape() as tape:
+        tape.watch(xs)
+        y = Highway()(xs)
+    transformed, gate, carried = parts
+    opened = 1 / (1 + np.exp(-gate.astype(np.float64)))
+    of_gate = opened * (1 - opened) * (transformed - carried)
+    expected = opened, of_gate, 1 - opened
+    for a, b in zip(tape.gradient(y, xs), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
+def test_types(dtype):
+    parts, limit = noise(4, 5), {"float16": 1e-2, "float64": 1e-6}.get(dtype, 6e-2)
+    found = Highway(dtype=dtype)(parts)
+    assert found.dtype == dtype.removeprefix("mixed_")
+    found = np.asarray(found, np.float64)
+    np.testing.assert_allclose(found, reference(*parts), rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(jit_compile):
+    layer, parts = Highway(), noise(4, 5)
+    program = tf.function(lambda *parts: layer(parts), jit_compile=jit_compile)
+    np.testing.assert_allclose(program(*parts), reference(*parts), 1e-5, 1e-6)
+
+
+def test_a_batch_of_unknown_size():
+    layer, parts = Highway(), noise(4, 5)
+    # Of one input less is known than of the others.
+    signature = [tf.TensorSpec(shape) for shape in ([None, 5], [None, 5], [None, None])]
+    program = tf.function(lambda *parts: layer(parts), input_signature=signature)
+    np.testing.assert_allclose(program(*parts), reference(*parts), 1e-5, 1e-6)
+
+
+def test_config_and_file(tmp_path):
+    inputs = [keras.Input([5]) for _ in range(3)]
+    model = keras.Model(inputs, Highway(name="lane")(inputs))
+    assert not model.weights
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    again = Highway.from_config(model.get_layer("lane").get_config())
+    assert again.name == loaded.get_layer("lane").name == "lane"
+    parts = noise(4, 5)
+    for other in (again, loaded, keras.models.clone_model(model)):
+        np.testing.assert_allclose(other(parts), reference(*parts), 1e-5, 1e-6)
+
+
+REFUSED = [
+    ([(4, 5)], "(4, 5)."),
+    ([(4, 5)] * 2, "(4, 5), (4, 5)."),
+    ([(4, 5)] * 4, "(4, 5), (4, 5), (4, 5), (4, 5)."),
+    ([(4, 5), (4, 5), (4, 1)], "(4, 5), (4, 5), (4, 1)."),
+    ([(4, 5), (1, 5), (4, 5)], "(4, 5), (1, 5), (4, 5)."),
+    ([(5,), (4, 5), (4, 5)], "(5,), (4, 5), (4, 5)."),
+]
+
+
+@pytest.mark.parametrize("shapes, received", REFUSED)
+def test_refused(shapes, received):
+    message = f"of one shape: transformed, gate and carried. Received: {received}"
+    parts = [np.zeros(shape, np.float32) for shape in shapes]
+    with pytest.raises(errors.UsageError) as caught:
+        Highway()(parts)
+    assert message in str(caught.value)
+    with pytest.raises(errors.UsageError) as caught:
+        Highway().compute_output_shape(shapes)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 3, 3)])
+def test_refuses_a_tensor_alone(shape):
+    alone = np.zeros(shape, np.float32), keras.Input(batch_shape=shape)
+    for inputs in alone:
+        with pytest.raises(errors.UsageError, match=r"Received: \(3, "):
+            Highway()(inputs)
+
+
+def test_refuses_an_empty_list():
+    with pytest.raises(errors.UsageError, match="Received: none"):
+        Highway().compute_output_shape([])

@@ -1,0 +1,118 @@
+"""Maxima over the pieces of a unit, against loops."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.layers import Maxout
+
+SHAPES = [(3, 12), (2, 5, 12), (2, 3, 4, 12), (1, 2, 1, 2, 24)]
+
+
+def reference(x, pieces):
+    units = x.shape[-1] // pieces
+    result = np.empty((*x.shape[:-1], units), x.dtype)
+    for place in np.ndindex(result.shape):
+        *outer, unit = place
+        candidates = [x[(*outer, unit * pieces + j)] for j in range(pieces)]
+        result[place] = max(candidates)
+    return result
+
+
+def noise(*shape):
+    """Below 0, and no two values equal."""
+    order = np.random.default_rng(0).permutation(int(np.prod(shape)))
+    return (-1 - order.reshape(shape) / 8).astype(np.float32)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 4, 12])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values(pieces, shape):
+    x, layer = noise(*shape), Maxout(pieces)
+    expected = reference(x, pieces)
+    np.testing.assert_array_equal(layer(x), expected)
+    assert layer.compute_output_shape(shape) == expected.shape
+    assert layer(keras.Input(shape[1:])).shape == (None, *expected.shape[1:])
+
+
+def test_the_default_is_two_pieces():
+    found = Maxout()(np.array([[1, 2, 4, 3, -1, -1]], np.float32))
+    np.testing.assert_array_equal(found, [[2, 4, -1]])
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_gradient(pieces):
+    values = noise(2, 4, 12)
+    x, weights = tf.constant(values), noise(2, 4, 12 // pieces)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(Maxout(pieces)(x) * weights)
+    largest = values == np.repeat(reference(values, pieces), pieces, axis=-1)
+    expected = np.repeat(weights, pieces, axis=-1) * largest
+    np.testing.assert_array_equal(tape.gradient(total, x), expected)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_number_that_is_not_finite_stays(value, place):
+    x = np.array([[-3, -2]], np.float32)
+    x[0, place] = value
+    np.testing.assert_array_equal(Maxout(2)(x), [[value]])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
+def test_types(dtype):
+    x = np.round(noise(2, 3, 12))
+    found = Maxout(3, dtype=dtype)(x)
+    assert found.dtype == dtype.removeprefix("mixed_")
+    np.testing.assert_array_equal(np.asarray(found, "float32"), reference(x, 3))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced(jit_compile):
+    x, layer = noise(4, 3, 5, 12), Maxout(4)
+    program = tf.function(lambda x: layer(x), jit_compile=jit_compile)
+    np.testing.assert_array_equal(program(x), reference(x, 4))
+
+
+def test_unknown_sizes():
+    layer = Maxout(2)
+    signature = [tf.TensorSpec([None, None, 3, 6])]
+    program = tf.function(lambda x: layer(x), input_signature=signature)
+    for shape in ((4, 5, 3, 6), (1, 2, 3, 6)):
+        np.testing.assert_array_equal(program(noise(*shape)), layer(noise(*shape)))
+    assert program(noise(0, 5, 3, 6)).shape == (0, 5, 3, 3)
+
+
+def test_config_and_file(tmp_path):
+    layer = Maxout(5, name="pieces")
+    again = Maxout.from_config(layer.get_config())
+    model = keras.Sequential([keras.Input([4, 10]), layer])
+    assert not model.weights
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras").get_layer("pieces")
+    x = noise(3, 4, 10)
+    for other in (again, loaded, keras.models.clone_model(model)):
+        np.testing.assert_array_equal(other(x), reference(x, 5))
+    assert again.name == "pieces"
+
+
+@pytest.mark.parametrize("pieces", [0, -2, 2.0, True, None, "2", (2,)], ids=repr)
+def test_refused_pieces(pieces):
+    with pytest.raises(errors.UsageError) as caught:
+        Maxout(pieces)
+    assert f"an integer >= 1 of pieces. Received: {pieces!r}." in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (2, 4, 1), (3,), (2, 0), (2, 3, None)])
+def test_refused_inputs(shape):
+    layer = Maxout(3)
+    with pytest.raises(errors.UsageError) as caught:
+        layer.compute_output_shape(shape)
+    message = f"Maxout of 3 pieces takes (batch, ..., units * 3). Received: {shape}."
+    assert str(caught.value) == message
+    if None not in shape:
+        with pytest.raises(errors.UsageError, match="Maxout of 3 pieces takes"):
+            layer(np.zeros(shape, np.float32))

@@ -1,0 +1,223 @@
+"""The rivals of table 1 against NumPy in float64, written down step by step."""
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo.models.heads import deployed
+
+
+def images(shape=(32, 32, 3), count=2):
+    return np.random.default_rng(0).standard_normal((count, *shape)).astype(np.float32)
+
+
+def built(name, **arguments):
+    """A narrow network whose biases have values of their own too."""
+    model = elu_zoo.get_model(name, **{"width": 0.05, **arguments})
+    draws = np.random.default_rng(1)
+    for weight in model.weights:
+        if weight.name == "bias":
+            weight.assign(np.asarray(weight) + draws.normal(0, 0.1, weight.shape))
+        if weight.name == "kernel" and name in ("maxout", "alexnet_cifar"):
+            # They start so small that nothing would be seen of the image.
+            weight.assign(weight * (0.1 / np.std(weight)))
+    return model
+
+
+def convolved(model, name, x, zeros, stride=1):
+    kernel, bias = (np.asarray(w, np.float64) for w in model.get_layer(name).weights)
+    x = np.pad(x, ((0, 0), (zeros, zeros), (zeros, zeros), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[:2], (1, 2))
+    windows = windows[:, ::stride, ::stride]
+    return np.einsum("bhwcij,ijcd->bhwd", windows, kernel) + bias
+
+
+def dense(model, name, x):
+    kernel, bias = (np.asarray(w, np.float64) for w in model.get_layer(name).weights)
+    return x.reshape(len(x), -1) @ kernel + bias
+
+
+def pooled(x, size, combine, stride=2):
+    """Caffe's: the last window may reach beyond the map, what is there is left out."""
+    counts = [-(-(n - size) // stride) + 1 for n in x.shape[1:3]]
+    rows = [
+        [
+            combine(x[:, i : i + size, j : j + size], (1, 2))
+            for j in range(0, counts[1] * stride, stride)
+        ]
+        for i in range(0, counts[0] * stride, stride)
+    ]
+    return np.stack([np.stack(row, 1) for row in rows], 1)
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def elu(x):
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+
+
+def check(model, x, expected):
+    assert expected.std() > 1e-3
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(np.asarray(model(x)), expected, atol=2e-5 * scale)
+
+
+def normalised(x):
+    """Over 3 x 3 neighbours of the same map, divided by 9 at a border too."""
+    padded = np.pad(x**2, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    return x * (1 + 5e-5 / 9 * windows.sum((-1, -2))) ** -0.75
+
+
+@pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
+def test_alexnet_cifar(activation, act):
+    model = built("alexnet_cifar", activation=activation, width=0.1)
+    pixels = 50 * images()  # of raw images, which the normalisation sees
+    x = pooled(convolved(model, "conv1", pixels, 2), 3, np.max)
+    x = normalised(act(x))
+    x = normalised(pooled(act(convolved(model, "conv2", x, 2)), 3, np.mean))
+    x = pooled(act(convolved(model, "conv3", x, 2)), 3, np.mean)
+    check(model, pixels, dense(model, "classifier", x))
+
+
+def scores_of_blocks(model, x, act):
+    """The class maps before an activation, and the blocks' first outputs."""
+    firsts = []
+    for i, (zeros, names) in enumerate(
+        [(2, ["conv", "cccp1", "cccp2"])] * 2 + [(1, ["conv", "cccp1"])], 1
+    ):
+        for name in names:
+            x = convolved(model, f"block{i}_{name}", x, zeros if name == "conv" else 0)
+            firsts += [x] * (name == "conv")
+            x = act(x)
+        x = pooled(x, 3, np.max) if i < 3 else x
+    return convolved(model, "classifier", x, 0), firsts
+
+
+@pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
+def test_nin_activates_its_scores(activation, act):
+    model = built("nin", activation=activation)
+    maps, _ = scores_of_blocks(model, images(), act)
+    assert (maps < 0).any() and (maps > 0).any()
+    check(model, images(), act(maps).mean((1, 2)))
+
+
+def test_dsn_does_not():
+    model = built("dsn")
+    maps, _ = scores_of_blocks(model, images(), relu)
+    check(model, images(), maps.mean((1, 2)))
+
+
+def test_heads_of_dsn():
+    """They see what is not activated yet; the network is the one without them."""
+    model = built("dsn", auxiliary_heads=True, batch_norm=False, num_classes=7)
+    maps, firsts = scores_of_blocks(model, images(), relu)
+    heads = [dense(model, f"head{i}", x) for i, x in enumerate(firsts, 1)]
+    expected = np.stack([maps.mean((1, 2)), *heads], 1)
+    assert expected.shape == (2, 4, 7)
+    check(model, images(), expected)
+    assert model.layers[-1].name == "heads" and model.layers[-1].active
+    without = deployed(model)
+    check(without, images(), expected[:, 0])
+    plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7)
+    assert [x.path for x in without.weights] == [x.path for x in plain.weights]
+
+
+def test_heads_of_dsn_see_no_norm():
+    model = elu_zoo.get_model("dsn", auxiliary_heads=True, batch_norm=True, width=0.02)
+    for i in (1, 2, 3):
+        flat = model.get_layer(f"head{i}_flatten")
+        assert flat.input is model.get_layer(f"block{i}_conv").output
+
+
+def test_maxout():
+    """As its authors wrote it: maxima of pixels before those of pieces."""
+    model = built("maxout", width=0.04)
+    x = images()
+    for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
+        x = pooled(convolved(model, name, x, zeros), size, np.max)
+        x = x.reshape(*x.shape[:3], -1, 2).max(-1)
+    x = dense(model, "h3", x).reshape(2, -1, 5).max(-1)
+    check(model, images(), dense(model, "classifier", x))
+
+
+def test_maxout_with_one_filter_a_unit():
+    model = built("maxout", activation="elu", width=0.04)
+    x = images()
+    for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
+        x = pooled(elu(convolved(model, name, x, zeros)), size, np.max)
+    x = elu(dense(model, "h3", x))
+    check(model, images(), dense(model, "classifier", x))
+
+
+@pytest.mark.parametrize("side", [32, 37])
+def test_allcnn_c(side):
+    """Zeros lie on both sides of a map that a stride of 2 halves."""
+    x, model = images((side, side, 3)), built("allcnn_c", input_shape=(side, side, 3))
+    for i in range(1, 9):
+        zeros, stride = int(i < 7), 2 if i in (3, 6) else 1
+        x = relu(convolved(model, f"conv{i}", x, zeros, stride))
+    maps = convolved(model, "classifier", x, 0)
+    check(model, images((side, side, 3)), relu(maps).mean((1, 2)))
+
+
+def test_highway_19():
+    model, x, layer = built("highway_19"), images(), 0
+    for i, highways in enumerate((4, 5, 5), 1):
+        layer += 1
+        x = relu(convolved(model, f"conv{layer}", x, 1))
+        for _ in range(highways):
+            layer += 1
+            gate = convolved(model, f"conv{layer}_gate", x, 1)
+            opened = 1 / (1 + np.exp(-gate))
+            h = relu(convolved(model, f"conv{layer}", x, 1))
+            x = opened * h + (1 - opened) * x
+        x = pooled(x, 2, np.max) if i < 3 else x
+    x = relu(convolved(model, "conv18", x, 0)).mean((1, 2))
+    check(model, images(), dense(model, "classifier", x))
+
+
+def test_highways_begin_by_carrying():
+    model = elu_zoo.get_model("highway_19")
+    gates = [x for x in model.layers if x.name.endswith("_gate")]
+    outputs = keras.Model(model.input, [x.output for x in gates])(images())
+    for gate in outputs:
+        opened = 1 / (1 + np.exp(-np.asarray(gate)))
+        assert np.median(opened) == pytest.approx(1 / (1 + np.exp(2)), abs=0.05)
+
+
+def fractional(x, outputs):
+    """Maxima of 2 x 2 cells that start evenly spread, as u = 0.5 has them."""
+    for axis in (1, 2):
+        alpha = (x.shape[axis] - 2) / (outputs - 1)
+        first = int(0.5 * alpha + 1e-9)
+        starts = [int((j + 0.5) * alpha + 1e-9) - first for j in range(outputs)]
+        pairs = np.take(x, starts, axis), np.take(x, np.add(starts, 1), axis)
+        x = np.maximum(*pairs)
+    return x
+
+
+def test_fmp():
+    """The image in the middle of zeros; in use whole maps are weighted."""
+    shape = (17, 32, 3)
+    model = built("fmp", filters=4, width=1.0, input_shape=shape)
+    x = np.zeros((2, 94, 94, 3))
+    x[:, 38:55, 31:63] = images(shape)
+    sizes = (74, 58, 45, 35, 27, 21, 16, 12, 9, 6, 4, 2)
+    for n in range(1, 15):
+        x = convolved(model, f"conv{n}", x, 0)
+        x = np.where(x > 0, x, x / 3)
+        x = fractional(x, sizes[n - 1]) if n <= len(sizes) else x
+        x = x * (1 - 0.5 * (n - 1) / 13)
+    assert x.shape == (2, 1, 1, 14 * 4)
+    check(model, images(shape), dense(model, "classifier", x))
+
+
+def test_fmp_draws_in_training():
+    model = built("fmp", filters=4, width=1.0, dropout=0.0)
+    first, second = (np.asarray(model(images(), training=True)) for _ in range(2))
+    assert (first != second).any()
+    np.testing.assert_array_equal(*(np.asarray(model(images())) for _ in range(2)))

@@ -1,0 +1,136 @@
+"""The rivals of table 1: where they activate, normalise, drop and pool at random."""
+
+import keras
+import pytest
+
+import elu_zoo
+from elu_zoo.activations import ELU
+from elu_zoo.layers import Dropout, FeatureMapDropout
+
+
+def numbered(prefix, count):
+    return [f"{prefix}{i}" for i in range(1, count + 1)]
+
+
+BLOCKS = [
+    "block1_conv", "block1_cccp1", "block1_cccp2",
+    "block2_conv", "block2_cccp1", "block2_cccp2", "block3_conv", "block3_cccp1",
+]  # fmt: skip
+# What each activation follows; nin and allcnn_c activate their scores.
+SITES = {
+    "alexnet_cifar": numbered("conv", 3),
+    "nin": [*BLOCKS, "classifier"],
+    "dsn": BLOCKS,
+    "maxout": ["h0", "h1", "h2", "h3"],
+    "allcnn_c": [*numbered("conv", 8), "classifier"],
+    "highway_19": numbered("conv", 18),
+    "fmp": numbered("conv", 14),
+}
+RATES = {
+    "alexnet_cifar": {},
+    "nin": {"block1_drop": 0.5, "block2_drop": 0.5},
+    "dsn": {"block1_drop": 0.5, "block2_drop": 0.5},
+    "maxout": {
+        "input_drop": 0.2, "h0_drop": 0.5, "h1_drop": 0.5, "h2_drop": 0.5,
+        "h3_drop": 0.5,
+    },
+    "allcnn_c": {"input_drop": 0.2, "conv3_drop": 0.5, "conv6_drop": 0.5},
+    "highway_19": dict.fromkeys(
+        ["input_drop", "pool1_drop", "pool2_drop", "average_drop"], 0.2
+    ),
+    "fmp": {f"conv{n}_drop": 0.5 * (n - 1) / 13 for n in range(1, 15)},
+}  # fmt: skip
+each_net = pytest.mark.parametrize("name", SITES)
+
+
+def layers(model, kinds):
+    return [layer for layer in model.layers if isinstance(layer, kinds)]
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+@each_net
+def test_activations(name, batch_norm):
+    model = elu_zoo.get_model(name, activation="elu", width=0.02, batch_norm=batch_norm)
+    assert [x.name for x in layers(model, ELU)] == [f"act_{x}" for x in SITES[name]]
+    normalised = [x for x in SITES[name] if batch_norm and x != "classifier"]
+    norms = layers(model, keras.layers.BatchNormalization)
+    assert [x.name for x in norms] == [f"norm_{x}" for x in normalised]
+    for site in SITES[name]:
+        # The maxima of alexnet_cifar's first pooling are activated.
+        of_pool = name == "alexnet_cifar" and site == "conv1"
+        before = model.get_layer("pool1" if of_pool else site)
+        if site in normalised:
+            norm = model.get_layer(f"norm_{site}")
+            assert norm.input is before.output
+            before = norm
+        assert model.get_layer(f"act_{site}").input is before.output
+    functions = {x.activation for x in model.layers if hasattr(x, "kernel")}
+    assert functions == {keras.activations.linear}
+
+
+def test_maxout_is_normalised_by_pieces():
+    model = elu_zoo.get_model("maxout", width=0.02, batch_norm=True)
+    for name in SITES["maxout"]:
+        norm, unit = model.get_layer(f"norm_{name}"), model.get_layer(f"act_{name}")
+        assert norm.input is model.get_layer(name).output
+        assert unit.input is norm.output
+        assert unit.pieces == (5 if name == "h3" else 2)
+
+
+@pytest.mark.parametrize(
+    "activation", ["maxout", {"name": "maxout"}, {"name": "maxout", "alpha": None}]
+)
+def test_names_of_maxout(activation):
+    model = elu_zoo.get_model("maxout", activation=activation, width=0.02)
+    found = [layer.name for layer in layers(model, elu_zoo.layers.Maxout)]
+    assert found == ["act_h0", "act_h1", "act_h2", "act_h3"]
+
+
+@each_net
+def test_default_activations(name):
+    model = elu_zoo.get_model(name, width=0.02)
+    for site in SITES[name]:
+        layer = model.get_layer(f"act_{site}")
+        if name == "maxout":
+            assert isinstance(layer, elu_zoo.layers.Maxout)
+        elif name == "fmp":
+            assert layer.alpha == pytest.approx(1 / 3)
+        else:
+            assert layer.activation is keras.activations.relu
+
+
+@each_net
+def test_dropout(name):
+    model = elu_zoo.get_model(name, width=0.02)
+    found = layers(model, (Dropout, FeatureMapDropout))
+    assert {x.name: x.rate for x in found} == pytest.approx(RATES[name])
+    assert [x.name for x in found] == list(RATES[name])
+    assert len({x.seed for x in found}) == len(found)
+    of_maps = {isinstance(x, FeatureMapDropout) for x in found}
+    assert of_maps <= {name == "fmp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "dropout", "expected"),
+    [
+        ("nin", 0.25, [0.25, 0.25]),
+        ("dsn", 0.25, [0.25, 0.25]),
+        ("maxout", (0, 0.1, 0.2, 0.3, 0.4), [0, 0.1, 0.2, 0.3, 0.4]),
+        ("allcnn_c", (0, 0.1, 0.2), [0, 0.1, 0.2]),
+        ("highway_19", 0, [0, 0, 0, 0]),
+        ("fmp", 0.13, [0.01 * i for i in range(14)]),
+    ],
+)
+def test_other_dropout(name, dropout, expected):
+    model = elu_zoo.get_model(name, dropout=dropout, width=0.02)
+    found = layers(model, (Dropout, FeatureMapDropout))
+    assert [x.rate for x in found] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("regions", ["pseudorandom", "random"])
+def test_regions(regions):
+    model = elu_zoo.get_model("fmp", regions=regions, width=0.02)
+    pools = layers(model, elu_zoo.layers.FractionalMaxPooling2D)
+    assert [x.name for x in pools] == numbered("pool", 12)
+    assert {x.regions for x in pools} == {regions}
+    assert len({x.seed for x in pools}) == 12

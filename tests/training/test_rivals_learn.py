@@ -1,0 +1,109 @@
+"""The paper's rivals in training: on real images, with heads that are dropped."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors, training, zoo
+from elu_zoo.configs import table1_baselines
+from elu_zoo.models import cost
+
+
+def config_of(net, **entries):
+    arg = f"net={net},dataset=cifar100,schedule=fast,smoke=True"
+    config = table1_baselines.get_config(arg)
+    config.data.train_examples = 200
+    config.train.batch_size = 20
+    for name, value in entries.items():
+        config.train[name] = value
+    return config
+
+
+def rows(workdir):
+    lines = (workdir / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.data("cifar100")
+@pytest.mark.parametrize(
+    "net",
+    [
+        pytest.param(net, marks=() if net == "nin" else pytest.mark.slow)
+        for net in table1_baselines.NETS
+    ],
+)
+def test_the_loss_falls(net, tmp_path):
+    entry = training.train(config_of(net, epochs=6), tmp_path)
+    losses = [row["train_loss"] for row in rows(tmp_path)]
+    assert losses[-1] < losses[0] and losses[-1] < losses[-2]
+    # As it is deployed: without heads, on raw images, of both shapes of batches.
+    model = zoo.get_model(net, weights=tmp_path)
+    images = np.zeros((2, 32, 32, 3), "uint8")
+    assert model(images).shape == (2, 100)
+    assert cost.parameters(model) == entry["parameters"]
+
+
+@pytest.fixture
+def stop_at(monkeypatch):
+    """Sends SIGTERM after so many calls of the step."""
+    from elu_zoo.training import tf_step
+
+    run = tf_step.TFStep.run
+
+    def plan(calls):
+        left = [calls]
+
+        def counted(self, *given):
+            found = run(self, *given)
+            left[0] -= 1
+            if left[0] == 0:
+                signal.raise_signal(signal.SIGTERM)
+            return found
+
+        monkeypatch.setattr(tf_step.TFStep, "run", counted)
+
+    yield plan
+    monkeypatch.undo()
+
+
+@pytest.mark.data("cifar100")
+def test_heads_are_dropped_and_a_resumed_run_knows_it(tmp_path, stop_at):
+    """At a quarter of two epochs of three iterations."""
+    given = {"heads_until": 0.34, "checkpoint_every": 100}
+    config = config_of("dsn", **given)
+    config.data.train_examples = 60
+    arguments = {"compile": "off", "steps_per_call": 1}
+    whole = training.train(config, tmp_path / "whole", **arguments)
+    first, second = (row["train_loss"] for row in rows(tmp_path / "whole"))
+    # Losses of four outputs for two of three iterations, then of one.
+    chance = np.log(100)
+    assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
+    assert second == pytest.approx(chance, rel=0.1)
+
+    stop_at(4)
+    with pytest.raises(errors.Interrupted):
+        training.train(config, tmp_path / "resumed", **arguments)
+    again = training.train(config, tmp_path / "resumed", **arguments)
+    assert again["sha256"] == whole["sha256"]
+    assert rows(tmp_path / "resumed") == rows(tmp_path / "whole")
+    assert "auxiliary_heads" not in whole["arguments"]
+
+
+@pytest.mark.data("cifar100")
+def test_the_norms_of_maxouts_kernels_are_bounded(tmp_path):
+    """Where a step would make them longer."""
+    config = config_of("maxout", epochs=1)
+    config.train.learning_rates = (2e3, 2e3, 2e3)
+    config.data.train_examples = 60
+    training.train(config, tmp_path, compile="off")
+    model = zoo.get_model("maxout", weights=tmp_path)
+    norms = {
+        name: np.sqrt((np.asarray(model.get_layer(name).kernel) ** 2).sum((0, 1, 2)))
+        for name in ("h0", "h1", "h2")
+    }
+    bounds = {"h0": 0.9, "h1": 1.9365, "h2": 1.9365}
+    for name, bound in bounds.items():
+        assert norms[name].max() < bound * 1.001, name
+    assert any(norms[name].max() > 0.9 * bound for name, bound in bounds.items())
