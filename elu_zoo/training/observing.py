@@ -173,12 +173,13 @@ class Observing:
         epoch, within = divmod(step, self._steps_per_epoch)
         if not within:
             name = f"epoch-{epoch:05d}.npz"
-            model = self._evaluator.current()
             if self._observe.activation_images:
+                self._evaluator.current()
                 statistics = self._statistics(self._images)
                 statistics.save(self._workdir / ACTIVATIONS / name)
             if epoch in self._observe.snapshots:
-                _save(self._workdir / SNAPSHOTS / name, model.get_weights())
+                weights = self._evaluator.current().get_weights()
+                _save(self._workdir / SNAPSHOTS / name, weights)
         every = self._observe.test_every
         due = every and step and (step % every == 0 or step == self._total)
         if due and step > self._tested:

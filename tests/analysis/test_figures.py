@@ -255,6 +255,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("values", [[0.0] * 4, [0.5] * 4, [0.0, 1e-30, 1.0, 1e5]])
 def test_histograms_of_what_is_not_spread(values, tmp_path):
     figures.distributions({"elu": [values]}, tmp_path / "a", xlabel="variance")
+    assert (tmp_path / "a.png").stat().st_size > 5000
 
 
 @pytest.mark.parametrize(
