@@ -53,6 +53,8 @@ class CeilMaxPooling2D(keras.layers.Layer):
         elif any(after):
             around = ((0, 0), *((0, n) for n in after), (0, 0))
             inputs = keras.ops.pad(inputs, around, constant_values=-float("inf"))
+        if self.strides < self.pool_size and keras.backend.backend() == "tensorflow":
+            return _overlapping(inputs, self.pool_size, self.strides, padding.upper())
         return keras.ops.max_pool(
             inputs, self.pool_size, self.strides, padding, data_format="channels_last"
         )
@@ -72,3 +74,34 @@ class CeilMaxPooling2D(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         own = {"pool_size": self.pool_size, "strides": self.strides}
         return {**super().get_config(), **own}
+
+
+def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
+    """Pools with a gradient that every program rounds alike.
+
+    TensorFlow takes oneDNN's kernel for the gradient in most programs and its own in a
+    few, which add the gradients of windows that overlap in different orders: a run and
+    its resumption would not be equal to the last bit. Only its own is taken here, which
+    made both passes together 3 to 4 times as slow, without XLA, on two cores.
+    """
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def pooled(maps):
+        outputs = tf.nn.max_pool2d(maps, size, strides, padding)
+
+        def gradient(upstream):
+            # oneDNN's kernel is taken only for what its pooling itself returned.
+            hidden = tf.maximum(outputs, outputs.dtype.min)
+            return tf.raw_ops.MaxPoolGrad(
+                orig_input=maps,
+                orig_output=hidden,
+                grad=upstream,
+                ksize=[1, size, size, 1],
+                strides=[1, strides, strides, 1],
+                padding=padding,
+            )
+
+        return outputs, gradient
+
+    return pooled(maps)
