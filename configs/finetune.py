@@ -109,7 +109,11 @@ def _of_network(model: str, arg: str) -> ConfigDict:
         config = table1_baselines.get_config(f"net={model},schedule=fast,{arg}")
         if "heads_until" in config.train:  # weights have no auxiliary heads
             config.model.auxiliary_heads = False
-            del config.train.heads_until, config.train.learning_rate_factors
+            del config.train.heads_until
+        if "learning_rate_factors" in config.train:  # the new classifier learns as fast
+            del config.train.learning_rate_factors
+        if model == "fmp":  # whose maps are scaled by it after training
+            config.model.dropout = config_dict.placeholder(float)
         return config
     name = f"elu_zoo.configs.{model}"
     own = model.isidentifier() and importlib.util.find_spec(name)

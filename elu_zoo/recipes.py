@@ -10,7 +10,8 @@ from elu_zoo.weights.entries import Entry
 
 # Of the package's own configs, whose names tell the arguments that made them.
 _NAME = re.compile(
-    r"(?P<file>\w+)(-(?P<dataset>cifar\w+))?(-(paper|fast)(?P<epochs>\d+))?"
+    r"(?P<file>\w+)((?<=table1_baselines)-(?P<net>\w+))?(-(?P<dataset>cifar\w+))?"
+    r"(-(paper|fast)(?P<epochs>\d+))?"
     r"(?P<validation>-validation)?(?P<same>-same)?(?P<rate>-lr.+)?"
 )
 
@@ -37,6 +38,7 @@ def command(entry: Entry) -> str | None:
         return None
     model = config["model"]
     arguments = {
+        "net": found["net"],
         "dataset": found["dataset"],
         "schedule": found["epochs"] and config["schedule"],
         "epochs": found["epochs"],
@@ -143,7 +145,9 @@ def procedure(entry: Entry) -> str:
 
 def schedule(entry: Entry) -> str:
     """Returns whose schedule it was, how long, and what share of it that is."""
-    whose = "the paper's" if entry["schedule"] == "paper" else "ours, not the paper's"
+    rival = entry["config"]["name"].startswith("table1_baselines-")
+    theirs = "its authors'" if rival else "the paper's"
+    whose = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
     share = entry["schedule_share"]
     if share != 1:
         whose += f", {share:.0%} of it"
@@ -159,7 +163,10 @@ def _learning_rate(entry: Entry) -> str:
     bounds = [
         b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
     ]
-    if train.get("learning_rate_shape") == "linear":
+    shape = train.get("learning_rate_shape")
+    if shape == "exponential":
+        first, how, when = f"{rates[0]}, exponentially to ", "at", [*bounds, steps]
+    elif shape == "linear":
         first, how, when = f"{rates[0]}, on straight lines to ", "at", [*bounds, steps]
     else:
         first, how, when = f"{rates[0]}" + ", " * bool(bounds), "from", bounds
@@ -174,9 +181,26 @@ def _update(config: dict[str, Any]) -> dict[str, str]:
     if train["momentum"]:
         kind = "Nesterov" if train.get("nesterov") else "heavy-ball"
         update.append(f"{kind} momentum {train['momentum']:g}")
+        if "momentum_rise" in train:
+            first, until = train["momentum_rise"]
+            until = f"iteration {until:,}" if until > 1 else f"{until:.0%} of the run"
+            update[-1] += f", rising from {first:g} until {until}"
     if model.get("kernel_decay"):
         update.append(f"L2 decay {model['kernel_decay']:g}")
+    if model.get("classifier_decay"):
+        update.append(f"{model['classifier_decay']:g} of the classifier")
+    if model.get("constrained"):
+        update.append("norms of kernels bounded")
     rows = {"loss": train["loss"].replace("_", " "), "update": ", ".join(update)}
+    if train.get("learning_rate_factors"):
+        factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
+        rows["times the rate"] = ", ".join(factors)
+    if "heads_until" in train:
+        rows["auxiliary heads"] = f"for the first {train['heads_until']:.0%} of the run"
+    if model.get("dropout"):
+        rates = model["dropout"]
+        rates = rates if isinstance(rates, list | tuple) else [rates]
+        rows["dropout"] = ", ".join(f"{rate:g}" for rate in rates)
     if train.get("dropout"):
         phases = (
             ", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]

@@ -39,9 +39,9 @@ def get_model(
             the path of a `.weights.h5` file, or a finished run's folder.
         preprocessing: whether the model takes raw 0..255 images. True by default
             when `weights` is given, else False. Without weights, a network that
-            whitens its input takes the statistics of `"cifar100"`, or of the data
-            set named here; a description of `elu_zoo.layers.preprocessing_layers`
-            is taken as it is.
+            takes statistics of a data set takes those that it was registered with, or
+            those of the data set named here; a description of
+            `elu_zoo.layers.preprocessing_layers` is taken as it is.
         include_top: False returns the classifier's input instead of logits, of an
             autoencoder the code.
         features: the name of a layer, or several, whose outputs are returned
@@ -170,6 +170,11 @@ def _merged(
     arguments: dict[str, Any], entry: entries.Entry, any_size: bool
 ) -> dict[str, Any]:
     """The entry's arguments, after checking that nothing asked for contradicts."""
+    if arguments.get("auxiliary_heads"):
+        raise errors.UsageError(
+            f"The weights {entry['tag']} are of the network without its auxiliary heads"
+            ", which only training has. Leave auxiliary_heads out."
+        )
     merged = dict(entry["arguments"])
     for key, value in arguments.items():
         if key not in ("num_classes", "seed") and key in merged:

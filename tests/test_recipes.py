@@ -135,6 +135,14 @@ def changed(**changes):
             "0, 0.05 from iteration 5,000, 0 from iteration 7,500",
         ),
         (
+            {
+                "learning_rate_shape": "exponential",
+                "boundaries": [],
+                "learning_rates": [3e-3, 1e-5],
+            },
+            "0.003, exponentially to 1e-05 at iteration 15,000",
+        ),
+        (
             {"learning_rate_shape": "steps", "boundaries": [], "learning_rates": [0.1]},
             "0.1",
         ),
@@ -157,10 +165,47 @@ def test_learning_rate(changes, text):
         ({"precision": "float32"}, "precision | float32 |"),
         ({}, "precision | bfloat16_conv, variables in float32 |"),
         ({"loss": "half_squared_error"}, "loss | half squared error |"),
+        (
+            {"momentum_rise": [0.5, 0.25]},
+            "update | SGD on batches of 100, Nesterov momentum 0.9, rising from 0.5 "
+            "until 25% of the run, L2 decay 0.0005 |",
+        ),
+        (
+            {"momentum_rise": [0.5, 1000]},
+            "update | SGD on batches of 100, Nesterov momentum 0.9, rising from 0.5 "
+            "until iteration 1,000, L2 decay 0.0005 |",
+        ),
+        (
+            {"learning_rate_factors": [["bias", 2.0], ["h0/kernel", 0.05]]},
+            "times the rate | bias 2, h0/kernel 0.05 |",
+        ),
+        ({"heads_until": 0.25}, "auxiliary heads | for the first 25% of the run |"),
     ],
 )
 def test_update(changes, line):
     assert f"\n| {line}" in recipes.procedure(changed(**changes))
+
+
+def rival(**model):
+    config = ENTRY["config"] | {"name": "table1_baselines-nin-cifar100-fast4"}
+    train = {key: value for key, value in config["train"].items() if key != "dropout"}
+    model = config["model"] | model
+    return ENTRY | {"config": config | {"train": train, "model": model}}
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        ({"classifier_decay": 0.01}, "L2 decay 0.0005, 0.01 of the classifier |"),
+        ({"constrained": True}, "L2 decay 0.0005, norms of kernels bounded |"),
+        ({"dropout": 0.25}, "\n| dropout | 0.25 |"),
+        ({"dropout": [0.1, 0.25]}, "\n| dropout | 0.1, 0.25 |"),
+        ({}, "elu-zoo-train --config=table1_baselines:net=nin,dataset=cifar100,sched"),
+        ({}, "| schedule | ours, not its authors'"),
+    ],
+)
+def test_a_rival_of_table_1(model, line):
+    assert line in recipes.procedure(rival(**model))
 
 
 def test_entries_of_early_versions_lack_some_settings():

@@ -62,8 +62,20 @@ def _summary(rows: Mapping[str, Rows]) -> str:
     for arm in frames.arms(own):
         found = [list(frames.finals(own, arm, name).values()) for name, *_ in _PANELS]
         lines.append([arm[2], arm[0], len(found[0]), *map(frames.spread, found)])
+    for net in sorted({arm[2] for arm in frames.arms(own)}):
+        differences = [_difference(own, net, name) for name, *_ in _PANELS]
+        if all(differences):
+            cells = map(frames.spread, differences)
+            lines.append([net, "elu - relu", len(differences[0]), *cells])
     titles = "network", "activation", "runs", "test error %", "training loss, end"
     return frames.markdown(titles, sorted(lines, key=lambda line: line[0]))
+
+
+def _difference(rows: Rows, net: str, measure_: str) -> list[float]:
+    ours, theirs = (
+        frames.finals(rows, (unit, False, net), measure_) for unit in ("elu", "relu")
+    )
+    return [a - b for a, b in zip(*frames.pairs(ours, theirs), strict=True)]
 
 
 EXPERIMENT = Experiment(

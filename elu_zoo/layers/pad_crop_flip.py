@@ -10,15 +10,16 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class PadCropFlip(keras.layers.Layer):
-    """Pads images with zeros, crops each, mirrors some (paper, 4.2 and 4.4).
+    """Pads images, crops each, mirrors some (paper, 4.2 and 4.4).
 
     What is drawn for an image is an input of the layer: runs to be compared see the
     same crops, on every backend and any number of devices. After whitening a zero
-    is the mean image's value.
+    is the mean image's value; of raw images `value` is what is scaled to zero later.
 
     Args:
-        padding: rows and columns of zeros on every side.
+        padding: rows and columns that are put on every side.
         size: `(height, width)` of the crops; None for that of the images.
+        value: of what is put around.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and for each of them integers
@@ -33,11 +34,16 @@ class PadCropFlip(keras.layers.Layer):
     """
 
     def __init__(
-        self, padding: int = 4, size: Sequence[int] | None = None, **kwargs: Any
+        self,
+        padding: int = 4,
+        size: Sequence[int] | None = None,
+        value: float = 0.0,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.padding = padding
         self.size = None if size is None else tuple(size)
+        self.value = value
         self.built = True
 
     def call(self, images: Any, draws: Any) -> Any:
@@ -47,7 +53,8 @@ class PadCropFlip(keras.layers.Layer):
         count = keras.ops.shape(images)[0]
         draws = keras.ops.cast(draws, "int32")
         around = self.padding, self.padding
-        padded = keras.ops.pad(images, ((0, 0), around, around, (0, 0)))
+        around = (0, 0), around, around, (0, 0)
+        padded = keras.ops.pad(images, around, constant_values=self.value)
         rows = draws[:, 0, None] + keras.ops.arange(height, dtype="int32")
         columns = keras.ops.arange(width, dtype="int32")
         columns = keras.ops.where(draws[:, 2, None] > 0, width - 1 - columns, columns)
@@ -63,7 +70,8 @@ class PadCropFlip(keras.layers.Layer):
         return (images_shape[0], *self._size(images_shape), images_shape[-1])
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "padding": self.padding, "size": self.size}
+        own = {"padding": self.padding, "size": self.size, "value": self.value}
+        return {**super().get_config(), **own}
 
     def _size(self, images_shape: Any) -> tuple[int, int]:
         whole = tuple(images_shape[1:3])
@@ -71,6 +79,6 @@ class PadCropFlip(keras.layers.Layer):
         if any(n > m + 2 * self.padding for n, m in zip(size, whole, strict=True)):
             raise errors.UsageError(
                 f"Crops of {size} do not fit into images of {whole} with "
-                f"{self.padding} zeros around them."
+                f"{self.padding} pixels around them."
             )
         return size

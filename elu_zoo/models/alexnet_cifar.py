@@ -95,7 +95,8 @@ def alexnet_cifar(
             x = activated(x, name, activation, batch_norm, seed)
         else:
             x = activated(x, name, activation, batch_norm, seed)
-            # Of an even size "same" pools the windows that Caffe does.
+            # Of an even map "same" pools the windows that Caffe does; of an odd one
+            # it pools around the first cell, where Caffe begins with it.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

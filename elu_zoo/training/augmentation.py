@@ -41,7 +41,9 @@ def create(data: ConfigDict, preprocessing: dict[str, Any]) -> Augmentation | No
     if data.augmentation == "none":
         return None
     if data.augmentation == "pad_crop_flip":
-        crops = PadCropFlip(data.get("padding", 4))
+        # What the network scales after the augmentation becomes zero around images.
+        value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
+        crops = PadCropFlip(data.get("padding", 4), value=value)
         return Augmentation(crops, 2 * crops.padding + 1)
     mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
     crops = PadCropFlip(0, preprocessing["crop"])

@@ -150,7 +150,8 @@ def train(
             model = _build_model(config, data, preprocessing, inside, phases)
             finetuning.load_body(model, config)
             finetuning.freeze(model, config)
-            precision.apply(model, config.train.precision)
+            classifier = registry.entry(config.model.name).classifier
+            precision.apply(model, config.train.precision, classifier)
             optimizer = optimizers.create(config.train, model, total)
         calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
         policy = places.create_policy(model, replicas, compile, calls, accumulate)

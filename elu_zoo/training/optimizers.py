@@ -117,7 +117,7 @@ def _factors(model: keras.Model, given: Sequence[tuple[str, float]]) -> list[flo
     names = {
         id(variable): (variable.name, f"{layer.name}/{variable.name}")
         for layer in model.layers
-        for variable in layer.trainable_weights
+        for variable in layer.weights
     }
     for name, _ in given:
         if not any(name in of_variable for of_variable in names.values()):

@@ -13,7 +13,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 import elu_zoo
-from elu_zoo import activations, files, registry
+from elu_zoo import activations, files, layers, registry
 from elu_zoo.data import statistics
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
@@ -91,6 +91,9 @@ def write(
         if key not in ("name", "activation", *_OF_TRAINING):
             value = config.model[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
+    maps = (x for x in model.layers if isinstance(x, layers.FeatureMapDropout))
+    if any(maps):  # it scales what the deployed network computes
+        arguments["dropout"] = config.model.dropout
     registered = registry.entry(config.model.name)
     parent, terms = finetuning.parent(config), data.terms
     if parent and parent["data_terms"] != terms:

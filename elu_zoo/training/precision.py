@@ -33,11 +33,11 @@ def check(name: str) -> None:
         )
 
 
-def apply(model: keras.Model, name: str) -> None:
+def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     """Lets the body of a model that was built in float32 compute in `name`.
 
-    The body lies between preprocessing and the last layer that is trained: pixels
-    keep their values, and outputs their digits.
+    The body lies between preprocessing and the classifier, or where none is named the
+    last layer that is trained: pixels keep their values, and outputs their digits.
 
     What a convolution gives is of bfloat16, and what the next one takes. Layers in
     between that only choose values, and the ELU, which computes in float32 inside, then
@@ -49,9 +49,12 @@ def apply(model: keras.Model, name: str) -> None:
         name: `float32`; `bfloat16_conv`, convolutions multiply in bfloat16;
             `bfloat16_matmuls`, dense layers too; `mixed_bfloat16`, all of its layers
             compute in it.
+        classifier: the name of the layer that gives the logits; what follows it keeps
+            float32, too.
     """
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
-    body = model.layers[trained[0] : trained[-1]]
+    ends = [i for i, x in enumerate(model.layers) if x.name == classifier]
+    body = model.layers[trained[0] : min(trained[-1:] + ends)]
     reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
     places = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
     for i, layer in enumerate(body):

@@ -197,6 +197,8 @@ def test_the_papers_rivals(net):
     config.model.activation.name = table1_baselines.NETS[net]["activation"]
     assert not config.model.get("auxiliary_heads")
     assert "heads_until" not in config.train
+    assert "learning_rate_factors" not in config.train
+    assert net != "fmp" or config.model.dropout is None  # that of the weights
     kinds = settings._arguments(net)
     assert {f"model.{key}" for key in config.model} <= {
         *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",

@@ -45,6 +45,7 @@ FIELDS = [
     ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
     ("fmp", "model.filters", 320, "parameters", None, None),
+    ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
     ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
 ]
 # Others change with them.
@@ -70,6 +71,7 @@ def observe(tmp_path_factory):
         found["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
         found["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
         found["parameters"] = model.count_params()
+        found["regions"] = {x.regions for x in model.layers if hasattr(x, "regions")}
         for key, layer in (
             *(("decay", weighted[0]), ("classifier_decay", layers["classifier"])),
         ):
@@ -227,9 +229,25 @@ def test_fast_is_equal_for_all():
         start, peak, end = config.train.learning_rates
         assert (start, end) == (0, 0) and peak == NETS[net]["peak"]
         assert config.train.learning_rate_shape == "linear"
-        assert config.name == f"{net}-cifar100-fast7"
+        assert config.name == f"{NAME}-{net}-cifar100-fast7"
+        rates = config.model.get("dropout", ())
+        own = NETS[net]["model"].get("dropout", ())
+        whole = np.zeros(()) if net == "fmp" else np.divide(own, 2)  # of CIFAR-100 none
+        np.testing.assert_array_equal(rates, whole)
         assert (config.schedule, config.schedule_epochs) == ("fast", 7)
         assert (config.data.augmentation, config.data.padding) == ("pad_crop_flip", 4)
+
+
+@pytest.mark.parametrize("schedule", ["paper", "fast"])
+def test_nins_class_maps_are_slow_on_cifar10_alone(schedule):
+    found = {
+        dataset: get_config(NAME, f"net=nin,dataset={dataset},schedule={schedule}")
+        .train.learning_rate_factors
+        for dataset in ("cifar10", "cifar100")
+    }  # fmt: skip
+    slow = ("classifier/kernel", 0.1), ("classifier/bias", 0.2)
+    assert found["cifar10"] == (*slow, ("bias", 2.0))
+    assert found["cifar100"] == (("bias", 2.0),)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,26 @@ def test_gradient(pool, strides, cells, jit_compile):
     np.testing.assert_allclose(gradient(tf.constant(values)), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("pool, cells", [(3, 16), (4, 17)])
+def test_gradients_of_a_cell_are_added_in_one_order(pool, cells):
+    """Row by row. oneDNN's kernel, which most programs would take, has another."""
+    values, layer = noise(8, cells, cells, 5), CeilMaxPooling2D(pool, 2)
+    y, expected = reference(values, pool, 2), np.zeros_like(values)
+    weights = np.random.default_rng(1).normal(size=y.shape).astype(np.float32)
+    for image, i, j, channel in np.ndindex(y.shape):
+        place = values[image, :, :, channel] == y[image, i, j, channel]
+        expected[image, place, channel] += weights[image, i, j, channel]
+
+    @tf.function
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.reduce_sum(layer(x) * weights)
+        return tape.gradient(total, x)
+
+    np.testing.assert_array_equal(gradient(tf.constant(values)), expected)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
 @pytest.mark.parametrize("cells", [8, 9])
 def test_types(dtype, cells):

@@ -48,6 +48,12 @@ def test_it_is_what_a_loop_computes(shape, padding):
     np.testing.assert_array_equal(found, reference(images, draws, padding))
 
 
+def test_another_value_around():
+    images = np.ones((1, 2, 2, 1), "float32")
+    found = PadCropFlip(1, value=128)(images, np.array([[0, 1, 0]]))
+    np.testing.assert_array_equal(np.asarray(found)[0, :, :, 0], [[128, 128], [1, 1]])
+
+
 # (images, padding, crops)
 SMALLER = [
     ((9, 7, 2), 0, (5, 4)),
@@ -95,7 +101,7 @@ def test_a_crop_within_the_image_is_what_its_corner_says():
 def test_refuses_crops_larger_than_the_padded_images(padding, size):
     layer, draws = PadCropFlip(padding, size), np.zeros((1, 3), "int32")
     message = rf"Crops of \({size[0]}, {size[1]}\) do not fit into images of \(9, 7\) "
-    message += f"with {padding} zeros around"
+    message += f"with {padding} pixels around"
     with pytest.raises(errors.UsageError, match=message):
         layer(np.zeros((1, 9, 7, 2), "float32"), draws)
     with pytest.raises(errors.UsageError, match=message):

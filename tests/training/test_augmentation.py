@@ -59,6 +59,20 @@ def test_other_zeros_around(padding):
     assert cropped[:padding].sum() == 0 and (cropped[padding:] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("preprocessing", "value"),
+    [
+        ({"kind": "rescale", "scale": 1 / 255}, 0),
+        ({"kind": "rescale", "scale": 1 / 128, "offset": -1}, 128),
+    ],
+)
+def test_what_is_around_is_scaled_to_zero(preprocessing, value):
+    data = ConfigDict({"augmentation": "pad_crop_flip", "padding": 1})
+    made = augmentation.create(data, preprocessing)
+    found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
+    np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
+
+
 def test_crops_of_images_less_their_mean(mean):
     image, statistics = mean
     sizes = {"image_size": SIDE, "crop_size": CROP}

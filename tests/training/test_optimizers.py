@@ -94,8 +94,8 @@ def test_keras_own_where_nothing_is_added():
 def test_layers_that_are_frozen_need_no_factor():
     model = network()
     model.get_layer("first").trainable = False
-    given = train(learning_rate_factors=(("classifier/bias", 0.5),))
-    optimizer = optimizers.create(given, model, STEPS)
+    factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)  # they may have one
+    optimizer = optimizers.create(train(learning_rate_factors=factors), model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     bias = np.asarray(model.get_layer("classifier").bias)
     run(optimizer, model.trainable_variables, gradients)

@@ -246,3 +246,18 @@ def test_compiled_runs(train, tmp_path, arguments):
     arguments = {"compile": "on", **arguments}
     entry = run(train, tmp_path, mnist_autoencoder, "mixed_bfloat16", **arguments)
     check_measures(entry, tmp_path, "sigmoid_cross_entropy")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("dsn", {"auxiliary_heads": True}),
+        ("nin", {"activation": "prelu"}),
+        ("allcnn_c", {"activation": "prelu"}),
+    ],
+)
+def test_logits_keep_their_digits_whatever_is_trained_after_them(name, arguments):
+    model = zoo.get_model(name, width=0.05, **arguments)
+    precision.apply(model, "bfloat16_conv", "classifier")
+    assert model.get_layer("classifier").compute_dtype == "float32"
+    assert len(computing(model)) > 5

@@ -8,6 +8,7 @@ import pytest
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.configs import table1_baselines
+from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
 
@@ -42,7 +43,12 @@ def test_the_loss_falls(net, tmp_path):
     model = zoo.get_model(net, weights=tmp_path)
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)
+    scaled = [x.rate for x in model.layers if isinstance(x, FeatureMapDropout)]
+    assert set(scaled) == ({0.0} if net == "fmp" else set())  # not the builder's 0.5
     assert cost.parameters(model) == entry["parameters"]
+    if net == "dsn":
+        with pytest.raises(errors.UsageError, match="Leave auxiliary_heads out"):
+            zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 
 @pytest.fixture
