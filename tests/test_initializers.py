@@ -199,6 +199,7 @@ print(keras.backend.backend(), json.dumps(found))
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+@pytest.mark.slow
 def test_another_process(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")

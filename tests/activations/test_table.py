@@ -267,6 +267,7 @@ def test_code_that_is_run_again_registers_again():
         run(5, "other.py", "other")
 
 
+@pytest.mark.slow
 def test_another_process_loads_a_saved_model(tmp_path):
     ours = ["elu", "leaky_relu", "srelu", "prelu", "rrelu", "relu", "tanh"]
     layers = [make(name, f"act_{name}") for name in ours]

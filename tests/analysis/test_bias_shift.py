@@ -246,13 +246,16 @@ def test_a_graph_with_a_bypass_and_reduced_precision():
     assert all(np.isfinite(array).all() for array in arrays(found).values())
 
 
+REAL = pytest.mark.data, pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     ("activation", "data", "draws", "share"),
     [
         ("elu", "mnist_5k", (2, 10), (0.55, 0.75)),
         ("leaky_relu", "mnist_5k", (2, 10), (0.1, 0.3)),
-        pytest.param("elu", "mnist", (10, 40), (0, 0.45), marks=pytest.mark.data),
-        pytest.param("relu", "mnist", (10, 40), (0, 0.45), marks=pytest.mark.data),
+        pytest.param("elu", "mnist", (10, 40), (0, 0.45), marks=REAL),
+        pytest.param("relu", "mnist", (10, 40), (0, 0.45), marks=REAL),
     ],
 )
 def test_signs_of_large_covariances_of_trained_nets(activation, data, draws, share):
@@ -328,6 +331,7 @@ def computed():
     return arrays(bias_shift(model, images, labels=labels, damping=1e-3, draws=500))
 
 
+@pytest.mark.slow
 def test_the_same_on_jax(tmp_path):
     pytest.importorskip("jax")
     import no_tensorflow

@@ -298,6 +298,7 @@ def numbers():
     return arrays | {"derivative": derivative(prelu, [[-3, -0.5, 90]])}
 
 
+@pytest.mark.slow
 def test_jax_measures_the_same(tmp_path):
     pytest.importorskip("jax")
     file = tmp_path / "found.npz"

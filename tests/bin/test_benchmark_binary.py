@@ -31,6 +31,7 @@ def measured(parts, monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 def test_one_part(cli, tmp_path):
     result = cli("benchmark", "--parts=replicas", *SMALL, "--csv=rows.csv")
     assert result.code == 0, result.err

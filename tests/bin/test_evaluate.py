@@ -15,6 +15,7 @@ MODEL = "--model=mnist_mlp_8x128"
 DATA = "--data=mnist_5k"
 
 
+@pytest.mark.slow
 def test_it_repeats_what_the_run_measured(process, cli, trained):
     entry = json.loads(next(trained.glob("mnist_*.json")).read_text())
     result = process("evaluate", MODEL, "--weights", trained, DATA)

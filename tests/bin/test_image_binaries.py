@@ -87,6 +87,7 @@ def test_a_mistake(cli, tmp_path, arguments, code, message):
 
 
 @pytest.mark.data("imagenet_sample")
+@pytest.mark.slow
 def test_the_smoke_run_of_real_images(cli, tmp_path):
     sample = small_images.sample()
     result = cli("train", SMOKE, f"--config.data.folder={sample}")

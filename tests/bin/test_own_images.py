@@ -63,6 +63,7 @@ def test_a_folder_from_training_to_an_export(cli, photos, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_folder_from_nothing(cli, photos, tmp_path):
     result = cli(
         *("train", "--config=mnist_mlp_5x256", "--data=photos", "--compile=off"),

@@ -86,6 +86,7 @@ def test_refusals_before_work(cli, called, tmp_path, arguments, words):
 
 
 @pytest.mark.data("cifar100")
+@pytest.mark.slow
 def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
     """Those of figure 6 of one experiment's many; the report is there."""
     monkeypatch.setattr(timing, "compute", lambda plan: [])

@@ -198,6 +198,7 @@ def test_a_mistake_in_a_process_of_its_own(process):
     assert result.code == 2 and "Did you mean 'train.epochs'?" in result.error
 
 
+@pytest.mark.slow
 def test_random_layers_on_two_devices_of_a_new_process(process):
     # Describing such a layer starts TensorFlow, after which devices cannot be made.
     result = process(

@@ -1,8 +1,8 @@
 """The rows of the table that train, on JAX.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER: for each row of TRAINED,
-<number>.npz with its initial weights, the losses of the first steps, and the logits of
-the weights after them, which are in <number>.weights.h5.
+KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER NAME...: for each row that
+is named, NAME.npz with its initial weights, the losses of the first steps, and the
+logits of the weights after them, which are in NAME.weights.h5.
 """
 
 import sys
@@ -28,12 +28,14 @@ def drive(row, path):
         model, optimizer, row.objective, data, 8, device, policy, row.augmentation
     )
     losses = step.run(*schedule(row, JAX_STEPS))
-    weights = path.with_suffix(".weights.h5")
+    weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(h5.write(model))
     h5.assign(model, h5.read(weights, h5.shapes(model), None))  # now of float16
     np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
 
 
 if __name__ == "__main__":
-    for index, row in enumerate(TRAINED):
-        drive(row, Path(sys.argv[1], f"{index}.npz"))
+    folder, *names = sys.argv[1:]
+    for row in TRAINED:
+        if row.name in names:
+            drive(row, Path(folder, f"{row.name}.npz"))

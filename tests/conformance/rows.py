@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import keras
 import numpy as np
+import pytest
 
 from elu_zoo import activations, files, registry, zoo
 from elu_zoo.activations.table import KERAS
@@ -258,6 +259,22 @@ ROWS = LAYERS + NETS
 # Tracing and compiling steps of many convolutions takes long; elu_cifar_11 has the same
 # builder.
 TRAINED = tuple(r for r in ROWS if r.registered != "elu_cifar_18")
+# What takes seconds a row is done with these in every run of the tests, with all in one
+# of the slow ones.
+QUICK = (
+    *("layer-elu", "layer-rrelu", "layer-FeatureMapDropout", "layer-pyramid"),
+    *("preprocessing-gcn_zca", "mnist_mlp_8x128-prelu-bn", "mnist_autoencoder-elu"),
+    *("elu_cifar_11-elu", "nin-relu"),
+)
+
+
+def each(rows):
+    """Parametrizes a test with all rows, most of them slow."""
+    given = [
+        pytest.param(row, marks=() if row.name in QUICK else pytest.mark.slow)
+        for row in rows
+    ]
+    return pytest.mark.parametrize("row", given, ids=lambda row: row.name)
 
 
 def examples(row: Row, count: int = 16) -> Split:

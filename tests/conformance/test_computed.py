@@ -6,13 +6,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import ROWS, TRAINED, examples, logits, schedule
+from rows import ROWS, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training import distribution
 from elu_zoo.training.tf_step import TFStep
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-each_trained = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 DETERMINED = [row for row in TRAINED if not row.random]
 STEPS = 5
 
@@ -70,7 +69,7 @@ def train_on_one_device(row):
     return train(row, tf.distribute.get_strategy())
 
 
-@each_trained
+@each(TRAINED)
 def test_two_runs_are_equal_to_the_last_bit(row):
     again = train(row, tf.distribute.get_strategy())
     for a, b in zip(again[1], train_on_one_device(row)[1], strict=True):
@@ -78,7 +77,7 @@ def test_two_runs_are_equal_to_the_last_bit(row):
 
 
 # RReLU draws its slopes on each replica, so its rows have no equal on one device.
-@pytest.mark.parametrize("row", DETERMINED, ids=lambda row: row.name)
+@each(DETERMINED)
 def test_a_step_on_two_devices_is_one_on_one(row):
     strategy = distribution.create_strategy("mirrored", 2)
     assert strategy.num_replicas_in_sync == 2

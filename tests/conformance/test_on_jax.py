@@ -10,26 +10,32 @@ import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import JAX_STEPS, TRAINED, examples, logits, schedule
+from rows import JAX_STEPS, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_step import TFStep
 from elu_zoo.weights import h5
 
-each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
+each_row = each(TRAINED)
 
 
 @pytest.fixture(scope="module")
-def on_jax(tmp_path_factory):
-    """What `on_jax.py` found, by row: arrays, and the path of the weights."""
+def on_jax(request, tmp_path_factory):
+    """What `on_jax.py` found of the chosen rows: arrays, the path of the weights."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
+    chosen = {
+        item.callspec.params["row"].name
+        for item in request.session.items
+        if item.module is request.module
+    }
     done = subprocess.run(
         [
             sys.executable,
             no_tensorflow.__file__,
             Path(__file__).with_name("on_jax.py"),
             folder,
+            *chosen,
         ],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
@@ -38,9 +44,8 @@ def on_jax(tmp_path_factory):
     assert done.returncode == 0, done.stderr
 
     def find(row):
-        index = TRAINED.index(row)
-        with np.load(folder / f"{index}.npz") as arrays:
-            return dict(arrays), folder / f"{index}.weights.h5"
+        with np.load(folder / f"{row.name}.npz") as arrays:
+            return dict(arrays), folder / f"{row.name}.weights.h5"
 
     return find
 
@@ -56,9 +61,7 @@ def test_initial_weights_are_equal_to_the_last_bit(row, on_jax):
         np.testing.assert_array_equal(found[f"initial{index:03d}"], value)
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in TRAINED if not row.random], ids=lambda row: row.name
-)
+@each([row for row in TRAINED if not row.random])
 def test_losses_of_the_first_steps(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)

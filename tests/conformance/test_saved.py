@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 import rows
-from rows import ROWS, examples, logits, scramble
+from rows import ROWS, each, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
 from elu_zoo.export.saved_model import (
@@ -83,7 +83,7 @@ def test_weight_file_of_keras(row, tmp_path):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 
-@each_row
+@each(ROWS)
 def test_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
@@ -120,7 +120,7 @@ def test_config(row):
     assert again.get_config() == model.get_config()
 
 
-@each_row
+@each(ROWS)
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)

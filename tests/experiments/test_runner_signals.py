@@ -80,6 +80,7 @@ def test_a_signal_between_processes(stand_in, signal_after, tmp_path, monkeypatc
     assert not (tmp_path / "quick2.begun").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_while_two_of_three_train(
     of_processes, signal_after, tmp_path, monkeypatch
 ):

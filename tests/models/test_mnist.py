@@ -185,6 +185,7 @@ print(json.dumps({p.stem: np.asarray(keras.models.load_model(p)(x)).tolist()
 """
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_elsewhere(tmp_path):
     x = images(3)
     np.save(tmp_path / "x.npy", x)

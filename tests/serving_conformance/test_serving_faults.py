@@ -68,6 +68,7 @@ def slow_request(count=BATCH):
     return served.predict_request(CONV, {"image_bytes": files}, "serve_bytes")
 
 
+@pytest.mark.slow
 def test_a_deadline_of_a_millisecond(strained, quick):
     with pytest.raises(grpc.RpcError) as caught:
         strained.predict(slow_request(), timeout=0.001)

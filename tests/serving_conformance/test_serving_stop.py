@@ -93,6 +93,7 @@ def server(exports, tmp_path):
         yield server
 
 
+@pytest.mark.slow
 def test_a_stop_under_load_loses_no_request(server):
     # More calls than the server has threads for.
     load = Load(server, server.model(CONV), {"REST": 8, "gRPC": 80})

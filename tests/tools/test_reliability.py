@@ -31,6 +31,7 @@ def figures(path, kills, corruptions):
     return {(row["fault"], row["what"]): int(row["tried"]) for row in rows}
 
 
+@pytest.mark.slow
 def test_damaged_checkpoints(tmp_path):
     tried = figures(tmp_path / "reliability.csv", kills=0, corruptions=3)
     # Of two files: cut at each tenth, four other damages, three flipped bits.

@@ -17,6 +17,7 @@ from elu_zoo.training import loop
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
 
+pytestmark = pytest.mark.slow
 CONFIGS = [name for name, (config, *_) in jax_runs.RUNS.items() if name == config]
 
 

@@ -219,7 +219,11 @@ def test_a_second_run_is_refused_before_data_are_read(
 
 
 @pytest.mark.parametrize(
-    "compile_, arg", [("off", "batch_norm=True,activation=rrelu"), ("on", "")]
+    "compile_, arg",
+    [
+        pytest.param("off", "batch_norm=True,activation=rrelu", marks=pytest.mark.slow),
+        ("on", ""),
+    ],
 )
 def test_resume_in_one_process_is_bit_identical(
     smoke, train, tmp_path, stop_after, last_arrays, assert_same_bits, compile_, arg
@@ -277,6 +281,7 @@ def test_validation_that_is_not_finite(smoke, train, tmp_path):
     assert names == [f"step-{step:09d}" for step in (4, 8)]
 
 
+@pytest.mark.slow
 def test_sigterm_to_the_binary(
     smoke, train, tmp_path, last_arrays, assert_same_bits, rows
 ):

@@ -74,6 +74,7 @@ def past(workdir, step, processes):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_two_workers_train_what_one_process_trains(tmp_path, train, last_arrays):
     single, shared = tmp_path / "single", tmp_path / "shared"
     config = mnist_mlp_8x128.get_config("")

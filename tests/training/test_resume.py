@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 KILLS = 1
 STEPS = 600
 ENTRIES = {
@@ -47,6 +49,7 @@ def kill_at(workdir, target, moment):
     return newest(workdir)
 
 
+@pytest.mark.slow
 def test_kill_9(smoke, train, tmp_path, last_arrays, assert_same_bits, rows):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     generator, stood = random.Random(0), [0]

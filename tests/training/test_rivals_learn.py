@@ -31,7 +31,7 @@ def rows(workdir):
 @pytest.mark.parametrize(
     "net",
     [
-        pytest.param(net, marks=() if net == "nin" else pytest.mark.slow)
+        pytest.param(net, marks=() if net == "alexnet_cifar" else pytest.mark.slow)
         for net in table1_baselines.NETS
     ],
 )
@@ -75,6 +75,7 @@ def stop_at(monkeypatch):
 
 
 @pytest.mark.data("cifar100")
+@pytest.mark.slow
 def test_heads_are_dropped_and_a_resumed_run_knows_it(tmp_path, stop_at):
     """At a quarter of two epochs of three iterations."""
     given = {"heads_until": 0.34, "checkpoint_every": 100}
