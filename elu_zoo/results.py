@@ -190,8 +190,10 @@ def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured:
     found = published(_key(entry), paper)
     if found is None or entry["arguments"].get("width", 1.0) != 1.0:
         return Measured("the paper", "no number")
-    many = "s" if int(found["runs"]) > 1 else ""
-    of = f"the paper, section {found['section']}, {found['runs']} run{many}"
+    runs = "as others reported it"  # of the rivals in table 1
+    if found["runs"]:
+        runs = f"{found['runs']} run" + "s" * (int(found["runs"]) > 1)
+    of = f"the paper, section {found['section']}, {runs}"
     return Measured(of, published_error(found))
 
 

@@ -173,6 +173,11 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
     [
         ({}, PAPER, ("the paper, section 4.2, 10 runs", "28.75 ± 0.24 %")),
         ({}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
+        (
+            {},
+            ONCE | {"runs": "", "section": "4.3, table 1"},
+            ("the paper, section 4.3, table 1, as others reported it", "28.75 %"),
+        ),
         ({"width": 1.0}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
         ({"width": 0.5}, PAPER, ("the paper", "no number")),
         ({"batch_norm": True}, PAPER, ("the paper", "no number")),
