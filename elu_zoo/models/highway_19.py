@@ -14,7 +14,7 @@ from elu_zoo.registry import register_model
 # Units, highway layers after the plain convolution; all are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
-DEVIATION = 0.05  # of the initial kernels of the first layer and the classifier
+DEVIATION = 0.05  # of the first layer's initial kernel
 
 
 @register_model(
@@ -35,6 +35,7 @@ def highway_19(
     gate_bias=-2.0,
     kernel_decay=0.0,
     classifier_decay=0.0,
+    classifier_deviation=0.05,
     conv_dtype="float32",
 ) -> keras.Model:
     """Eighteen convolutions, 14 of them highway layers, and a classifier.
@@ -47,8 +48,8 @@ def highway_19(
     could not be verified.
 
     The authors' file wants a deviation of 0.05 for the initial weights of the first
-    layer and the classifier, in an entry that Caffe does not read, so that its own,
-    1, was in force; here it is 0.05.
+    layer, and with 10 classes of the classifier, in an entry that Caffe does not read,
+    so that its own, 1, was in force; here it is 0.05.
 
     Args:
         activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
@@ -68,6 +69,8 @@ def highway_19(
         kernel_decay: gradient of the penalty on kernels of convolutions, divided by
             the kernels; the original's is 0.001.
         classifier_decay: that of the classifier; the original's is 0.01.
+        classifier_deviation: that of its initial weights, which are normal; with 100
+            classes the original's are uniform, of deviation 0.1.
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -91,6 +94,12 @@ def highway_19(
     )
     check_rate(dropout)
     check_number("gate_bias", gate_bias, "is finite", lambda value: True)
+    check_number(
+        "classifier_deviation",
+        classifier_deviation,
+        "is finite and > 0",
+        lambda value: value > 0,
+    )
 
     def convolved(x, units, field, name, **arguments):
         key = layer_seed(seed, name)
@@ -137,7 +146,7 @@ def highway_19(
         x,
         num_classes,
         "classifier",
-        Normal(DEVIATION, layer_seed(seed, "classifier")),
+        Normal(classifier_deviation, layer_seed(seed, "classifier")),
         kernel_decay=classifier_decay,
         dtype="float32",
     )

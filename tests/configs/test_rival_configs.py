@@ -44,6 +44,7 @@ FIELDS = [
     ("maxout", "train.momentum_rise", (0.0, 4), "rise", (0.5, 3), (0.0, 4)),
     ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
+    ("highway_19", "model.classifier_deviation", 0.1, "start", 0.05, 0.1),
     ("fmp", "model.filters", 320, "parameters", None, None),
     ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
     ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
@@ -77,6 +78,8 @@ def observe(tmp_path_factory):
         ):
             penalty = layer.kernel_regularizer
             found[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
+        own = np.std(np.asarray(layers["classifier"].kernel))
+        found["start"] = pytest.approx(float(own), rel=0.2)
         constraint = weighted[0].kernel_constraint
         found["bound"] = constraint.max_value if constraint else None
         found["factors"] = set(getattr(optimizer, "_factors", ()))

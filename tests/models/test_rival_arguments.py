@@ -65,6 +65,10 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
         ("allcnn_c", {"input_shape": (8, 9, 3)}, "at least 9 x 9"),
         ("highway_19", {"dropout": (0.2,)}, f"{RATE}.0.2"),
         ("highway_19", {"gate_bias": math.nan}, "gate_bias is finite. Received: nan"),
+        (
+            *("highway_19", {"classifier_deviation": 0}),
+            "classifier_deviation is finite and > 0. Received: 0",
+        ),
         ("highway_19", {"gate_bias": "-2"}, "gate_bias is finite. Received: '-2'"),
         ("highway_19", {"kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("highway_19", {"classifier_decay": -1}, f"classifier{NO_DECAY}-1"),

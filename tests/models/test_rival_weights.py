@@ -51,6 +51,10 @@ def check_uniform(kernel, limit):
         ),
         ("dsn", {}, {"": 0.05}),
         ("highway_19", {}, {"conv1": 0.05, "classifier": 0.05}),
+        (
+            *("highway_19", {"classifier_deviation": 0.1}),
+            {"conv1": 0.05, "classifier": 0.1},
+        ),
     ],
 )
 def test_normal(name, arguments, deviations):
