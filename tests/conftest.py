@@ -7,6 +7,10 @@ import pytest
 import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # As many processes as cores: more threads would only wait for each other.
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0],
     [tf.config.LogicalDeviceConfiguration()] * 2,

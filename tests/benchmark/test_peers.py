@@ -20,10 +20,7 @@ CASES = [
         pytest.param(
             case,
             id=f"{case.model}-{case.activation}",
-            # What differs between units, the dense networks show.
-            marks=pytest.mark.slow
-            if case.is_convolutional and case.activation == "relu"
-            else (),
+            marks=pytest.mark.slow if case.is_convolutional else (),
         )
         for case in CASES
     ],

@@ -11,7 +11,7 @@ from rows import ROWS, TRAINED, each, examples, logits, schedule
 from elu_zoo.training import distribution
 from elu_zoo.training.tf_step import TFStep
 
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+each_row = each(ROWS)
 DETERMINED = [row for row in TRAINED if not row.random]
 STEPS = 5
 

@@ -11,6 +11,9 @@ from elu_zoo.configs import table1_baselines
 from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
+# Images of CIFAR-100 take half a minute to decode.
+pytestmark = [pytest.mark.slow, pytest.mark.data("cifar100")]
+
 
 def config_of(net, **entries):
     arg = f"net={net},dataset=cifar100,schedule=fast,smoke=True"
@@ -27,14 +30,7 @@ def rows(workdir):
     return [json.loads(line) for line in lines]
 
 
-@pytest.mark.data("cifar100")
-@pytest.mark.parametrize(
-    "net",
-    [
-        pytest.param(net, marks=() if net == "alexnet_cifar" else pytest.mark.slow)
-        for net in table1_baselines.NETS
-    ],
-)
+@pytest.mark.parametrize("net", table1_baselines.NETS)
 def test_the_loss_falls(net, tmp_path):
     entry = training.train(config_of(net, epochs=6), tmp_path)
     losses = [row["train_loss"] for row in rows(tmp_path)]
@@ -74,8 +70,6 @@ def stop_at(monkeypatch):
     monkeypatch.undo()
 
 
-@pytest.mark.data("cifar100")
-@pytest.mark.slow
 def test_heads_are_dropped_and_a_resumed_run_knows_it(tmp_path, stop_at):
     """At a quarter of two epochs of three iterations."""
     given = {"heads_until": 0.34, "checkpoint_every": 100}
@@ -98,7 +92,6 @@ def test_heads_are_dropped_and_a_resumed_run_knows_it(tmp_path, stop_at):
     assert "auxiliary_heads" not in whole["arguments"]
 
 
-@pytest.mark.data("cifar100")
 def test_the_norms_of_maxouts_kernels_are_bounded(tmp_path):
     """Where a step would make them longer."""
     config = config_of("maxout", epochs=1)

@@ -23,7 +23,15 @@ def test_first_signal_is_remembered(number):
     assert handlers() == before
 
 
-def test_second_signal_acts_at_once():
+@pytest.fixture
+def interruptible():
+    """SIGINT raises KeyboardInterrupt; shells make jobs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_second_signal_acts_at_once(interruptible):
     with stop_requested() as stop:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
