@@ -18,8 +18,8 @@ FENCES = re.findall(
     (ROOT / "README.md").read_text(),
     re.MULTILINE | re.DOTALL,
 )
-# Installations, the tests themselves and the benchmark of 20 minutes are left out, and
-# the ImageNet network is narrow.
+# Installations, the tests themselves, the benchmark of 20 minutes and all experiments
+# together are left out; one experiment, ImageNet's network and a rival are small.
 SHELL = f"""
 set -euo pipefail
 python3() {{ mkdir -p .venv/bin; : > .venv/bin/activate; }}
@@ -41,8 +41,13 @@ elu-zoo-serve() {{
   return 1
 }}
 elu-zoo-train() {{
-  local large=--config=elu_imagenet_15
-  command elu-zoo-train "${{@/#$large/$large:smoke=True}}"
+  local large=--config=elu_imagenet_15 rival=--config=table1_baselines:
+  set -- "${{@/#$large/$large:smoke=True}}"
+  command elu-zoo-train "${{@/#$rival/${{rival}}smoke=True,}}"
+}}
+elu-zoo-reproduce() {{
+  if [ "$1" = all ]; then return; fi
+  command elu-zoo-reproduce "$@" --budget=smoke --seeds=1
 }}
 """
 

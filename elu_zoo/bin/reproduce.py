@@ -2,7 +2,7 @@
 
 elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
-elu-zoo-reproduce fig4 --activations=elu,my_units:cube --seeds=5
+elu-zoo-reproduce fig4 --activations=elu,my_units:half_tanh --seeds=5
 
 Experiments: fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise, theory,
 theorems, natural_gradient, or all. A run that is finished is not run again; one that
