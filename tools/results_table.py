@@ -187,14 +187,15 @@ def survived(rows: Rows) -> str:
 
 def claims(rows: Rows) -> str:
     """Returns how many claims of configs/claims.csv were decided, in Markdown."""
+    rows = [row for row in rows if row["whose"] == "the paper's"]
     counts = {
         verdict: sum(row["verdict"] == verdict for row in rows)
         for verdict in ("holds", "does not hold", "not decided")
     }
     good, bad, open_ = counts.values()
     lines = [
-        f"Of {len(rows)} claims {good} hold, {bad} do not hold and {open_} are not "
-        "decided yet.",
+        f"Of the paper's claims, {len(rows)} by unit and measure, {good} hold, {bad} "
+        f"do not hold and {open_} are not decided yet.",
         "",
     ]
     for verdict in ("holds", "does not hold"):

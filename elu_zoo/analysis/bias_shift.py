@@ -3,20 +3,18 @@
 See `elu_zoo.analysis.natural_gradient` for the terms.
 """
 
-import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.analysis import natural_gradient
+from elu_zoo.analysis import natural_gradient, unit_draws
 from elu_zoo.models import arguments
 
-_VALUES = 2**26  # of all layers' outputs at once, to bound the memory
 _LARGEST = 0.1  # share of the covariances that `positive_share` looks at
 
 
@@ -30,6 +28,8 @@ class BiasShift:
         k: the factor of the bias unit (Theorem 2), 1 where nothing is corrected.
         weighted_mean_length: Euclidean length of E_q(a).
         mean_length: Euclidean length of E_p(a), the same for all units.
+        input_correlation: the size of the correlation of two incoming units, the mean
+            of all pairs of units that vary; the same for all units. NaN: no pair.
         delta2: E_p(delta^2).
         effective_draws: (sum of delta^2)^2 / sum of delta^4: how many draws of equal
             delta^2 q is as good as. Where they are few, they decide all numbers here.
@@ -39,16 +39,20 @@ class BiasShift:
         uncorrected_shift: the bias shift of the unit's natural gradient without
             correction, b = 0 and s = 1 / c; None without labels.
         shift: the same with correction; None without labels.
+        cosine: of the angle between the unit's gradient and its natural gradient;
+            None without labels; NaN for a gradient of 0.
     """
 
     k: np.ndarray
     weighted_mean_length: np.ndarray
     mean_length: np.ndarray
+    input_correlation: np.ndarray
     delta2: np.ndarray
     effective_draws: np.ndarray
     positive_share: np.ndarray
     uncorrected_shift: np.ndarray | None
     shift: np.ndarray | None
+    cosine: np.ndarray | None
 
 
 def bias_shift(
@@ -117,8 +121,8 @@ def bias_shift(
         targets = [(_draw(p, seed) if fisher == "drawn" else labels, np.ones(len(p)))]
     found = {}
     for layer in chosen_layers:
-        chosen = _positions(layer, len(images), draws, seed)
-        collected = _collect(model, layer, images, targets, labels, chosen)
+        chosen = unit_draws.positions(layer, len(images), draws, seed)
+        collected = unit_draws.collect(model, layer, images, targets, labels, chosen)
         try:
             found[layer.name] = _of_layer(*collected, damping)
         except errors.UsageError as error:
@@ -145,7 +149,9 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
         raise errors.UsageError("An incoming unit is constant. Give damping > 0.")
     s = 1 / (c * unexplained)
     update_0 = s * (g_0 - (b * a_g).sum(axis=0))
-    shift = mean @ (a_g - update_0 * a_b) + update_0
+    update = a_g - update_0 * a_b
+    shift = mean @ update + update_0
+    cosine = _cosine(np.vstack([g, g_0]), np.vstack([update, update_0]))
     spread = np.maximum(((squares / c) ** 2).mean(axis=0), 1)
     covariance = (squares - delta2).T @ (inputs - mean) / count
     varying = max(1, math.ceil(_LARGEST * (np.ptp(inputs, axis=0) > 0).sum()))
@@ -156,12 +162,29 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
         k=of_alive * c * s * (1 - mean @ a_b),
         weighted_mean_length=of_alive * np.linalg.norm(b, axis=0) / c,
         mean_length=np.full(units, np.linalg.norm(mean)),
+        input_correlation=np.full(units, _correlation(inputs)),
         delta2=delta2,
         effective_draws=of_alive * count / spread,
         positive_share=of_alive * (largest > 0).mean(axis=1),
         uncorrected_shift=None if losses is None else of_alive * (mean @ a_g + g_0 / c),
         shift=None if losses is None else of_alive * shift,
+        cosine=None if losses is None else of_alive * cosine,
     )
+
+
+def _cosine(one, other):
+    """Returns that of the angle between columns, NaN where one of them is 0."""
+    lengths = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
+    unknown = np.full(len(lengths), np.nan)
+    return np.divide((one * other).sum(axis=0), lengths, unknown, where=lengths > 0)
+
+
+def _correlation(inputs):
+    varying = inputs[:, np.ptp(inputs, axis=0) > 0]
+    if varying.shape[1] < 2:
+        return np.nan
+    sizes = np.abs(np.corrcoef(varying, rowvar=False))
+    return sizes[~np.eye(len(sizes), dtype=bool)].mean()
 
 
 def _check_images(model, images):
@@ -217,15 +240,9 @@ def _unfit(layer) -> str:
     return ""
 
 
-def _parts(model, count: int) -> list[slice]:
-    outputs = keras.tree.flatten([layer.output for layer in model.layers])
-    size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
-    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
-
-
 def _probabilities(model, images):
-    parts = _parts(model, len(images))
-    logits = [_float64(model(images[part], training=False)) for part in parts]
+    parts = unit_draws.parts(model, len(images))
+    logits = [unit_draws.float64(model(images[part], training=False)) for part in parts]
     logits = np.concatenate(logits)
     if not np.isfinite(logits).all():
         raise errors.UsageError("The model's logits of these images are not finite.")
@@ -241,109 +258,3 @@ def _draw(probabilities, seed):
     generator = np.random.Generator(np.random.Philox(seed))
     ends = np.cumsum(probabilities, axis=1)[:, :-1]
     return (generator.random((len(ends), 1)) >= ends).sum(axis=1).astype("int32")
-
-
-def _positions(layer, images, draws, seed):
-    """Returns numbers of positions, counted over all images, in order."""
-    total = images * math.prod(layer.output.shape[1:-1])
-    if total <= draws:
-        return np.arange(total)
-    generator = np.random.Generator(np.random.Philox([seed, 1]))
-    return np.sort(generator.choice(total, draws, replace=False))
-
-
-def _collect(model, layer, images, targets, labels, chosen):
-    """Returns incoming activations, delta^2 and d loss / d net of the chosen draws."""
-    before = keras.Model(model.inputs[0], layer.input)
-    size = math.prod(layer.output.shape[1:-1])
-    inputs, squares, losses = [], [], []
-    for part in _parts(model, len(images)):
-        own = chosen - part.start * size
-        own = own[(own >= 0) & (own < (part.stop - part.start) * size)]
-        if not len(own):
-            continue
-
-        def deltas(labels, part=part, own=own):
-            found = _deltas(model, layer, images[part], labels[part])
-            return found.reshape(-1, found.shape[-1])[own]
-
-        inputs.append(_incoming(layer, _float64(before(images[part])), own))
-        image = own // size
-        squares.append(sum(p[part][image, None] * deltas(y) ** 2 for y, p in targets))
-        if labels is not None:
-            losses.append(-deltas(labels))
-    return [np.concatenate(x) if x else None for x in (inputs, squares, losses)]
-
-
-def _incoming(layer, maps, chosen):
-    """Returns the incoming activations of the chosen positions, `(chosen, d)`."""
-    if isinstance(layer, keras.layers.Dense):
-        return maps.reshape(-1, maps.shape[-1])[chosen]
-    image, *position = np.unravel_index(chosen, (len(maps), *layer.output.shape[1:-1]))
-    margins, where = [], []
-    for axis in range(2):
-        stride, size = layer.strides[axis], maps.shape[1 + axis]
-        taps = np.arange(layer.kernel_size[axis]) * layer.dilation_rate[axis]
-        end = (layer.output.shape[1 + axis] - 1) * stride + taps[-1] + 1
-        lacking = max(0, end - size)  # of padding="same"
-        margins.append((lacking // 2, lacking - lacking // 2))
-        where.append(position[axis][:, None] * stride + taps)
-    maps = np.pad(maps, [(0, 0), *margins, (0, 0)])
-    rows, columns = where
-    patches = maps[image[:, None, None], rows[:, :, None], columns[:, None]]
-    return patches.reshape(len(chosen), -1)
-
-
-def _deltas(model, layer, images, labels):
-    """Returns d ln p(label | image) / d net, of the shape of the layer's output."""
-
-    def log_likelihood(probe):
-        with _added_to_net(layer, probe):
-            logits = model(images, training=False)
-        log_p = keras.ops.log_softmax(keras.ops.cast(logits, "float32"))
-        return keras.ops.sum(keras.ops.take_along_axis(log_p, labels[:, None], 1))
-
-    probe = keras.ops.zeros((len(images), *layer.output.shape[1:]), "float32")
-    return _float64(_gradient(log_likelihood, probe))
-
-
-@contextlib.contextmanager
-def _added_to_net(layer, probe) -> Iterator[None]:
-    """Adds a tensor to a layer's net input."""
-    # A graph that Keras cuts at a layer leaves new nodes in all layers behind it.
-    activation, calls = layer.activation, []
-
-    def shifted(net):
-        calls.append(1)
-        return activation(keras.ops.add(net, keras.ops.cast(probe, net.dtype)))
-
-    layer.activation = shifted
-    try:
-        yield
-    finally:
-        layer.activation = activation
-    if len(calls) != 1:
-        raise errors.UsageError(
-            f"The layer {layer.name!r} is used {len(calls)} times; leave it out."
-        )
-
-
-def _gradient(function: Callable, point: Any) -> Any:
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        with tf.GradientTape() as tape:
-            tape.watch(point)
-            value = function(point)
-        return tape.gradient(value, point)
-    if backend == "jax":
-        import jax
-
-        return jax.grad(function)(point)
-    raise errors.UsageError(f"bias_shift takes tensorflow or jax, not {backend}.")
-
-
-def _float64(tensor) -> np.ndarray:
-    tensor = keras.ops.cast(tensor, "float32")  # NumPy has no bfloat16
-    return np.asarray(keras.ops.convert_to_numpy(tensor), np.float64)

@@ -161,7 +161,11 @@ def functions(
 
 
 def bars(
-    panels: Sequence[DotPanel], stem: Path, *, height: float | None = None
+    panels: Sequence[DotPanel],
+    stem: Path,
+    *,
+    height: float | None = None,
+    columns: int | None = None,
 ) -> None:
     """Draws dots with intervals, panels side by side, with one legend below.
 
@@ -169,6 +173,7 @@ def bars(
         panels: one or more.
         stem: the path without suffix.
         height: inches, of a figure 8 inches wide; by default by the names.
+        columns: panels side by side; all of them by default.
 
     Raises:
         UsageError: matplotlib is not installed, or dots are wrong.
@@ -182,12 +187,17 @@ def bars(
     names = max(len(panel.names) for panel in panels)
     of_names = 0.9 + names * max(0.3, 0.16 * max(len(p.dots) for p in panels))
     with sheet.sheet(stem, height or (of_names if names else 2.8) + _LEGEND) as figure:
-        grid = figure.subplots(1, len(panels), squeeze=False)[0]
+        columns = columns or len(panels)
+        grid = figure.subplots(
+            -(-len(panels) // columns), columns, squeeze=False
+        ).ravel()
+        for axes in grid[len(panels) :]:
+            axes.set_visible(False)
         entries = {}
-        for i, (axes, panel) in enumerate(zip(grid, panels, strict=True)):
+        for i, (axes, panel) in enumerate(zip(grid, panels, strict=False)):
             for entry in dots.plot(axes, panel, looks):
                 entries.setdefault(entry.get_label(), entry)
-            if i and panel.names and panel.names == panels[0].names:
+            if i % columns and panel.names and panel.names == panels[0].names:
                 axes.tick_params(labelleft=False)
         sheet.legend(figure, list(entries.values()))
 
@@ -203,7 +213,7 @@ def distributions(
     """Draws a histogram for each layer and activation, as figure 7 of the paper.
 
     The axis is logarithmic; zeros, of units that never changed, are counted in a bin
-    of their own at its left. A marker below each histogram shows its median.
+    of their own at its left. A marker shows the median of each, one above the other.
 
     Args:
         values: by activation `(units,)` for each layer, >= 0.
@@ -234,8 +244,8 @@ def distributions(
         grid = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for i, (axes, title) in enumerate(zip(grid, titles, strict=True)):
             axes.set_title(title)
-            for name, layers in arrays.items():
-                histograms.plot(axes, layers[i], bins, looks[name])
+            for j, (name, layers) in enumerate(arrays.items()):
+                histograms.plot(axes, layers[i], bins, looks[name], 0.14 * j)
             histograms.plot_zeros(
                 axes, {n: arrays[n][i] for n in with_zeros}, bins, looks
             )

@@ -78,10 +78,13 @@ def bins(values: np.ndarray) -> Bins:
     return Bins(low, high, zeros)
 
 
-def plot(axes: "Axes", values: np.ndarray, of: Bins, look: palette.Look) -> None:
+def plot(
+    axes: "Axes", values: np.ndarray, of: Bins, look: palette.Look, place: float = 0.0
+) -> None:
     """Draws the histogram of `(units,)` values > 0, and a marker at their median.
 
-    The median is that of all of them, zeros too.
+    The median is that of all of them, zeros too. The marker stands at `place` of the
+    height, so that one does not hide another.
     """
     counts, edges = np.histogram(of.place(values[values > 0]), of.edges)
     filled = np.flatnonzero(counts)
@@ -92,7 +95,8 @@ def plot(axes: "Axes", values: np.ndarray, of: Bins, look: palette.Look) -> None
         axes.stairs(counts, edges, color=look.colour, linewidth=1.3)
     axes.plot(
         float(of.place(np.median(values))),
-        0,
+        place,
+        transform=axes.get_xaxis_transform(),
         color=look.colour,
         marker=look.marker,
         markersize=7,

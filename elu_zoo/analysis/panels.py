@@ -29,7 +29,8 @@ class Series:
         batch_norm: of a network with batch normalisation: drawn dashed.
         dotted: drawn dotted, without ribbon, such as the validation curve beside the
             training curve; `Panel.dotted` says in the legend what that is.
-        summary: "mean", with a ribbon of a standard deviation to both sides;
+        summary: "mean", with a ribbon of a standard deviation to both sides, on a
+            logarithmic axis no lower than the lowest run;
             "median", without one; "quartiles": the median, with a ribbon between
             the quartiles. One run is a line alone.
         label: in the legend; by default the activation's, such as "ELU + BN".
@@ -101,11 +102,12 @@ class Curve:
     high: np.ndarray
 
 
-def curve(series: Series) -> Curve:
+def curve(series: Series, logy: bool = False) -> Curve:
     """Returns the line and the ribbon of a series.
 
     The standard deviation is that of the population of runs, from n - 1; where a
-    single run has a point, the ribbon has no height.
+    single run has a point, the ribbon has no height. On a logarithmic axis, where it
+    may reach below 0, a ribbon ends at the lowest run.
 
     Raises:
         UsageError: `x` does not rise, a run is longer than `x`, a value is infinite,
@@ -133,7 +135,10 @@ def curve(series: Series) -> Curve:
     count = (~np.isnan(runs)).sum(axis=0)
     squares = np.nansum((runs - middle) ** 2, axis=0)
     deviation = np.sqrt(squares / np.maximum(count - 1, 1)) * (not series.dotted)
-    return Curve(x, middle, middle - deviation, middle + deviation)
+    low = middle - deviation
+    if logy:
+        low = np.where(deviation > 0, np.maximum(low, np.nanmin(runs, axis=0)), low)
+    return Curve(x, middle, low, middle + deviation)
 
 
 def seen(series: Series, panel: Panel) -> Curve:
@@ -142,7 +147,7 @@ def seen(series: Series, panel: Panel) -> Curve:
     Raises:
         UsageError: that is nowhere, or the series is wrong.
     """
-    found = curve(series)
+    found = curve(series, panel.logy)
     found = _part(found, found.x > 0 if panel.logx else found.x > -np.inf)
     if not found.x.size or (panel.logy and not (found.middle > 0).any()):
         raise errors.UsageError(
@@ -166,7 +171,7 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
     Raises:
         UsageError: no curve has a point there, or a series is wrong.
     """
-    curves = [curve(series) for series in panel.series]
+    curves = [curve(series, panel.logy) for series in panel.series]
     parts = [_part(each, (each.x >= low) & (each.x <= high)) for each in curves]
     values = np.array([v for part in parts for v in (*part.low, *part.high)])
     if panel.logy:

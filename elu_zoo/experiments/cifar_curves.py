@@ -14,6 +14,7 @@ from elu_zoo.training.observing import Observe
 PAPER_SCHEDULE = "paper's schedule"  # of one pair in the short budget
 _PAPER_EPOCHS = 7
 _COLUMNS = "step", "train_loss", "test_loss", "test_error_percent"
+_COMPARED = {"test_error_percent": "test error %", "train_loss": "training loss, end"}
 _PANELS = (("train_loss", "training loss", "loss"),)
 _PANELS += (("test_error_percent", "test error", "%"),)
 
@@ -150,6 +151,7 @@ COMPARISON = Experiment(
     trials=trials,
     measure=measure,
     columns=_COLUMNS,
+    compares=_COMPARED,
     note=(
         "The paper says of a stack's 2 x 2 convolutions nothing about padding and of "
         "its 165,000 iterations nothing about the batch: see the config's card. The "
@@ -165,6 +167,7 @@ BATCH_NORM = Experiment(
     trials=with_batch_norm,
     measure=measure,
     columns=_COLUMNS,
+    compares=_COMPARED,
     reads=("fig4",),
     note=(
         "The paper does not say where the normalisation stands: here between "

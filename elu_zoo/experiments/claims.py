@@ -1,7 +1,8 @@
 """Every claim of the paper that can be measured, and what was found of it.
 
 A claim about "the other units" is one for each of them. What only the paper's own
-schedule decides is here as well, and stays open until that is run.
+schedule decides is here as well, and stays open until that is run. Claims that the
+paper makes of other units or networks than ours are beside them, and marked.
 """
 
 import dataclasses
@@ -15,8 +16,8 @@ from elu_zoo.experiments.judging import NOT_DECIDED, Claim, Finding
 from elu_zoo.experiments.views import View
 
 COLUMNS = (
-    "id section claim experiment budget measure n effect low high p verdict".split()
-)
+    "id whose section claim experiment budget measure n effect low high p verdict"
+).split()
 CLAIMS: tuple[Claim, ...] = (
     *claims_of_mnist.CLAIMS,
     *claims_of_images.CLAIMS,
@@ -53,6 +54,7 @@ def write(path: Path, found: Mapping[str, Finding], views: Mapping[str, View]) -
         finding = found[claim.name]
         row = {
             "id": claim.name,
+            "whose": "ours" if claim.ours else "the paper's",
             "section": claim.section,
             "claim": claim.text,
             "experiment": claim.experiment,

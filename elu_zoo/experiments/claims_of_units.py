@@ -7,10 +7,14 @@ from elu_zoo.experiments.experiment import Rows
 from elu_zoo.experiments.judging import (
     NAMES,
     Claim,
+    Finding,
+    Judge,
     Read,
     Values,
     lower,
 )
+
+_ROUNDING = 1e-9
 
 
 def _of_noise() -> Iterator[Claim]:
@@ -22,9 +26,9 @@ def _of_noise() -> Iterator[Claim]:
             f"deactivated, ELU passes on less variation than {NAMES[other]}",
             "noise",
             lower(
-                _of_layers("elu", "deactivated_gain"),
-                _of_layers(other, "deactivated_gain"),
-                "variance of deactivated outputs by that of their net inputs, mean of "
+                _of_layers("elu", "deactivated_noise_gain"),
+                _of_layers(other, "deactivated_noise_gain"),
+                "noise of deactivated outputs by that of their net inputs, mean of "
                 f"layers, ELU - {NAMES[other]}",
             ),
         )
@@ -52,6 +56,7 @@ def _of_noise() -> Iterator[Claim]:
                 "variance of outputs by that of net inputs, mean of layers, ELU - "
                 f"{NAMES[other]}",
             ),
+            ours=other == "relu",  # which deactivates without information as well
         )
         yield Claim(
             f"noise-more-robust-than-{other}",
@@ -63,6 +68,7 @@ def _of_noise() -> Iterator[Claim]:
                 _of_outputs(other),
                 f"share of classes that noise changes (MNIST), ELU - {NAMES[other]}",
             ),
+            ours=other == "relu",
         )
 
 
@@ -95,9 +101,21 @@ def _of_theory() -> Iterator[Claim]:
                 lower(
                     _along("elu", name),
                     _along(other, name),
-                    f"{measure}, mean over epochs, ELU - {NAMES[other]}",
+                    f"{measure}, geometric mean over epochs, ELU - {NAMES[other]}",
                 ),
             )
+        yield Claim(
+            f"theory-gradient-closer-than-{other}",
+            "abstract, 1, 3",
+            "with ELU the gradient is closer to the unit natural gradient than with "
+            f"{NAMES[other]}",
+            "theory",
+            lower(
+                _along(other, "cosine"),
+                _along("elu", "cosine"),
+                f"cosine of their angle, mean over epochs, {NAMES[other]} - ELU",
+            ),
+        )
     for arm in ("elu", "relu", "leaky_relu"):
         yield Claim(
             f"theory-covariances-positive-{arm}",
@@ -106,9 +124,29 @@ def _of_theory() -> Iterator[Claim]:
             "theory",
             lower(
                 _negative_share(arm),
-                _half(arm),
+                _constant(0.5, arm),
                 "share of negative ones among the largest tenth, less 1/2",
             ),
+        )
+        yield Claim(
+            f"theory-shift-of-correlated-units-{arm}",
+            "1, 2",
+            "the more the units are correlated, the higher their bias shift "
+            f"({NAMES[arm]})",
+            "theory",
+            lower(
+                _constant(0, arm),
+                _along(arm, "rank_correlation"),
+                "0 - Spearman's correlation, over layers, of the incoming units' mean "
+                "correlation and the bias shift, mean over epochs",
+            ),
+        )
+        yield Claim(
+            f"theory-bias-unit-scaled-up-{arm}",
+            "2",
+            f"the natural gradient scales the bias unit up ({NAMES[arm]})",
+            "theory",
+            lower(_constant(1, arm), _along(arm, "k"), "1 - k, mean over epochs"),
         )
 
 
@@ -120,8 +158,9 @@ def _negative_share(arm: str) -> Read:
     return read
 
 
-def _half(arm: str) -> Read:
-    return lambda rows: dict.fromkeys(_along(arm, "positive_share")(rows), 0.5)
+def _constant(value: float, arm: str) -> Read:
+    """Returns what reads a number of each of an arm's runs."""
+    return lambda rows: dict.fromkeys(_along(arm, "k")(rows), value)
 
 
 def _along(arm: str, measure: str) -> Read:
@@ -130,4 +169,37 @@ def _along(arm: str, measure: str) -> Read:
     )
 
 
-CLAIMS: tuple[Claim, ...] = (*_of_noise(), *_of_theory())
+def _of_theorems() -> Iterator[Claim]:
+    """Yields those that are proved, of which a number can be wrong all the same."""
+    stated = {
+        "Lemma 1": ("appendix A", "the inverse of a symmetric block matrix"),
+        "Lemma 2": ("appendix B", "quadratic forms of mean and second moment"),
+        "Theorem 1": ("2", "the unit natural gradient's update and its s"),
+        "Theorem 2": ("2", "its bias shift and its k"),
+    }
+    for name, (section, text) in stated.items():
+        yield Claim(
+            f"theory-{name.lower().replace(' ', '-')}",
+            section,
+            f"{name}: {text}",
+            "theorems",
+            _equal(name),
+        )
+
+
+def _equal(name: str) -> Judge:
+    measure = "largest relative distance of both sides, float64"
+
+    def judge(rows: Mapping[str, Rows]) -> Finding:
+        own = [r for r in rows.get("theorems", []) if r["statement"].startswith(name)]
+        if not own:
+            return Finding(measure=measure)
+        largest = max(float(row["distance"]) for row in own)
+        verdict = "holds" if largest <= _ROUNDING else "does not hold"
+        draws = len({row["draw"] for row in own})
+        return Finding(draws, largest, verdict=verdict, measure=measure)
+
+    return judge
+
+
+CLAIMS: tuple[Claim, ...] = (*_of_noise(), *_of_theory(), *_of_theorems())

@@ -108,6 +108,7 @@ EXPERIMENT = Experiment(
         *("hidden_layers", "train_loss", "validation_error_percent", "test_loss"),
         *("test_error_percent", "epochs_to_loss"),
     ),
+    compares={"test_error_percent": "test error %"},
     note=(
         "The paper claims it of networks with more than five layers, and compares no "
         "depths. Layers have 128 units, as in figure 2. Panel b has no point where a "

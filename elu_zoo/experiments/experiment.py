@@ -24,10 +24,13 @@ class Experiment:
         draw: draws the figure from the rows of this and of the experiments in
             `reads`, by name; the path is without a suffix. None for no figure.
         summary: returns what was found, in Markdown, from the same rows.
+        compares: titles of columns, lower is better, whose last values the report
+            tests in pairs of runs.
         reads: other experiments whose rows it needs.
         shows_divergence: whether it is given runs that diverged, as rows of which all
             but `diverged` is empty; of other experiments they are left out.
-        lasts: whether `compute` takes so long that its rows are kept.
+        covers: whether rows of a budget, one or more, have what a plan asks for:
+            `compute`, which takes long, is not called again. None: it is, each time.
         note: where the paper contradicts itself or leaves open what had to be chosen.
     """
 
@@ -39,7 +42,8 @@ class Experiment:
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
+    compares: Mapping[str, str] = dataclasses.field(default_factory=dict)
     reads: tuple[str, ...] = ()
-    lasts: bool = False
+    covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False
     note: str = ""

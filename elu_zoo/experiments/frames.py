@@ -9,6 +9,7 @@ from elu_zoo.analysis.panels import Series
 from elu_zoo.experiments.experiment import Rows
 
 Arm = tuple[str, bool, str]  # activation, batch norm, variant
+_PAPERS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
 def number(text: str) -> float:
@@ -23,20 +24,19 @@ def arms(rows: Rows) -> list[Arm]:
 
 
 def _place(arm: Arm) -> tuple:
-    first = ("elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu")
     name, batch_norm, variant = arm
-    return (
-        batch_norm,
-        variant,
-        first.index(name) if name in first else len(first),
-        name,
-    )
+    place = _PAPERS.index(name) if name in _PAPERS else len(_PAPERS)
+    return batch_norm, variant, place, name
 
 
 def reference(rows: Rows) -> str:
-    """Returns the unit with which others are compared: ELU, or else the first."""
+    """Returns the unit that is compared with the others: ELU, or what stands for it.
+
+    Without ELU that is the first unit that the paper does not have, or else the first.
+    """
     names = [arm[0] for arm in arms(rows)]
-    return "elu" if "elu" in names else names[0]
+    others = [name for name in names if name not in _PAPERS]
+    return "elu" if "elu" in names else (others or names)[0]
 
 
 def of_arm(rows: Rows, arm: Arm) -> dict[int, Rows]:

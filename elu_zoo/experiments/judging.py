@@ -4,8 +4,6 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from elu_zoo.analysis import significance
 from elu_zoo.experiments import frames
 from elu_zoo.experiments.experiment import Rows
@@ -58,6 +56,8 @@ class Claim:
         text: the claim in our words.
         experiment: that decides it.
         judge: from the points of experiments by name; they may be missing.
+        ours: it is no claim of the paper, but asked of a unit or measure that the
+            paper has not, or has elsewhere.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Claim:
     text: str
     experiment: str
     judge: Judge
+    ours: bool = False
 
 
 def lower(
@@ -160,16 +161,5 @@ def at(
             if all(row[key] == value for key, value in (where or {}).items())
         ]
         return frames.finals(own, (name, bool(plus), variant), measure)
-
-    return read
-
-
-def mean_over(reads: list[Read]) -> Read:
-    """Returns what reads the mean of several measures of a run, where it has all."""
-
-    def read(rows: Mapping[str, Rows]) -> Values:
-        every = [values(rows) for values in reads]
-        seeds = set.intersection(*(set(values) for values in every))
-        return {s: float(np.mean([values[s] for values in every])) for s in seeds}
 
     return read

@@ -111,6 +111,10 @@ EXPERIMENT = Experiment(
         *("epoch", "train_loss", "validation_loss", "validation_error_percent"),
         *("median_activation", "test_loss", "test_error_percent"),
     ),
+    compares={
+        "train_loss": "training loss, end",
+        "test_error_percent": "test error %",
+    },
     note=(
         "The paper does not say how pixels are scaled, nor on which images activations "
         "are averaged: here pixels are divided by 255, and it is the first "

@@ -1,5 +1,6 @@
 """Noise on images in the trained networks of figure 2: the paper's robust units."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import keras
 import numpy as np
 
 from elu_zoo import zoo
-from elu_zoo.analysis import figures, noise
+from elu_zoo.analysis import figures, noise, palette
 from elu_zoo.analysis.dots import DotPanel, Dots
 from elu_zoo.data import sources
 from elu_zoo.experiments import frames, mnist_curves
@@ -18,9 +19,21 @@ from elu_zoo.training import observing, outcome
 SIGMAS = 0.03, 0.1, 0.3  # of pixels in [0, 1]
 SHOWN = "0.1"  # of what depends on it
 _DRAWS = 8
+_DRAWN = {  # title, axis
+    "gain": ("variation passed on", "variance by net inputs'"),
+    "deactivated_noise_gain": (
+        "noise passed on, deactivated",
+        "variance by net inputs'",
+    ),
+    "relative_noise": ("noise by signal", "variance by signal's"),
+    "saturated": ("saturated", "share of values"),
+    "deactivated_signal": ("variation among deactivated", "share"),
+}
 _LAYER_MEASURES = {
     "gain": "gain",
     "deactivated_gain": "gain, deactivated",
+    "deactivated_noise_gain": "noise gain, deactivated",
+    "relative_noise": "noise by signal",
     "deactivated_signal": "deactivated share",
     "saturated": "saturated",
 }
@@ -106,27 +119,40 @@ def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
     own = shown(rows["noise"])
     layers = list(dict.fromkeys(row["layer"] for row in own))
     panels = []
-    for letter, name in zip("abc", _LAYER_MEASURES, strict=False):
+    for letter, (name, (title, unit)) in zip("abcde", _DRAWN.items(), strict=True):
         dots = [_dots(own, arm, name, "layer", layers) for arm in frames.arms(own)]
-        title = f"{letter}  {_LAYER_MEASURES[name]}"
-        panels.append(DotPanel(title, "hidden layer", "", dots))
+        panels.append(DotPanel(f"{letter}  {title}", "hidden layer", unit, dots))
     outputs = [row for row in rows["noise"] if row["layer"] == "logits"]
     sigmas = [str(sigma) for sigma in SIGMAS]
-    dots = [_dots(outputs, a, "changed", "sigma", sigmas) for a in frames.arms(own)]
-    panels.append(
-        DotPanel("d  changed classes", "noise", "", dots, log=True, logx=True)
-    )
-    figures.bars(panels, stem, height=3.2)
+    arms = frames.arms(own)
+    # Of all units about equal beside what the noise's size does.
+    base = next((arm for arm in arms if arm[0] == "relu"), arms[0])
+    by = dict(zip(sigmas, _dots(outputs, base, "changed", "sigma", sigmas).middle,
+                  strict=True))  # fmt: skip
+    dots = [_dots(outputs, arm, "changed", "sigma", sigmas, by) for arm in arms]
+    title = f"f  classes changed, by {palette.label(base[0])}'s"
+    panels.append(DotPanel(title, "standard deviation of noise", "", dots, logx=True))
+    figures.bars(panels, stem, height=5.2, columns=3)
 
 
 def _dots(
-    rows: Rows, arm: frames.Arm, name: str, column: str, places: list[str]
+    rows: Rows,
+    arm: frames.Arm,
+    name: str,
+    column: str,
+    places: list[str],
+    by: Mapping[str, float] | None = None,
 ) -> Dots:
-    """Returns means and standard deviations of runs; layers are numbered."""
+    """Returns means and standard deviations of runs; layers are numbered.
+
+    `by` says by what values of a place are divided; where it is 0, they are not known.
+    """
     runs = frames.of_arm(rows, arm).values()
     points = []
     for i, place in enumerate(places):
         values = [float(r[name]) for run in runs for r in run if r[column] == place]
+        if by:
+            values = [x / by[place] if by[place] else math.nan for x in values]
         mean = float(np.mean(values))
         width = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
         x = float(place) if column == "sigma" else i + 1
@@ -154,8 +180,9 @@ EXPERIMENT = Experiment(
     trials=mnist_curves.trials,
     measure=measure,
     columns=(
-        *("sigma", "layer", *_LAYER_MEASURES, "deactivated", "relative_noise"),
-        *("deactivated_noise_gain", "probability_noise", "changed"),
+        *("sigma", "layer", "gain", "deactivated_gain", "deactivated_signal"),
+        *("saturated", "deactivated", "relative_noise", "deactivated_noise_gain"),
+        *("probability_noise", "changed"),
     ),
     note=(
         "The paper argues, and measures nothing of it. Of 1,000 test images: the "

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from elu_zoo import results
+from elu_zoo import errors, results
 from elu_zoo.experiments.trial import BUDGETS, Trial
 
 Row = dict[str, Any]
@@ -25,6 +25,19 @@ class Points:
         self._path = path
         self._columns = (*key, *columns)
         self.rows: list[dict[str, str]] = results.read_file(path)
+
+    def check(self) -> None:
+        """Checks that rows can be added: before they are measured.
+
+        Raises:
+            DataError: the file has other columns.
+        """
+        if self.rows and set(self.rows[0]) != set(self._columns):
+            raise errors.DataError(
+                f"{self._path} has other columns than this version measures. Expected: "
+                f"{', '.join(self._columns)}. Received: {', '.join(self.rows[0])}. "
+                "Move the file away, and its runs are measured again."
+            )
 
     def has(self, trial: Trial) -> bool:
         """Whether the points of this run are there."""

@@ -54,16 +54,20 @@ def reproduce(
         say: is told what goes on, a line at a time.
 
     Raises:
-        DataError: experiments were left out, for want of data or because they do not
-            take what is asked for; the others are done.
+        DataError: experiments were left out, for want of data, because they do not
+            take what is asked for or could not be computed; the others are done. Or a
+            file of points is not of this version.
+        ResourceError: processes that train die.
     """
     left_out = []
     for name in names:
         say(f"{name}: {EXPERIMENTS[name].title}")
         try:
             _measure(name, plan, output, jobs, named, say)
-        except (errors.DataError, errors.UsageError) as error:
-            if len(names) == 1:
+        except (errors.DataError, errors.UsageError, errors.ResourceError) as error:
+            # Where processes that train die, those of the next experiment would too.
+            trains = bool(EXPERIMENTS[name].trials)
+            if len(names) == 1 or (trains and isinstance(error, errors.ResourceError)):
                 raise
             left_out.append(name)
             say(f"{name}: left out. {error}")
@@ -83,10 +87,10 @@ def _measure(
     say: Callable[[str], None],
 ) -> None:
     experiment, found = EXPERIMENTS[name], points(name, output)
+    found.check()
     if experiment.compute:
-        asked = plan.activations or plan.seeds
-        known = any(row["budget"] == plan.budget for row in found.rows)
-        if asked or not (experiment.lasts and known):
+        known = found.of_budget(plan.budget)
+        if not (known and experiment.covers and experiment.covers(plan, known)):
             found.put_all(plan.budget, experiment.compute(plan))
     elif experiment.trials:
         _train(name, found, plan, output, jobs, named, say)

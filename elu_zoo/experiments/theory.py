@@ -1,6 +1,7 @@
 """Theorem 2 along training: k, the incoming means and the bias shift of units."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,20 @@ from elu_zoo.training import observing
 
 DAMPING = 0.01
 _IMAGES = 2000
-_OTHERS = "shift", "mean_length", "positive_share", "effective_draws"
-_MEASURES = {
+_DRAWN = {
     "k": "k",
     "weighted_mean_length": "length of E_q(a)",
     "uncorrected_shift": "bias shift",
     "correction": "its correction, by the shift",
+    "cosine": "cosine to natural gradient",
+    "effective_draws": "effective draws",
 }
+_OTHERS = {
+    "mean_length": "length of E_p(a)",
+    "positive_share": "positive among large covariances (share)",
+    "rank_correlation": "correlation of units with shift, of layers",
+}
+_OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -46,6 +54,8 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             model,
             images,
             labels=data.labels,
+            # Late in training hardly a label that is drawn differs from the likeliest.
+            fisher="expected",
             # The first layer's inputs are pixels.
             layers=hidden[1:],
             damping=DAMPING,
@@ -61,14 +71,30 @@ def _medians(layers: list[BiasShift]) -> dict[str, float]:
     Where deltas are 0 there is none.
     """
     row = {}
-    for name in (*_MEASURES, *_OTHERS):
+    for name in (*_DRAWN, "mean_length", "positive_share"):
         values = np.concatenate([_values(layer, name) for layer in layers])
-        known = values[np.isfinite(values)]
         middle = np.mean if name == "positive_share" else np.median
-        row[name] = float(middle(known)) if len(known) else float("nan")
+        row[name] = _of_known(middle, values)
+    correlations = [layer.input_correlation[0] for layer in layers]
+    shifts = [_of_known(np.median, _values(x, "uncorrected_shift")) for x in layers]
+    row["rank_correlation"] = _rank_correlation(correlations, shifts)
     alive = np.concatenate([layer.delta2 for layer in layers]) > 0
     row["alive"] = float(alive.mean())
     return row
+
+
+def _of_known(middle: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(middle(known)) if len(known) else math.nan
+
+
+def _rank_correlation(one: list[float], other: list[float]) -> float:
+    """Returns Spearman's, NaN where it is not known of all layers, or is of one."""
+    from scipy import stats
+
+    if len(one) < 2 or not np.isfinite([one, other]).all():
+        return math.nan
+    return float(stats.spearmanr(one, other).statistic)
 
 
 def _values(layer: BiasShift, name: str) -> np.ndarray:
@@ -81,37 +107,39 @@ def _values(layer: BiasShift, name: str) -> np.ndarray:
 def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
     own = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows["theory"]]
     panels = []
-    for letter, (name, title) in zip("abcd", _MEASURES.items(), strict=True):
+    for letter, (name, title) in zip("abcdef", _DRAWN.items(), strict=True):
         found = frames.series(own, "epoch", name, summary="quartiles")
-        log = {"logx": True, "logy": name != "k"}
+        log = {"logx": True, "logy": name not in ("k", "cosine")}
         panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", found, **log))
-    figures.draw([panels[:2], panels[2:]], stem)
+    figures.draw([panels[:3], panels[3:]], stem)
 
 
 def along_training(rows: Rows, arm: frames.Arm, name: str) -> dict[int, float]:
     """Returns by seed the mean of a measure over the epochs after the first.
 
-    The initial weights are the same for all units.
+    The initial weights are the same for all units. It is the geometric mean of what
+    goes over decades, so that one epoch does not decide; epochs in which the measure
+    is not known are left out.
     """
-    return {
-        seed: float(np.mean([float(r[name]) for r in _later(own)]))
-        for seed, own in frames.of_arm(rows, arm).items()
-    }
-
-
-def _later(rows: Rows) -> Rows:
-    return [row for row in rows if row["epoch"] != "0"]
+    over_decades = name in _OVER_DECADES
+    found = {}
+    for seed, own in frames.of_arm(rows, arm).items():
+        values = [float(row[name]) for row in own if row["epoch"] != "0" and row[name]]
+        values = [x for x in values if not math.isnan(x)]
+        if values:
+            mean = np.mean(np.log(values) if over_decades else values)
+            found[seed] = float(np.exp(mean) if over_decades else mean)
+    return found
 
 
 def _summary(rows: Mapping[str, Rows]) -> str:
     own, lines = rows["theory"], []
     for arm in frames.arms(own):
-        names = (*_MEASURES, *_OTHERS[1:])
+        names = (*_DRAWN, *_OTHERS)
         found = [along_training(own, arm, name).values() for name in names]
         cells = [frames.spread(list(values)) for values in found]
         lines.append([arm[0], len(frames.of_arm(own, arm)), *cells])
-    titles = ("activation", "runs", *_MEASURES.values(), "length of E_p(a)")
-    titles += ("positive among large covariances (share)", "effective draws")
+    titles = ("activation", "runs", *_DRAWN.values(), *_OTHERS.values())
     return frames.markdown(titles, lines)
 
 
@@ -122,15 +150,18 @@ EXPERIMENT = Experiment(
     summary=_summary,
     trials=trials,
     measure=measure,
-    columns=("epoch", *_MEASURES, *_OTHERS, "alive"),
+    columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
     note=(
         "Of the runs of figure 2, in hidden layers behind other hidden layers, on "
-        f"{_IMAGES:,} training images; delta is of labels drawn from the network's own "
-        "softmax, the gradient of the given ones. Trained networks have units whose "
-        f"Fisher matrix is singular: {DAMPING} is added to the variance of each "
-        "incoming activation. Medians over units, shifts by their size; table: means "
-        "over the epochs kept after the start. Effective draws are as many as the "
-        "images that decide, by their delta^2: late in training few, and k means "
-        "little."
+        f"{_IMAGES:,} training images; delta^2 is the expectation over labels of the "
+        "network's own softmax, the gradient that of the given ones. Trained networks "
+        f"have units whose Fisher matrix is singular: {DAMPING} is added to the "
+        "variance of each incoming activation. Medians over units, shifts by their "
+        "size; table: means over the epochs kept after the start, geometric ones of "
+        "lengths, shifts and corrections. Effective draws are as many as the images "
+        "that decide, by their delta^2: late in training few, and a single epoch's "
+        "numbers mean little then. The last column is Spearman's, over the layers of "
+        "a network: the mean correlation of a layer's incoming units against the bias "
+        "shift."
     ),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from elu_zoo.analysis import figures, palette, significance
 from elu_zoo.analysis.dots import DotPanel, Dots
-from elu_zoo.experiments import frames
+from elu_zoo.experiments import frames, paired
 from elu_zoo.experiments.experiment import Experiment, Rows
 
 _MEASURES = (
@@ -66,7 +66,7 @@ def _summary(rows: Mapping[str, Rows]) -> str:
                     title,
                     f"{name} - {_name(arm)}",
                     found.n,
-                    f"{found.difference:+.3g} ({found.low:+.3g} to {found.high:+.3g})",
+                    paired.interval(found),
                     f"{found.w:g}",
                     significance.p_text(found),
                     f"{found.effect:+.2f}",

@@ -1,9 +1,10 @@
-"""Bias shifts of models: against backpropagation by hand, and of the shipped nets.
+"""Bias shifts of models: against the theorems by brute force, of the shipped nets.
 
 KERAS_BACKEND=jax python ../no_tensorflow.py test_bias_shift.py FILE: writes what one
 of the tests compares.
 """
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,13 +12,13 @@ import sys
 import keras
 import numpy as np
 import pytest
+from small_nets import convolution, dense, examples, net
 
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.analysis import bias_shift as module
 from elu_zoo.analysis.bias_shift import bias_shift
 from elu_zoo.data import sources
-from elu_zoo.initializers import HeUniform
 
 
 def arrays(found):
@@ -25,95 +26,11 @@ def arrays(found):
     return {f"{n}/{k}": v for n, each in found.items() for k, v in vars(each).items()}
 
 
-def net(shape, *layers, softmax=False):
-    """These layers and a classifier of 4 classes."""
-    last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
-    layers = *layers, keras.layers.Flatten(), last, *[keras.layers.Softmax()] * softmax
-    return keras.Sequential([keras.Input(shape), *layers])
-
-
-def dense(activation="elu", inner=False):
-    """A net of 5 hidden units, their activation in the layer or behind it."""
-    own, behind = (activation, None) if inner else (None, activation)
-    hidden = keras.layers.Dense(5, own, kernel_initializer=HeUniform(1), name="hidden")
-    first = keras.layers.Flatten(name="flatten")
-    return net((2, 3, 1), first, hidden, keras.layers.Activation(behind))
-
-
-def convolution(**arguments):
-    """A convolution of 3 units on maps of 2 channels."""
-    kind = keras.layers.Conv2D if arguments else keras.layers.Dense
-    layer = kind(3, kernel_initializer=HeUniform(3), name="conv", **arguments)
-    return net((6, 7, 2), layer, keras.layers.ELU())
-
-
-def examples(model, count=230):
-    rng = np.random.default_rng(0)
-    images = rng.normal(size=(count, *model.input_shape[1:])).astype("float32")
-    return images, rng.integers(0, model.output_shape[-1], count)
-
-
-def collected(model, name, images, labels, draws=10**9):
-    """Incoming activations and deltas of a layer."""
-    layer, targets = model.get_layer(name), [(labels, np.ones(len(images)))]
-    chosen = module._positions(layer, len(images), draws, seed=0)
-    found = module._collect(model, layer, images, targets, labels, chosen)
-    inputs, squares, losses = found
-    np.testing.assert_allclose(squares, losses**2)
-    return inputs, -losses
-
-
-@pytest.mark.parametrize("inner", [False, True])
-@pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_deltas_against_backpropagation_by_hand(activation, inner):
-    model = dense(activation, inner)
-    images, labels = examples(model)
-    w1, b1, w2, b2 = (np.float64(w) for w in model.get_weights())
-    x = np.float64(images.reshape(len(images), -1))
-    net_input = x @ w1 + b1
-    is_elu = activation == "elu"
-    negative, slope = is_elu * np.expm1(net_input), is_elu * np.exp(net_input)
-    hidden = np.where(net_input > 0, net_input, negative)
-    odds = np.exp(hidden @ w2 + b2)
-    deltas = np.eye(4)[labels] - odds / odds.sum(axis=1, keepdims=True)
-    inputs, found = collected(model, "classifier", images, labels)
-    np.testing.assert_allclose(inputs, hidden, atol=1e-6)
-    np.testing.assert_allclose(found, deltas, atol=1e-6)
-    inputs, found = collected(model, "hidden", images, labels)
-    np.testing.assert_allclose(inputs, x, atol=1e-7)
-    before = (deltas @ w2.T) * np.where(net_input > 0, 1, slope)
-    np.testing.assert_allclose(found, before, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"kernel_size": 3},
-        {"kernel_size": 3, "padding": "same"},
-        {"kernel_size": (2, 3), "padding": "same", "strides": (2, 1)},
-        {"kernel_size": 3, "padding": "same", "strides": 2, "activation": "elu"},
-        {"kernel_size": 2, "padding": "same", "dilation_rate": 2},
-        {"kernel_size": (1, 2), "dilation_rate": (1, 3)},
-        {"kernel_size": 1, "strides": 3},
-        {},  # a dense layer on maps
-    ],
-    ids=str,
-)
-def test_patches_and_deltas_of_a_convolution(arguments):
-    """Their products are the gradient of the kernel, as TensorFlow computes it."""
-    import tensorflow as tf
-
-    model = convolution(**arguments)
-    layer, (images, labels) = model.get_layer("conv"), examples(model)
-    with tf.GradientTape() as tape:
-        logits = model(images)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-    kernel, bias = tape.gradient(losses, [layer.kernel.value, layer.bias.value])
-    patches, deltas = collected(model, "conv", images, labels.astype("int32"))
-    assert len(patches) == len(images) * np.prod(layer.output.shape[1:3])
-    np.testing.assert_allclose(-deltas.sum(axis=0), bias, rtol=1e-4, atol=1e-4)
-    found = (patches.T @ -deltas).reshape(kernel.shape)
-    np.testing.assert_allclose(found, kernel, rtol=1e-4, atol=1e-3)
+def correlation(inputs):
+    """The mean size of the correlation of two columns."""
+    columns = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
+    pairs = itertools.combinations(columns.T, 2)
+    return np.mean([abs((one * other).mean()) for one, other in pairs])
 
 
 def brute_force(inputs, squares, losses, damping):
@@ -126,12 +43,16 @@ def brute_force(inputs, squares, losses, damping):
     mean, weighted = inputs.mean(axis=0), f[-1, :-1] / c
     variance = f[:-1, :-1] / c - np.outer(weighted, weighted)
     a_g = np.linalg.inv(f[:-1, :-1]) @ gradient[:-1]
+    natural = np.linalg.inv(f) @ gradient
+    lengths = np.linalg.norm(natural) * np.linalg.norm(gradient)
     return {
         "k": 1 + (weighted - mean) @ np.linalg.inv(variance) @ weighted,
-        "shift": np.append(mean, 1) @ np.linalg.inv(f) @ gradient,
+        "shift": np.append(mean, 1) @ natural,
+        "cosine": natural @ gradient / lengths,
         "uncorrected_shift": mean @ a_g + gradient[-1] / c,
         "weighted_mean_length": np.linalg.norm(weighted),
         "mean_length": np.linalg.norm(mean),
+        "input_correlation": correlation(inputs),
         "delta2": c,
         "effective_draws": squares.sum() ** 2 / (squares**2).sum(),
     }
@@ -158,7 +79,9 @@ def test_the_share_of_positive_covariances_is_that_of_the_largest_tenth():
     squares = (inputs @ np.r_[-4, 3, 2, -1, np.zeros(21)] + 100)[:, None]
     assert module._of_layer(inputs, squares, None, 0.0).positive_share == 2 / 3
     inputs[:, 10:] = 0  # five of them do not vary then: one is left
-    assert module._of_layer(inputs, squares, None, 0.0).positive_share == 0
+    found = module._of_layer(inputs, squares, None, 0.0)
+    assert found.positive_share == 0 and found.cosine is None
+    assert found.input_correlation == pytest.approx(correlation(inputs[:, :10]))
 
 
 def test_labels_of_the_fisher_matrix():
@@ -186,19 +109,11 @@ def test_labels_are_drawn_from_the_softmax():
     np.testing.assert_allclose(np.bincount(drawn) / 20_000, p, atol=0.01)
 
 
-def test_positions_are_drawn_from_all_images():
-    model = convolution(kernel_size=3)
-    images, labels = examples(model)
-    layer = model.get_layer("conv")
-    few, same, other = (module._positions(layer, 230, 99, s) for s in (0, 0, 1))
-    assert len(np.unique(few)) == 99 and few[0] < 1000 and few[-1] > 230 * 20 - 1000
-    assert (few == same).all() and (few != other).any()
-    every = collected(model, "conv", images, labels.astype("int32"))
-    some = collected(model, "conv", images, labels.astype("int32"), draws=99)
-    for one, all_ in zip(some, every, strict=True):
-        np.testing.assert_array_equal(one, all_[few])
-    found = bias_shift(model, images, layers=["conv"], draws=99)["conv"]
-    assert (found.effective_draws <= 99).all() and found.shift is None
+def test_nothing_to_compare():
+    """A single incoming unit, and gradients that vanish."""
+    inputs = np.random.default_rng(0).normal(size=(50, 1))
+    found = module._of_layer(inputs, inputs**2, 0 * inputs, 0.1)
+    assert np.isnan([found.input_correlation, found.cosine]).all()
 
 
 def test_dead_units():
@@ -209,7 +124,7 @@ def test_dead_units():
     bias.assign([0, -100, 0, 0, 0])
     found = bias_shift(model, images, labels=labels)
     for field, values in vars(found["hidden"]).items():
-        alive = field in ("delta2", "mean_length")
+        alive = field in ("delta2", "mean_length", "input_correlation")
         assert np.isfinite(values).tolist() == [True, alive, True, True, True]
     assert found["hidden"].delta2[1] == 0
     assert all(np.isfinite(v).all() for v in vars(found["classifier"]).values())

@@ -148,6 +148,14 @@ def test_zoom_fits_what_is_seen(log, values, low, high, limits):
     assert zoom(whole, low, high).title == "one"
 
 
+def test_a_ribbon_on_a_logarithmic_axis_stays_above_0():
+    """One run of three is far above the others."""
+    series = panels.Series("elu", [1, 2], [[1, 1], [2, 1], [3, 100]])
+    linear, log = panels.curve(series), panels.curve(series, logy=True)
+    assert linear.low[1] < 0 and log.low.tolist() == [1, 1]
+    assert (linear.high == log.high).all() and (linear.middle == log.middle).all()
+
+
 def test_zoom_holds_the_ribbons():
     some = [[1, 2, 3], [3, 4, 5]]
     low, high = zoom(one(Series("elu", [0, 1, 2], some)), 1, 2).ylim

@@ -41,7 +41,7 @@ def _natural_gradient(units):
         {"activation": unit, "method": method, "rate": "0.1", "seed": str(seed)}
         | {"step": str(step), "train_loss": f"{2 + seed / 10}", "seconds": "0.5"}
         for unit in units
-        for method in ("SGD", "natural gradient")
+        for method in ("SGD", "natural gradient", "SGD for longer")
         for seed in range(2)
         for step in (0, 10, 20)
     ]

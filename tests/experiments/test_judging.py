@@ -5,7 +5,7 @@ import math
 import pytest
 
 from elu_zoo.experiments import judging
-from elu_zoo.experiments.judging import at, below, final, lower, mean_over
+from elu_zoo.experiments.judging import at, below, final, lower
 
 NAN = math.nan
 
@@ -131,13 +131,6 @@ ROWS = {
 def test_reading(read, expected):
     assert read(ROWS) == expected
     assert read({}) == {}
-
-
-def test_a_mean_is_of_runs_that_have_all():
-    reads_ = [reads({0: 1.0, 1: 5.0}), reads({0: 4.0, 2: 6.0, 1: 6.0})]
-    assert mean_over(reads_)({}) == {0: 2.5, 1: 5.5}
-    assert mean_over([*reads_, reads({1: 1.0})])({}) == {1: 4.0}
-    assert mean_over([*reads_, reads({})])({}) == {}
 
 
 def test_nothing_was_found():

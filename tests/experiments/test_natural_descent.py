@@ -53,6 +53,34 @@ def test_rows(plan, images):
     assert len({r["train_loss"] for r in firsts}) == 2
 
 
+@pytest.mark.parametrize(
+    ("activations", "seeds", "covered"),
+    [
+        (None, None, True),
+        (("relu",), 1, True),
+        (None, 6, False),
+        (("elu", "tanh"), None, False),
+    ],
+)
+def test_rows_that_need_not_be_computed_again(activations, seeds, covered, tmp_path):
+    rows = [
+        {"activation": unit, "seed": str(seed)}
+        for unit in ("elu", "relu")
+        for seed in range(5)
+    ]
+    plan = Plan("short", activations, seeds, tmp_path)
+    assert natural_descent.EXPERIMENT.covers(plan, rows) == covered
+
+
+def test_a_layer_that_dies(plan, images):
+    """Of steps so large that no ReLU is active any more: it learns no longer."""
+    pixels = natural_descent._halved(images.images)
+    rows = natural_descent._run(
+        plan, "relu", "natural gradient", 30.0, 0, pixels, images.labels
+    )
+    assert rows[-1]["step"] == 10
+
+
 def test_a_run_that_diverges_is_told(plan, images):
     pixels = natural_descent._halved(images.images)
     rows = natural_descent._run(plan, "elu", "SGD", 1e6, 0, pixels, images.labels)
@@ -72,13 +100,42 @@ def test_runs_that_diverged_are_counted(drawn):
         for step, loss in zip((0, 10), of_run, strict=True)
     ]
     experiment = natural_descent.EXPERIMENT
-    sgd, natural = experiment.summary({"natural_gradient": rows}).splitlines()[2:]
+    sgd, natural, difference = experiment.summary(
+        {"natural_gradient": rows}
+    ).splitlines()[2:]
     assert "| 1.6 ± 0.14 (1 diverged) |" in sgd and "(1 diverged)" in natural
-    assert "e+0" not in sgd + natural
+    assert "e+0" not in sgd + natural and "no pair" in difference
     experiment.draw({"natural_gradient": rows}, "stem")
     (((panel,),),) = drawn
     (shown,) = panel.series
     assert np.max(shown.runs) == 2.5 and len(shown.runs) == 2
+
+
+def test_equal_iterations_and_equal_time(drawn):
+    """Of 2 s, in which the natural gradient makes 20 steps and SGD 200."""
+    curves = {
+        "SGD": (2.0, {0: 3.0, 10: 2.0, 20: 1.0}),
+        "natural gradient": (2.0, {0: 3.0, 10: 1.0, 20: 0.5}),
+        "SGD for longer": (4.0, {0: 3.0, 100: 0.6, 200: 0.2, 400: 0.1}),
+    }
+    rows = [
+        {"activation": "elu", "method": method, "rate": "0.1", "seed": str(seed)}
+        | {"step": str(step), "seconds": str(seconds * step / max(losses))}
+        | {"train_loss": str(loss + seed / 100)}
+        for method, (seconds, losses) in curves.items()
+        for seed in range(5)
+        for step, loss in losses.items()
+    ]
+    experiment = natural_descent.EXPERIMENT
+    lines = experiment.summary({"natural_gradient": rows}).splitlines()[2:]
+    assert len(lines) == 5 and "| 400 | 10 |" in lines[2]
+    assert "| -0.5 (" in lines[3] and "| 20 and 20 |" in lines[3]
+    assert "p = 0.031" in lines[3] and "p = 1.000" in lines[4]
+    assert "| +0.3 (" in lines[4] and "| 20 and 200 |" in lines[4]
+    experiment.draw({"natural_gradient": rows}, "stem")
+    ((of_steps,), (of_time,)) = drawn[0]
+    assert of_time.xlim == (0, 3) and of_steps.xlim is None
+    assert [list(s.x) for s in of_time.series] == [[0, 1, 2, 4], [0, 1, 2]]
 
 
 @pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])

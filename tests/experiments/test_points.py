@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from elu_zoo import errors
 from elu_zoo.experiments.points import KEY, Points
 from elu_zoo.experiments.trial import Trial
 from elu_zoo.training.observing import Observe
@@ -37,6 +38,16 @@ def test_an_empty_file(path):
     path.touch()
     points = Points(path, COLUMNS)
     assert points.rows == [] and not points.has(TRIAL)
+
+
+def test_a_file_of_another_version(points, path):
+    points.put(TRIAL, [{"epoch": 1, "loss": 1.0}])
+    for columns in ("epoch",), (*COLUMNS, "time"):
+        with pytest.raises(
+            errors.DataError, match="other columns .* epoch, loss. Move"
+        ):
+            Points(path, columns).check()
+    Points(path, COLUMNS[::-1]).check()
 
 
 def test_what_is_put_is_in_the_file(points, path):

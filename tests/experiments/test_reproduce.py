@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+from unittest import mock
 
 import pytest
 
@@ -234,6 +235,16 @@ def test_what_cannot_be_run_is_left_out(go, runs, rows, monkeypatch, error, tmp_
     assert "Not run yet: `elu-zoo-reproduce fake`" in text
 
 
+def test_what_cannot_be_computed_is_left_out(go, rows, monkeypatch):
+    """Such as a benchmark that fails, after which others can be trained."""
+    compute = mock.Mock(side_effect=errors.ResourceError("not measured"))
+    failing = dataclasses.replace(COMPUTED, title="Another", compute=compute)
+    monkeypatch.setitem(EXPERIMENTS, "other", failing)
+    with pytest.raises(errors.DataError, match=r"Left out, as said above: other\."):
+        go("other", "fake")
+    assert rows("figures/fake.csv")
+
+
 def test_results(go, rows):
     go(seeds=1)
     elu, relu = rows("results.csv")
@@ -308,16 +319,24 @@ def test_what_is_computed(go, rows, monkeypatch):
     assert [row["budget"] for row in rows("figures/fake.csv")] == ["short", "smoke"]
 
 
-@pytest.mark.parametrize("asked", [{"activations": ("tanh",)}, {"seeds": 3}])
-def test_what_takes_long_is_computed_for_who_asks_for_more(go, monkeypatch, asked):
-    monkeypatch.setitem(EXPERIMENTS, "fake", dataclasses.replace(COMPUTED, lasts=True))
-    go()
-    go(**asked)
+def test_what_takes_long_is_computed_for_who_asks_for_more(go, monkeypatch):
+    asked = []
+
+    def covers(plan, rows):
+        asked.append((plan.seeds, len(rows)))
+        return plan.seeds < 3
+
+    computed = dataclasses.replace(COMPUTED, covers=covers)
+    monkeypatch.setitem(EXPERIMENTS, "fake", computed)
+    for seeds in 2, 1, 3:
+        go(seeds=seeds)
     assert [kind for kind, _ in CALLED].count("compute") == 2
+    assert asked == [(1, 1), (3, 1)]
 
 
 def test_what_takes_long_is_computed_once_a_budget(go, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "fake", dataclasses.replace(COMPUTED, lasts=True))
+    always = dataclasses.replace(COMPUTED, covers=lambda plan, rows: True)
+    monkeypatch.setitem(EXPERIMENTS, "fake", always)
     for budget in "smoke", "smoke", "full", "smoke", "full":
         go(budget=budget)
     assert [b for kind, b in CALLED if kind == "compute"] == ["smoke", "full"]

@@ -33,13 +33,15 @@ def test_runs_that_the_table_shows(config, share, shown):
 
 def test_claims():
     rows = [
-        {"claim": "a", "verdict": "holds"},
-        {"claim": "b", "verdict": "not decided"},
-        {"claim": "c", "verdict": "holds"},
-        {"claim": "d", "verdict": "not decided"},
+        {"claim": "a", "verdict": "holds", "whose": "the paper's"},
+        {"claim": "b", "verdict": "not decided", "whose": "the paper's"},
+        {"claim": "c", "verdict": "holds", "whose": "the paper's"},
+        {"claim": "d", "verdict": "not decided", "whose": "the paper's"},
+        {"claim": "e", "verdict": "holds", "whose": "ours"},
     ]
     assert results_table.claims(rows) == (
-        "Of 4 claims 2 hold, 0 do not hold and 2 are not decided yet.\n\n"
+        "Of the paper's claims, 4 by unit and measure, 2 hold, 0 do not hold and 2 are "
+        "not decided yet.\n\n"
         "<details>\n<summary>Holds at our budget: 2</summary>\n\n"
         "- a\n- c\n\n</details>"
     )
