@@ -34,7 +34,11 @@ def measured():
     [
         ("op", {"Schraudolph's exponential, XLA", "copy (negation), XLA"}),
         ("unit", {"elu", "relu", "relu, batch norm"}),
-        ("inference", {"SavedModel", "model.predict", "tf.function, XLA"}),
+        pytest.param(
+            "inference",
+            {"SavedModel", "model.predict", "tf.function, XLA"},
+            marks=pytest.mark.slow,
+        ),
         # The binary's tests run this one.
         pytest.param("replicas", {"two devices"}, marks=pytest.mark.slow),
         pytest.param(

@@ -10,13 +10,15 @@ import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import JAX_STEPS, TRAINED, each, examples, logits, schedule
+from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_step import TFStep
 from elu_zoo.weights import h5
 
-each_row = each(TRAINED)
+# The shorter tests of JAX are beside what they test.
+pytestmark = pytest.mark.slow
+each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,9 @@ def test_initial_weights_are_equal_to_the_last_bit(row, on_jax):
         np.testing.assert_array_equal(found[f"initial{index:03d}"], value)
 
 
-@each([row for row in TRAINED if not row.random])
+@pytest.mark.parametrize(
+    "row", [row for row in TRAINED if not row.random], ids=lambda row: row.name
+)
 def test_losses_of_the_first_steps(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)

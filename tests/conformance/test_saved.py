@@ -5,7 +5,6 @@ import pickle
 
 import keras
 import numpy as np
-import pytest
 import rows
 from rows import ROWS, each, examples, logits, scramble
 
@@ -17,7 +16,7 @@ from elu_zoo.export.saved_model import (
 )
 from elu_zoo.weights import h5
 
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+each_row = each(ROWS)
 
 
 def test_everything_registered_has_a_row():
@@ -83,7 +82,7 @@ def test_weight_file_of_keras(row, tmp_path):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 
-@each(ROWS)
+@each_row
 def test_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
@@ -120,7 +119,7 @@ def test_config(row):
     assert again.get_config() == model.get_config()
 
 
-@each(ROWS)
+@each_row
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)

@@ -208,7 +208,10 @@ CENTRE = np.array([[4, 4, 0]])
 
 @pytest.mark.parametrize(
     ("augmentation", "arguments"),
-    [("none", {}), ("crop_flip", {"strategy": "mirrored", "num_devices": 2})],
+    [
+        pytest.param("none", {}, marks=pytest.mark.slow),
+        ("crop_flip", {"strategy": "mirrored", "num_devices": 2}),
+    ],
 )
 def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
     """Of more than 100 classes the top-5 error is measured, on centre crops."""
