@@ -131,7 +131,7 @@ def bias_shift(
 
 
 def _of_layer(inputs, squares, losses, damping) -> BiasShift:
-    """Returns the numbers of a layer; the arguments are what `_collect` returns."""
+    """Returns the numbers of a layer; the arguments are what `collect` returns."""
     count, units = squares.shape
     delta2 = squares.mean(axis=0)
     alive = delta2 > 0  # A dead unit is computed too, and is NaN in the end.

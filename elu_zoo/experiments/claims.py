@@ -1,8 +1,8 @@
 """Every claim of the paper that can be measured, and what was found of it.
 
 A claim about "the other units" is one for each of them. What only the paper's own
-schedule decides is here as well, and stays open until that is run. Claims that the
-paper makes of other units or networks than ours are beside them, and marked.
+schedule decides is here as well, and stays open until that is run. What we ask of units
+of which the paper does not claim it is beside them, and marked as ours.
 """
 
 import dataclasses

@@ -49,13 +49,14 @@ def _of_mnist() -> Iterator[Claim]:
             yield Claim(
                 f"mnist-fits-to-{loss}-sooner-than-{other}",
                 "abstract, 4.1.1",
-                f"ELU's training error falls more rapidly than {NAMES[other]}'s, to a "
-                f"loss of {loss} (MNIST)",
+                f"ELU's training error falls much more rapidly than {NAMES[other]}'s, "
+                f"to a loss of {loss} (MNIST)",
                 "fig2",
                 lower(
                     _epochs_to("elu", loss),
                     _epochs_to(other, loss),
-                    f"epochs until the training loss is {loss}, ELU - {NAMES[other]}",
+                    f"epochs until the training loss is {loss}, ELU - {NAMES[other]}; "
+                    "more, not how much",
                 ),
                 ours=other in _OURS,
             )
@@ -178,14 +179,14 @@ def _of_medians() -> Iterator[Claim]:
         yield Claim(
             f"mnist-medians{suffix}-vary-less-than-relu-{name}",
             "4.1.1, appendix C",
-            f"the medians of ReLU's activations vary more than ELU's: {text}, {name} "
-            "of units",
+            f"the medians of ReLU's activations vary much more than ELU's: {text}, "
+            f"{name} of units",
             "fig7",
             lower(
                 _of_units("elu", column, middle),
                 _of_units("relu", column, middle),
                 f"log10 of the variance of a unit's {text}, {name} of a layer's "
-                "units, mean of layers, ELU - ReLU",
+                "units, mean of layers, ELU - ReLU; more, not how much",
             ),
         )
 

@@ -81,7 +81,7 @@ def _claims(found: Mapping[str, Finding], views: Mapping[str, View]) -> str:
                 f"**{finding.verdict}**",
             ]
         )
-    titles = ("section", "the paper says", "measured", "n", "effect", "p", "budget")
+    titles = ("section", "claim", "measured", "n", "effect", "p", "budget")
     return frames.markdown((*titles, "verdict"), lines)
 
 

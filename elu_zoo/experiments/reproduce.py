@@ -59,6 +59,9 @@ def reproduce(
             file of points is not of this version.
         ResourceError: processes that train die.
     """
+    for name in EXPERIMENTS:  # the report is made from all of them
+        if EXPERIMENTS[name].columns:
+            points(name, output).check()
     left_out = []
     for name in names:
         say(f"{name}: {EXPERIMENTS[name].title}")
@@ -87,11 +90,14 @@ def _measure(
     say: Callable[[str], None],
 ) -> None:
     experiment, found = EXPERIMENTS[name], points(name, output)
-    found.check()
     if experiment.compute:
         known = found.of_budget(plan.budget)
         if not (known and experiment.covers and experiment.covers(plan, known)):
-            found.put_all(plan.budget, experiment.compute(plan))
+            computed = experiment.compute(plan)
+            units = {row.get("activation") for row in computed}
+            others = [row for row in known if row.get("activation") not in units]
+            kept = others if experiment.covers else []
+            found.put_all(plan.budget, [*kept, *computed])
     elif experiment.trials:
         _train(name, found, plan, output, jobs, named, say)
 

@@ -16,6 +16,8 @@ from elu_zoo.experiments.trial import Plan, Trial
 from elu_zoo.training import observing
 
 DAMPING = 0.01
+# Epochs: about half of the kept ones are early, though most of a run is late.
+EARLY, LATE, TRAINED = range(1, 26), range(26, 10**6), range(1, 10**6)
 _IMAGES = 2000
 _DRAWN = {
     "k": "k",
@@ -68,7 +70,8 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 def _medians(layers: list[BiasShift]) -> dict[str, float]:
     """Returns medians over all units that have a value; shifts by their size.
 
-    Where deltas are 0 there is none.
+    Of the share of positive covariances it is the mean. Where deltas are 0 there is
+    none.
     """
     row = {}
     for name in (*_DRAWN, "mean_length", "positive_share"):
@@ -114,17 +117,19 @@ def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
     figures.draw([panels[:3], panels[3:]], stem)
 
 
-def along_training(rows: Rows, arm: frames.Arm, name: str) -> dict[int, float]:
-    """Returns by seed the mean of a measure over the epochs after the first.
+def along_training(
+    rows: Rows, arm: frames.Arm, name: str, epochs: range = TRAINED
+) -> dict[int, float]:
+    """Returns by seed the mean of a measure over the kept epochs of a range.
 
-    The initial weights are the same for all units. It is the geometric mean of what
-    goes over decades, so that one epoch does not decide; epochs in which the measure
-    is not known are left out.
+    It is the geometric mean of what goes over decades, so that one epoch does not
+    decide; epochs in which the measure is not known are left out.
     """
     over_decades = name in _OVER_DECADES
     found = {}
     for seed, own in frames.of_arm(rows, arm).items():
-        values = [float(row[name]) for row in own if row["epoch"] != "0" and row[name]]
+        kept = [row for row in own if int(row["epoch"]) in epochs]
+        values = [float(row[name]) for row in kept if row[name]]
         values = [x for x in values if not math.isnan(x)]
         if values:
             mean = np.mean(np.log(values) if over_decades else values)
@@ -156,12 +161,14 @@ EXPERIMENT = Experiment(
         f"{_IMAGES:,} training images; delta^2 is the expectation over labels of the "
         "network's own softmax, the gradient that of the given ones. Trained networks "
         f"have units whose Fisher matrix is singular: {DAMPING} is added to the "
-        "variance of each incoming activation. Medians over units, shifts by their "
-        "size; table: means over the epochs kept after the start, geometric ones of "
-        "lengths, shifts and corrections. Effective draws are as many as the images "
-        "that decide, by their delta^2: late in training few, and a single epoch's "
-        "numbers mean little then. The last column is Spearman's, over the layers of "
-        "a network: the mean correlation of a layer's incoming units against the bias "
-        "shift."
+        "variance of each incoming activation. Medians over units (of the share: "
+        "the mean), shifts by their size; table: means over the epochs after which "
+        "weights were kept, 1, 2, 5, 10, 25, 50, 100, 200 and 300, as if they were "
+        "equally long, geometric ones of lengths, shifts and corrections. The start, "
+        "in which units differ the other way, is in the figure alone. Effective draws "
+        "are as many as the images that decide, by their delta^2: late in training "
+        "few, and a single epoch's numbers mean little then. The last column is "
+        "Spearman's, over the layers of a network: the mean correlation of a layer's "
+        "incoming units against the bias shift; layers differ by their depth, too."
     ),
 )

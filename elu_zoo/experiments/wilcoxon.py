@@ -17,7 +17,7 @@ _MEASURES = (
 def comparisons(
     rows: Mapping[str, Rows], measure: str
 ) -> dict[frames.Arm, significance.Comparison]:
-    """Returns ELU, or else the first unit, without batch norm against every other arm.
+    """Returns `frames.reference`, without batch norm, against every other arm.
 
     Args:
         rows: of `fig4` and `fig5`.

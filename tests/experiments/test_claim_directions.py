@@ -59,6 +59,14 @@ def trained(row):
     return row["epoch"] != "0"
 
 
+def early(row):
+    return 1 <= int(row["epoch"]) <= 25
+
+
+def late(row):
+    return int(row["epoch"]) > 25
+
+
 def until_50(row):
     return row["epoch"] not in ("0", "60")
 
@@ -85,12 +93,15 @@ DECIDING = [
     ("noise-absence.*", "deactivated_signal", shown),
     ("noise-less.*", "gain", shown),
     ("noise-more.*", "changed", shown),
-    ("theory-weighted.*", "weighted_mean_length", trained),
-    ("theory-uncorrected.*", "uncorrected_shift", trained),
-    ("theory-correction.*", "correction", trained),
+    ("theory-weighted.*early.*", "weighted_mean_length", early),
+    ("theory-weighted.*late.*", "weighted_mean_length", late),
+    ("theory-uncorrected.*early.*", "uncorrected_shift", early),
+    ("theory-uncorrected.*late.*", "uncorrected_shift", late),
+    ("theory-correction.*early.*", "correction", early),
+    ("theory-correction.*late.*", "correction", late),
     ("theory-covariances.*", "positive_share", trained),
-    ("theory-gradient-closer.*", "cosine", trained),
-    ("theory-shift-of-correlated.*", "rank_correlation", trained),
+    ("theory-gradient-early.*", "cosine", early),
+    ("theory-gradient-late.*", "cosine", late),
     ("theory-bias-unit.*", "k", trained),
 ]
 

@@ -4,8 +4,11 @@ import importlib.util
 
 import pytest
 
-from elu_zoo import errors
+from elu_zoo import errors, results
 from elu_zoo.experiments import reproduce
+from elu_zoo.experiments.experiment import Experiment
+from elu_zoo.experiments.table import EXPERIMENTS
+from elu_zoo.experiments.trial import Plan
 
 
 def test_check(tmp_path):
@@ -34,3 +37,35 @@ def test_refusals(tmp_path):
     for output in tmp_path / "file", tmp_path / "file" / "out":
         with pytest.raises((OSError, errors.ResourceError), match="file is no folder"):
             reproduce.check(["noise"], output)
+
+
+def test_points_of_another_version(tmp_path):
+    """Of any experiment: the report is made from all, after what may be hours."""
+    row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
+    results.write(tmp_path / "figures" / "theory.csv", list(row), [row])
+    plan = Plan("smoke", None, None, tmp_path / "runs")
+    with pytest.raises(
+        errors.DataError, match="theory.csv has other columns .* cosine"
+    ):
+        reproduce.reproduce(["fig1"], plan, tmp_path, jobs=1)
+    assert not (tmp_path / "figures" / "fig1.csv").exists()
+
+
+def test_units_that_were_computed_before_stay(tmp_path, monkeypatch):
+    made = Experiment(
+        title="A fake",
+        section="4",
+        draw=None,
+        summary=lambda rows: "",
+        compute=lambda plan: [{"activation": u, "value": 2} for u in plan.arms("elu")],
+        columns=("activation", "value"),
+        covers=lambda plan, rows: False,
+    )
+    monkeypatch.setitem(EXPERIMENTS, "fake", made)
+    old = [{"budget": "short", "activation": u, "value": "1"} for u in ("elu", "relu")]
+    path = tmp_path / "figures" / "fake.csv"
+    results.write(path, list(old[0]), old)
+    plan = Plan("short", ("relu", "tanh"), None, tmp_path / "runs")
+    reproduce.reproduce(["fake"], plan, tmp_path, jobs=1, say=lambda line: None)
+    found = [(row["activation"], row["value"]) for row in results.read_file(path)]
+    assert found == [("elu", "1"), ("relu", "2"), ("tanh", "2")]

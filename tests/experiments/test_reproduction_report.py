@@ -143,7 +143,7 @@ def test_the_claims():
     head, rule, *lines = sections(text)["The claims"].strip().splitlines()
     assert len(lines) == len(NAMES)
     assert head == (
-        "| section | the paper says | measured | n | effect | p | budget | verdict |"
+        "| section | claim | measured | n | effect | p | budget | verdict |"
     )
     expected = [
         "the loss |  |  |  |  | **not decided** |",
