@@ -9,7 +9,8 @@ from elu_zoo.initializers import HeUniform
 def net(shape, *layers, softmax=False):
     """These layers and a classifier of 4 classes."""
     last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
-    layers = *layers, keras.layers.Flatten(), last, *[keras.layers.Softmax()] * softmax
+    flat = keras.layers.Flatten(name="features")
+    layers = *layers, flat, last, *[keras.layers.Softmax()] * softmax
     return keras.Sequential([keras.Input(shape), *layers])
 
 

@@ -85,6 +85,12 @@ def test_each_claim_has_a_row_in_the_committed_file(committed):
         assert row["experiment"] == claim.experiment
 
 
+@pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.columns])
+def test_the_committed_points_are_of_this_version(name):
+    """Else whoever clones us has to move them away before anything runs."""
+    views.points(name, ROOT / "configs").check()
+
+
 def test_verdicts_of_the_committed_file(committed):
     assert committed
     for row in committed:
