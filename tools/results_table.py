@@ -17,6 +17,7 @@ from absl import app, flags
 
 from elu_zoo import cards, errors, files, results
 from elu_zoo.benchmark import report
+from elu_zoo.experiments import report as reproduction
 from elu_zoo.weights import entries
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -185,28 +186,6 @@ def survived(rows: Rows) -> str:
     )
 
 
-def claims(rows: Rows) -> str:
-    """Returns how many claims of configs/claims.csv were decided, in Markdown."""
-    rows = [row for row in rows if row["whose"] == "the paper's"]
-    counts = {
-        verdict: sum(row["verdict"] == verdict for row in rows)
-        for verdict in ("holds", "does not hold", "not decided")
-    }
-    good, bad, open_ = counts.values()
-    lines = [
-        f"Of the paper's claims, {len(rows)} by unit and measure, {good} hold, {bad} "
-        f"do not hold and {open_} are not decided yet.",
-        "",
-    ]
-    for verdict in ("holds", "does not hold"):
-        decided = [row["claim"] for row in rows if row["verdict"] == verdict]
-        if decided:
-            summary = f"{verdict.capitalize()} at our budget"
-            lines += ["<details>", f"<summary>{summary}: {len(decided)}</summary>", ""]
-            lines += [*(f"- {claim}" for claim in decided), "", "</details>", ""]
-    return "\n".join(lines).rstrip()
-
-
 def between(text: str, name: str, content: str) -> str:
     """Returns a text with what stands between the marks of a name made anew."""
     begin, end = (mark.format(name) for mark in _MARKS)
@@ -259,7 +238,9 @@ def made(root: Path) -> dict[Path, str]:
     text = updated(readme.read_text(), rows, paper, times)
     return {
         readme: between(
-            between(text, "reliability", survived(survival)), "claims", claims(judged)
+            between(text, "reliability", survived(survival)),
+            "claims",
+            reproduction.tally(judged, "configs/reproduction.md"),
         ),
         root / "configs" / "README.md": card_page(rows, paper),
     }

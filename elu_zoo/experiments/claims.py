@@ -49,7 +49,14 @@ def write(path: Path, found: Mapping[str, Finding], views: Mapping[str, View]) -
         found: as `judged` returns it.
         views: see there.
     """
-    table = []
+    results.write(path, COLUMNS, table(found, views))
+
+
+def table(
+    found: Mapping[str, Finding], views: Mapping[str, View]
+) -> list[dict[str, object]]:
+    """Returns the rows of claims.csv; arguments as for `write`."""
+    rows = []
     for claim in CLAIMS:
         finding = found[claim.name]
         row = {
@@ -63,5 +70,5 @@ def write(path: Path, found: Mapping[str, Finding], views: Mapping[str, View]) -
         }
         for key in ("effect", "low", "high", "p"):
             row[key] = "" if math.isnan(row[key]) else f"{row[key]:.4g}"
-        table.append(row)
-    results.write(path, COLUMNS, table)
+        rows.append(row)
+    return rows

@@ -9,6 +9,7 @@ from elu_zoo.experiments import frames
 from elu_zoo.experiments.experiment import Rows
 
 NOT_DECIDED = "not decided"
+VERDICTS = "holds", "does not hold", NOT_DECIDED
 NAMES = {
     "elu": "ELU",
     "relu": "ReLU",

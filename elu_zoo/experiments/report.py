@@ -1,10 +1,12 @@
 """The report: each experiment's figure and numbers, and the paper's claims."""
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-from elu_zoo.experiments import frames, paired
+from elu_zoo.experiments import claims, frames, paired
 from elu_zoo.experiments.claims import CLAIMS
-from elu_zoo.experiments.judging import Finding
+from elu_zoo.experiments.judging import VERDICTS, Finding
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.views import View
 
@@ -29,7 +31,7 @@ def text(views: Mapping[str, View], found: Mapping[str, Finding]) -> str:
         views: of the experiments that have points.
         found: findings by the claim's name.
     """
-    parts = [_HEAD, "## The claims", _claims(found, views)]
+    parts = [_HEAD, "## The claims, counted", tally(claims.table(found, views))]
     for name, experiment in EXPERIMENTS.items():
         parts.append(f"## {experiment.title}")
         place = experiment.section
@@ -50,7 +52,33 @@ def text(views: Mapping[str, View], found: Mapping[str, Finding]) -> str:
         parts.append(experiment.summary(view.rows))
         if tests := paired.table(view.rows.get(name, []), experiment.compares):
             parts.append(f"Pairs of runs:\n\n{tests}")
+    parts += ["## The claims, one by one", _claims(found, views)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def tally(rows: Iterable[Mapping[str, object]], page: str = "") -> str:
+    """Returns how many claims of the paper each experiment decides, in Markdown.
+
+    Args:
+        rows: of claims.csv.
+        page: where the report is; "" in the report itself.
+    """
+    rows = [row for row in rows if row["whose"] == "the paper's"]
+    counts = Counter((row["experiment"], row["verdict"]) for row in rows)
+    lines = []
+    for name, experiment in EXPERIMENTS.items():
+        own = [counts[name, verdict] for verdict in VERDICTS]
+        if any(own):
+            link = f"[{experiment.title}]({page}#{_anchor(experiment.title)})"
+            lines.append([link, *(count or "" for count in own)])
+    whole = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
+    lines.append([f"all {len(rows)}", *whole])
+    return frames.markdown(("by unit and measure", *VERDICTS), lines)
+
+
+def _anchor(title: str) -> str:
+    """Returns a heading's address as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _length(view: View) -> str:

@@ -43,7 +43,47 @@ def test_an_experiment_that_was_not_run(nothing, name):
 
 def test_sections_stand_in_the_papers_order(nothing):
     titles = [experiment.title for experiment in EXPERIMENTS.values()]
-    assert list(nothing) == ["The claims", *titles] and len(set(titles)) == len(titles)
+    assert list(nothing) == [
+        "The claims, counted",
+        *titles,
+        "The claims, one by one",
+    ]
+    assert len(set(titles)) == len(titles)
+
+
+def test_the_claims_counted():
+    """Of the paper's; each row leads to the experiment's section."""
+    kinds = [
+        ("fig2", "holds", "the paper's"),
+        ("fig2", "holds", "the paper's"),
+        ("fig2", "not decided", "the paper's"),
+        ("fig2", "does not hold", "ours"),
+        ("rivals", "does not hold", "ours"),
+        ("theory", "does not hold", "the paper's"),
+    ]
+    keys = "experiment", "verdict", "whose"
+    rows = [dict(zip(keys, kind, strict=True)) for kind in kinds]
+    assert report.tally(rows, "a/b.md").splitlines() == [
+        "| by unit and measure | holds | does not hold | not decided |",
+        "|---|---|---|---|",
+        "| [Figure 2: activations and losses of an MNIST network](a/b.md#figure-2-"
+        "activations-and-losses-of-an-mnist-network) | 2 |  | 1 |",
+        "| [Theory: the bias shift along training](a/b.md#theory-the-bias-shift-along-"
+        "training) |  | 1 |  |",
+        "| all 4 | 2 | 1 | 1 |",
+    ]
+
+
+def test_the_claims_that_are_counted_are_those_that_are_told(some):
+    """Also where an experiment was not run: its claims are not decided."""
+    counted = some[1]["The claims, counted"].strip().splitlines()[2:]
+    told = some[1]["The claims, one by one"].strip().splitlines()[2:]
+    told = [line for line in told if not line.startswith("| ours")]
+    whole = [int(cell) for cell in re.findall(r"\d+", counted[-1])]
+    ends = [line.split("**")[-2] for line in told]
+    verdicts = "holds", "does not hold", "not decided"
+    assert whole == [len(told), *(ends.count(verdict) for verdict in verdicts)]
+    assert len(told) == sum(whole[1:]) > whole[3] > 0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +180,7 @@ def test_the_claims():
     (experiment,) = {claim.experiment for claim in claims.CLAIMS[:5]}
     seen = {experiment: view(experiment, plan())}
     text = report.text(seen, found | verdicts)
-    head, rule, *lines = sections(text)["The claims"].strip().splitlines()
+    head, rule, *lines = sections(text)["The claims, one by one"].strip().splitlines()
     assert len(lines) == len(NAMES)
     assert head == (
         "| section | claim | measured | n | effect | p | budget | verdict |"
@@ -157,7 +197,7 @@ def test_the_claims():
 
 
 def test_a_claims_budget_is_its_experiments(some):
-    lines = some[1]["The claims"].strip().splitlines()[2:]
+    lines = some[1]["The claims, one by one"].strip().splitlines()[2:]
     for line, claim in zip(lines, claims.CLAIMS, strict=True):
         budget = {"fig4": "short", "depth": "full"}.get(claim.experiment, "")
         budget = "" if claim.name in OPEN else budget

@@ -1,4 +1,4 @@
-"""What README.md shows of runs and claims."""
+"""What README.md shows of runs."""
 
 import pytest
 from scripts import results_table
@@ -29,19 +29,3 @@ ROW = {
 def test_runs_that_the_table_shows(config, share, shown):
     row = {**ROW, "config": config, "schedule_share": share}
     assert (f"| {config} |" in results_table.table([row], [])) == shown
-
-
-def test_claims():
-    rows = [
-        {"claim": "a", "verdict": "holds", "whose": "the paper's"},
-        {"claim": "b", "verdict": "not decided", "whose": "the paper's"},
-        {"claim": "c", "verdict": "holds", "whose": "the paper's"},
-        {"claim": "d", "verdict": "not decided", "whose": "the paper's"},
-        {"claim": "e", "verdict": "holds", "whose": "ours"},
-    ]
-    assert results_table.claims(rows) == (
-        "Of the paper's claims, 4 by unit and measure, 2 hold, 0 do not hold and 2 are "
-        "not decided yet.\n\n"
-        "<details>\n<summary>Holds at our budget: 2</summary>\n\n"
-        "- a\n- c\n\n</details>"
-    )
