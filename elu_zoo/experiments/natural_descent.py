@@ -26,7 +26,7 @@ RATES = {
 }
 _ITERATIONS, _LONGER = 60, 1200  # the latter for as many seconds, and more
 _COLUMNS = 4  # units
-_LOOKS = {SGD: "relu", NATURAL: "elu", LONGER: "relu"}  # markers and colours
+_LOOKS = {SGD: "relu", NATURAL: "elu", LONGER: "leaky_relu"}  # markers and colours
 _UNITS = "elu", "relu"
 _SEEDS = 1, 5, 5  # by budget
 _BATCH, _MEASURED, _EVERY = 500, 2000, 10
@@ -156,8 +156,10 @@ def _panel(rows: Rows, unit: str, axis: str, letter: str) -> Panel | None:
         return None
     title = f"{letter}  {palette.label(unit)}"
     panel = Panel(title, axis, "training loss", found, logy=True)
-    if timed and natural and len(found) == 2:
-        return zoom(panel, 0, 1.5 * natural.seconds(natural.last))
+    if timed and natural and other and len(found) == 2:
+        end = natural.seconds(natural.last)
+        shown = max(end, min(1.5 * end, other.seconds(other.last)))
+        return zoom(panel, 0, 1.02 * shown)
     return panel
 
 

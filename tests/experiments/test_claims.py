@@ -191,6 +191,20 @@ def test_runs_that_diverged_are_in_no_pair(tmp_path):
         assert (found[name].n, found[name].verdict) == (n, "not decided"), name
 
 
+@pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
+def test_a_unit_that_stays_at_chance_loses_to_none(error, n):
+    seen = view("fig4", FIVE)
+    for row in seen.rows["fig4"]:
+        if row["activation"] == "shifted_relu" and row["test_error_percent"]:
+            row["test_error_percent"] = error
+    found = claims.judged({"fig4": seen})
+    for measure in "test-error", "training-loss":
+        finding = found[f"cifar100-{measure}-below-shifted_relu"]
+        assert (finding.n, finding.verdict) == (n, "holds" if n else "not decided")
+        assert found[f"cifar100-{measure}-below-relu"].n == 5
+    assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
+
+
 def test_autoencoders_that_diverged_are_the_worst(tmp_path):
     found = written(tmp_path, plan=FIVE, diverged={("elu", s) for s in range(5)})
     other = written(tmp_path / "other", plan=FIVE, turned=always,

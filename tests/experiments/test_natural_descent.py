@@ -134,7 +134,7 @@ def test_equal_iterations_and_equal_time(drawn):
     assert "| +0.3 (" in lines[4] and "| 20 and 200 |" in lines[4]
     experiment.draw({"natural_gradient": rows}, "stem")
     ((of_steps,), (of_time,)) = drawn[0]
-    assert of_time.xlim == (0, 3) and of_steps.xlim is None
+    assert of_time.xlim == (0, 3.06) and of_steps.xlim is None
     assert [list(s.x) for s in of_time.series] == [[0, 1, 2, 4], [0, 1, 2]]
 
 
