@@ -59,6 +59,30 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 
+def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
+    """Returns what an epoch draws for each of `count` images, `each` integers.
+
+    Like the order they depend on the arguments only; they follow that of the same
+    seed and epoch in their common stream.
+
+    Args:
+        seed: the run's seed, in [0, 2**64).
+        epoch: number of the epoch, from 0.
+        count: number of images.
+        each: number of integers for an image, at least 1.
+
+    Returns:
+        int32 array `(count, each)`, uniform in 0..2**31 - 1.
+
+    Raises:
+        UsageError: an argument is out of its range.
+    """
+    if each < 1:
+        raise errors.UsageError(f"each must be at least 1, got {each}.")
+    draws = _raw(seed, epoch, count, values=count * (1 + each))[count:]
+    return (draws >> np.uint64(33)).astype("int32").reshape(count, each)
+
+
 def _raw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
     ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
     for name, value, bound in ranges:

@@ -1,5 +1,6 @@
 """Keras layers that are not activations, one concept a file."""
 
+from elu_zoo.layers.affine_recolor import AffineRecolor
 from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import Dropout, keyed
@@ -16,6 +17,7 @@ from elu_zoo.layers.within_channel_normalization import WithinChannelNormalizati
 from elu_zoo.layers.zca_whitening import ZCAWhitening
 
 __all__ = [
+    "AffineRecolor",
     "CeilMaxPooling2D",
     "DeepSupervision",
     "Dropout",

@@ -1,50 +1,97 @@
 """What a training step does to images before the network sees them."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import keras
+import numpy as np
 from ml_collections import ConfigDict
 
-from elu_zoo.layers import MeanSubtraction, PadCropFlip
+from elu_zoo.data import order
+from elu_zoo.layers import AffineRecolor, MeanSubtraction, PadCropFlip, affine_recolor
 
 
 class Augmentation:
-    """Random crops and flips of images.
+    """Random changes of images.
 
     Args:
-        crops: a layer of images and draws.
-        corners: places of a crop's corner along each side; see
-            `elu_zoo.data.order.crops_and_flips`.
+        layer: of images and draws.
+        draw: `(seed, epoch, count)` to an epoch's draws `(count, n)`; see
+            `elu_zoo.data.order`.
+        still: the draws that leave an image whole, in the middle.
+        epochs: the first ones, in which images are changed; None for all.
         before: a layer of whole images.
+        field: `(height, width, channels)` of what the layer makes of smaller images;
+            None where the images that a network classifies are as large.
     """
 
     def __init__(
-        self, crops: PadCropFlip, corners: int, before: keras.layers.Layer | None = None
+        self,
+        layer: keras.layers.Layer,
+        draw: Callable[[int, int, int], np.ndarray],
+        still: list[int],
+        epochs: int | None = None,
+        before: keras.layers.Layer | None = None,
+        field: tuple[int, int, int] | None = None,
     ):
-        self.corners = corners
-        self._crops = crops
+        self.field = field
+        self._layer = layer
+        self._draw = draw
+        self._still = still
+        self._epochs = epochs
         self._before = before
 
+    def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
+        """Returns what an epoch, from 0, draws for each image, int32 `(count, n)`."""
+        if self._epochs is not None and epoch >= self._epochs:
+            return np.tile(np.array(self._still, "int32"), (count, 1))
+        return self._draw(seed, epoch, count)
+
     def __call__(self, images: Any, draws: Any) -> Any:
-        """Returns crops of images `(batch, height, width, channels)`."""
-        return self._crops(self._before(images) if self._before else images, draws)
+        """Returns changed images of `(batch, height, width, channels)`."""
+        return self._layer(self._before(images) if self._before else images, draws)
 
 
-def create(data: ConfigDict, preprocessing: dict[str, Any]) -> Augmentation | None:
+def create(
+    data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int]
+) -> Augmentation | None:
     """Returns what a config's entry `data` asks for, None where it is nothing.
 
     Args:
         data: the entry.
         preprocessing: of the network. That of images in memory is done before the
             steps, the subtraction of a mean image here, on whole images as the mean is.
+        image_shape: of the data set, `(height, width, channels)`.
+
+    Raises:
+        UsageError: a field that is smaller than the images.
     """
     if data.augmentation == "none":
         return None
+    epochs = data.get("augmented_epochs")
+    if data.augmentation == "crop_flip":
+        mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
+        crops = PadCropFlip(0, preprocessing["crop"])
+        free = data.image_size - data.crop_size
+        return Augmentation(crops, *_crops(free), epochs, mean)
+    # What the network scales after the augmentation becomes zero around images.
+    value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
-        # What the network scales after the augmentation becomes zero around images.
-        value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
         crops = PadCropFlip(data.get("padding", 4), value=value)
-        return Augmentation(crops, 2 * crops.padding + 1)
-    mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
-    crops = PadCropFlip(0, preprocessing["crop"])
-    return Augmentation(crops, data.image_size - data.crop_size + 1, mean)
+        return Augmentation(crops, *_crops(2 * crops.padding), epochs)
+    *sides, channels = image_shape
+    field = data.get("field_size") or max(sides)
+    layer = AffineRecolor(field, value)
+    shape = layer.compute_output_shape((None, *image_shape), None)[1:]
+    each = layer.draws(channels)
+    still = [affine_recolor.STILL] * each
+    return Augmentation(
+        *(layer, partial(order.integers, each=each), still, epochs),
+        field=None if shape == tuple(image_shape) else shape,
+    )
+
+
+def _crops(free: int) -> tuple[Callable[[int, int, int], np.ndarray], list[int]]:
+    """Returns what draws crops that fit into `free` more pixels, and middle ones."""
+    return partial(order.crops_and_flips, corners=free + 1), [free // 2, free // 2, 0]

@@ -166,7 +166,7 @@ class JaxStep:
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
             draws: what the augmentation draws for each image,
-                `(count, batch_size, 3)`; None without one.
+                `(count, batch_size, n)`; None without one.
 
         Returns:
             The mean loss of each iteration before its update, `(count,)`, without

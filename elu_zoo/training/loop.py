@@ -143,11 +143,12 @@ def train(
         ahead = preprocessing["kind"] in statistics.AHEAD and not autoencoder
         if ahead:
             split = Split(preprocess(split.images, preprocessing), split.labels)
-        augmented = augmentation.create(config.data, preprocessing)
+        augmented = augmentation.create(config.data, preprocessing, data.image_shape)
         inside = None if ahead or (encoded and augmented) else preprocessing
         phases = Phases(config.train, total)
         with placement.scope():
-            model = _build_model(config, data, preprocessing, inside, phases)
+            field = augmented and augmented.field
+            model = _build_model(config, data, preprocessing, inside, phases, field)
             finetuning.load_body(model, config)
             finetuning.freeze(model, config)
             classifier = registry.entry(config.model.name).classifier
@@ -160,7 +161,8 @@ def train(
             computed, optimizer, objective, split, size, placement, policy, augmented
         )
         del split  # the step has its own copy
-        if inside == preprocessing and config.train.precision == "float32":
+        whole = inside == preprocessing and config.train.precision == "float32"
+        if whole and not field:
             evaluator = Evaluator(model, objective)
         else:
             measured = _build_model(config, data, preprocessing, preprocessing, phases)
@@ -297,8 +299,12 @@ def _build_model(
     preprocessing: dict[str, Any],
     inside: dict[str, Any] | None,
     phases: Phases,
+    field: tuple[int, int, int] | None = None,
 ) -> keras.Model:
-    """Returns the network, with the preprocessing inside of it or without."""
+    """Returns the network, with the preprocessing inside of it or without.
+
+    `field` is the shape of images that an augmentation enlarges.
+    """
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):
@@ -308,7 +314,7 @@ def _build_model(
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,
-        input_shape=outcome.network_input(data, preprocessing),
+        input_shape=field or outcome.network_input(data, preprocessing),
         seed=config.seed,
     )
 

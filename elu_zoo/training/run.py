@@ -11,7 +11,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.data import batches, order
+from elu_zoo.data import batches
 from elu_zoo.data.sources import Split
 from elu_zoo.training import metrics, resuming, schedules, settings
 from elu_zoo.training.augmentation import Augmentation
@@ -185,8 +185,7 @@ class Run:
         self._epoch = epoch
         self._order = batches.epoch_batches(seed, epoch, examples, size)
         if self._augmentation:
-            corners = self._augmentation.corners
-            self._draws = order.crops_and_flips(seed, epoch, examples, corners)
+            self._draws = self._augmentation.draws(seed, epoch, examples)
 
     def epoch_due(self) -> bool:
         """Whether an epoch has ended whose row is not yet written."""

@@ -57,6 +57,8 @@ _OPTIONAL = {
     "model.weights": str,
     "data.image_shape": tuple,
     "data.padding": int,
+    "data.field_size": int,
+    "data.augmented_epochs": int,
     "train.freeze": tuple,
     "train.heads_until": float,
     "train.learning_rate_factors": tuple,
@@ -154,17 +156,7 @@ def _check_data(config: ConfigDict) -> None:
             "data.name is missing. Pass --data: a data set's name, a folder "
             "<class>/<image>, or an .npz file."
         )
-    augmentations = ("none", "crop_flip" if encoded else "pad_crop_flip")
-    if data.augmentation not in augmentations:
-        raise errors.unknown(
-            f"augmentation of {data.name}", data.augmentation, augmentations
-        )
-    padding = data.get("padding", 4)
-    if padding < 1 or ("padding" in data and data.augmentation != "pad_crop_flip"):
-        raise errors.UsageError(
-            "data.padding is >= 1, and for the augmentation pad_crop_flip. Received: "
-            f"{padding}, and {data.augmentation}."
-        )
+    _check_augmentation(config, encoded)
     if not encoded:
         return
     if not 1 <= data.crop_size <= data.image_size:
@@ -180,6 +172,36 @@ def _check_data(config: ConfigDict) -> None:
         raise errors.UsageError(
             f"The validation images of {data.name} are test images. "
             "data.train_on_validation is False."
+        )
+
+
+def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
+    data = config.data
+    of_memory = "pad_crop_flip", "affine_recolor"
+    augmentations = ("none", *(["crop_flip"] if encoded else of_memory))
+    if data.augmentation not in augmentations:
+        raise errors.unknown(
+            f"augmentation of {data.name}", data.augmentation, augmentations
+        )
+    for key, owner in (("padding", of_memory[0]), ("field_size", of_memory[1])):
+        if key in data and (data[key] < 1 or data.augmentation != owner):
+            raise errors.UsageError(
+                f"data.{key} is >= 1, and for the augmentation {owner}. Received: "
+                f"{data[key]}, and {data.augmentation}."
+            )
+    network = registry.entry(config.model.name)
+    scaled = network.preprocessing.get("kind") == "rescale"
+    if data.augmentation == "affine_recolor" and not (scaled and network.any_size):
+        raise errors.UsageError(
+            "The augmentation affine_recolor is for networks of raw images of any "
+            f"size. Received: {config.model.name}. Use pad_crop_flip."
+        )
+    epochs = data.get("augmented_epochs", 1)
+    augmented = "augmented_epochs" not in data or data.augmentation != "none"
+    if not augmented or not 1 <= epochs <= config.train.epochs:
+        raise errors.UsageError(
+            "data.augmented_epochs is from 1 to train.epochs, and for an augmentation. "
+            f"Received: {epochs}, {config.train.epochs} and {data.augmentation}."
         )
 
 

@@ -55,7 +55,7 @@ class TFStep:
     def compile(self) -> None:
         """Makes the program; again where a layer of the model was changed."""
         steps, size = self._policy.steps_per_call, self._batch_size
-        draws = [tf.TensorSpec([steps, size, 3], tf.int32)]
+        draws = [tf.TensorSpec([steps, size, None], tf.int32)]
         single = self._strategy.num_replicas_in_sync == 1
         self._update.compile()
         self._call = tf.function(
@@ -88,7 +88,7 @@ class TFStep:
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
             draws: what the augmentation draws for each image,
-                `(count, batch_size, 3)`; None without one.
+                `(count, batch_size, n)`; None without one.
 
         Returns:
             The mean loss of each iteration before its update, `(count,)`, without

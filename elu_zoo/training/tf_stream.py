@@ -69,7 +69,7 @@ class TFStream:
                 tf.TensorSpec([self._share, *self._data.image_shape], tf.uint8),
                 tf.TensorSpec([self._share], tf.int32),
                 tf.TensorSpec([size], tf.int32),
-                *([tf.TensorSpec([size, 3], tf.int32)] if self._augmented else ()),
+                *([tf.TensorSpec([size, None], tf.int32)] if self._augmented else ()),
             ],
         )
 

@@ -57,7 +57,7 @@ class Update:
             rate: the learning rate.
             iteration: its number in the run, which keys dropout.
             batch: indices of the whole batch, `(batch_size,)`.
-            draws: what the augmentation draws for each image, `(batch_size, 3)`; None
+            draws: what the augmentation draws for each image, `(batch_size, n)`; None
                 without one.
             fetch: `(start, indices) -> images, labels` of a part of the batch that
                 begins at `start`.
@@ -141,4 +141,6 @@ class Update:
 def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
     """Returns `size` rows from `start`; their number is known to a compiler."""
     begin = [start] + [0] * (len(values.shape) - 1)
-    return tf.slice(values, begin, [size, *values.shape[1:]])
+    return tf.slice(
+        values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])]
+    )

@@ -23,6 +23,7 @@ BASE = {
     "train.learning_rate_shape": "steps",
 }
 RATES = [0.02] * 6
+CHANGED = [True] * 3 + [False] * 3
 FALLING = [0.02 * 0.5 ** (i / 6) for i in range(6)]
 
 # network, field, another value, observable, what it is in the base run, and then;
@@ -45,6 +46,8 @@ FIELDS = [
     ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
     ("highway_19", "model.classifier_deviation", 0.1, "start", 0.05, 0.1),
+    ("fmp", "data.field_size", 64, "input", 94, 64),
+    ("fmp", "data.augmented_epochs", 2, "changed", CHANGED, [True] * 6),
     ("fmp", "model.filters", 320, "parameters", None, None),
     ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
     ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
@@ -68,6 +71,9 @@ def observe(tmp_path_factory):
         found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
         if "heads" in layers:
             found["heads"] += [layers["heads"].active] * len(batches)
+        found["input"] = model.input_shape[1]
+        if draws is not None and draws.max() > 1000:  # not of crops
+            found["changed"] += [np.unique(drawn).size > 1 for drawn in draws]
         found["corners"] = None if draws is None else [draws.min(), draws.max()]
         found["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
         found["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
@@ -92,7 +98,7 @@ def observe(tmp_path_factory):
 
     def observe(config):
         found.clear()
-        found.update(rates=[], heads=[])
+        found.update(rates=[], heads=[], changed=[])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sources, "load", loader((32, 32, 3), 10, images="cifar10"))
             patch.setattr(tf_step.TFStep, "run", told)
@@ -185,7 +191,7 @@ AUTHORS = {
     "maxout": (474 * 390, 128, 0.17, None, 4),
     "allcnn_c": (350 * 195, 256, 0.05, 0.001, 5),
     "highway_19": (200_000, 100, 0.025, 0.001, 8),
-    "fmp": (810_000, 50, 0.003 / 100, None, 16),
+    "fmp": (810_000, 50, 0.003 / 100, None, 0),
 }
 
 

@@ -119,3 +119,48 @@ def test_crops_are_independent_of_the_order_and_of_neighbours():
 def test_crops_refuse_what_is_out_of_range(arguments, name):
     with pytest.raises(errors.UsageError, match=f"^{name} must be"):
         order.crops_and_flips(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        ((0, 0, 10, 2), [[1528385388, 281888722], [1229337383, 547611125]]),
+        ((0, 1, 10, 1), [[1662001093], [1370683195]]),
+        (
+            (2**31 - 1, 399, 50_000, 3),
+            [[114762895, 1094238555, 1219975200], [1594543535, 1971294263, 1294607871]],
+        ),
+    ],
+)
+def test_golden_integers(arguments, first):
+    """Runs must stay repeatable under another NumPy."""
+    assert order.integers(*arguments)[:2].tolist() == first
+
+
+@pytest.mark.parametrize("count", [0, 1, 500])
+def test_integers_are_of_31_bits(count):
+    draws = order.integers(3, 4, count, 7)
+    assert (draws.dtype, draws.shape) == (np.int32, (count, 7))
+    assert (draws >= 0).all()
+    if count == 500:
+        assert draws.max() > 2**31 * 0.99 and draws.min() < 2**31 * 0.01
+        assert np.bitwise_or.reduce(draws.ravel()) == 2**31 - 1
+
+
+def test_integers_are_independent_of_the_order_and_of_each_other():
+    count = 50_000
+    draws = order.integers(5, 6, count, 3).astype(float)
+    ranks = order.permutation(5, 6, count)[:, None]
+    columns = np.concatenate([draws[1:], draws[:-1], ranks[1:], ranks[:-1]], 1)
+    correlations = np.corrcoef(columns, rowvar=False)[np.triu_indices(8, 1)]
+    assert np.abs(correlations).max() * np.sqrt(count) < 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [((-1, 0, 5, 9), "seed"), ((0, -1, 5, 9), "epoch"), ((0, 0, -5, 9), "count")]
+    + [((0, 0, 5, 0), "each"), ((0, 0, 5, -1), "each")],
+)
+def test_integers_refuse_what_is_out_of_range(arguments, name):
+    with pytest.raises(errors.UsageError, match=f"^{name} must be"):
+        order.integers(*arguments)

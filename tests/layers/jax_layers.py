@@ -32,11 +32,13 @@ def computed(statistics, mean):
     draws[:, 2] %= 2
     corners = np.minimum(draws, np.array([3, 2, 1], "int32"))
     maps = rng.normal(size=(4, 9, 5, 3)).astype("float32")
+    drawn = rng.integers(0, 2**31, (20, 19), "int32")
     description = {"kind": "gcn_zca", "statistics": statistics}
     centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
     found = {
         "crops": layers.PadCropFlip(2)(images, draws),
         "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
+        "recolored": layers.AffineRecolor(9)(images, drawn),
         "maxima": layers.SpatialPyramidPooling()(maps),
         "subtracted": layers.MeanSubtraction(mean)(images),
         "centres": layers.preprocess(images, centres),
@@ -68,6 +70,7 @@ def check_jitted(statistics, mean):
         with layers.keyed(iteration, EXAMPLES):
             dropped = dropout(ones, training=True)
         crops = [layers.PadCropFlip(2, n)(images, draws) for n in (None, (2, 3))]
+        crops.append(layers.AffineRecolor(5)(images, keras.ops.tile(draws, (1, 7))))
         return whiten(images), *crops, dropped, subtract(images), pool(images)
 
     draws = np.array([[0, 1, 0], [4, 4, 1], [2, 2, 1], [3, 0, 0]])

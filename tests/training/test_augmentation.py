@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from ml_collections import ConfigDict
 
-from elu_zoo.layers import statistics_file
+from elu_zoo import errors
+from elu_zoo.data import order
+from elu_zoo.layers import AffineRecolor, statistics_file
 from elu_zoo.training import augmentation
 
 SIDE, CROP = 9, 6
+RAW = {"kind": "rescale", "scale": 1 / 128, "offset": -1}
 
 
 @pytest.fixture
@@ -35,15 +38,19 @@ def cropped(images, draws, size):
 
 def test_none():
     data = ConfigDict({"augmentation": "none"})
-    assert augmentation.create(data, {"kind": "gcn_zca"}) is None
+    assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3)) is None
 
 
 def test_crops_of_padded_images():
     data = ConfigDict({"augmentation": "pad_crop_flip"})
-    made = augmentation.create(data, {"kind": "gcn_zca", "statistics": "none"})
-    assert made.corners == 9  # of 4 zeros on each side
+    given = {"kind": "gcn_zca", "statistics": "none"}
+    made = augmentation.create(data, given, (7, 7, 3))
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
-    draws = draw(made.corners, 40)
+    draws = draw(9, 40)  # of 4 zeros on each side
+    np.testing.assert_array_equal(
+        made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9)
+    )
+    assert made.field is None
     around = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
     found = np.asarray(made(images, draws))
     np.testing.assert_array_equal(found, cropped(around, draws, 7))
@@ -52,8 +59,10 @@ def test_crops_of_padded_images():
 @pytest.mark.parametrize("padding", [1, 8])
 def test_other_zeros_around(padding):
     data = ConfigDict({"augmentation": "pad_crop_flip", "padding": padding})
-    found = augmentation.create(data, {"kind": "gcn"})
-    assert found.corners == 2 * padding + 1
+    found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1))
+    np.testing.assert_array_equal(
+        found.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
+    )
     images = np.ones((1, 8, 8, 1), np.float32)
     cropped = np.asarray(found(images, np.array([[0, padding, 0]])))[0, :, :, 0]
     assert cropped[:padding].sum() == 0 and (cropped[padding:] == 1).all()
@@ -63,12 +72,12 @@ def test_other_zeros_around(padding):
     ("preprocessing", "value"),
     [
         ({"kind": "rescale", "scale": 1 / 255}, 0),
-        ({"kind": "rescale", "scale": 1 / 128, "offset": -1}, 128),
+        (RAW, 128),
     ],
 )
 def test_what_is_around_is_scaled_to_zero(preprocessing, value):
     data = ConfigDict({"augmentation": "pad_crop_flip", "padding": 1})
-    made = augmentation.create(data, preprocessing)
+    made = augmentation.create(data, preprocessing, (2, 2, 1))
     found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
 
@@ -78,11 +87,68 @@ def test_crops_of_images_less_their_mean(mean):
     sizes = {"image_size": SIDE, "crop_size": CROP}
     data = ConfigDict({"augmentation": "crop_flip", **sizes})
     preprocessing = {"kind": "mean_crop", "statistics": statistics, "crop": [CROP] * 2}
-    made = augmentation.create(data, preprocessing)
-    assert made.corners == SIDE - CROP + 1
+    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3))
+    np.testing.assert_array_equal(
+        made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, SIDE - CROP + 1)
+    )
     images = np.random.default_rng(0).integers(0, 256, (40, SIDE, SIDE, 3))
-    draws = draw(made.corners, 40)
-    assert draws[:, :2].max() == made.corners - 1
+    draws = draw(SIDE - CROP + 1, 40)
+    assert draws[:, :2].max() == SIDE - CROP
     found = np.asarray(made(images.astype(np.float32), draws))
     expected = cropped(images - image, draws, CROP)
     np.testing.assert_allclose(found, expected, 0, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("entries", "shape", "field"),
+    [
+        ({"field_size": 20}, (8, 8, 3), (20, 20, 3)),
+        ({"field_size": 20}, (8, 6, 1), (20, 20, 1)),
+        ({"field_size": 8}, (8, 8, 3), None),
+        ({}, (8, 8, 3), None),
+        ({}, (8, 6, 3), (8, 8, 3)),
+    ],
+)
+def test_recoloured_images_in_a_field(entries, shape, field):
+    data = ConfigDict({"augmentation": "affine_recolor", **entries})
+    made = augmentation.create(data, RAW, shape)
+    assert made.field == field
+    draws = made.draws(3, 5, 12)
+    count = AffineRecolor.draws(shape[-1])
+    np.testing.assert_array_equal(draws, order.integers(3, 5, 12, count))
+    images = np.full((12, *shape), 200, "float32")
+    expected = AffineRecolor(max(field or shape), 128)(images, draws)
+    np.testing.assert_array_equal(made(images, draws), expected)
+
+
+def test_a_field_that_is_smaller_than_the_images():
+    data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
+    with pytest.raises(errors.UsageError, match="7 x 7 pixels does not hold"):
+        augmentation.create(data, RAW, (8, 8, 3))
+
+
+@pytest.mark.parametrize(
+    ("entries", "whole"),
+    [
+        ({"augmentation": "pad_crop_flip", "padding": 2}, np.s_[:, :, :]),
+        ({"augmentation": "affine_recolor"}, np.s_[:, :, :]),
+        (
+            {"augmentation": "crop_flip", "image_size": SIDE, "crop_size": CROP},
+            np.s_[:, 1:-2, 1:-2],
+        ),
+    ],
+)
+def test_the_last_epochs_are_not_augmented(entries, whole, mean):
+    data = ConfigDict({**entries, "augmented_epochs": 2})
+    given = RAW
+    if data.augmentation == "crop_flip":
+        given = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}
+    made = augmentation.create(data, given, (SIDE, SIDE, 3))
+    images = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3))
+    unchanged = (images - (mean[0] if "image_size" in data else 0))[whole]
+    images = images.astype(np.float32)
+    for epoch, still in ((0, False), (1, False), (2, True), (9, True)):
+        draws = made.draws(0, epoch, 8)
+        assert draws.dtype == np.int32
+        found = np.asarray(made(images, draws))
+        assert np.allclose(found, unchanged, 0, 1e-4) == still

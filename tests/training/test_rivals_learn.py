@@ -8,6 +8,7 @@ import pytest
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.configs import table1_baselines
+from elu_zoo.data import sources
 from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
@@ -15,8 +16,8 @@ from elu_zoo.models import cost
 pytestmark = [pytest.mark.slow, pytest.mark.data("cifar100")]
 
 
-def config_of(net, **entries):
-    arg = f"net={net},dataset=cifar100,schedule=fast,smoke=True"
+def config_of(net, schedule="fast", **entries):
+    arg = f"net={net},dataset=cifar100,schedule={schedule},smoke=True"
     config = table1_baselines.get_config(arg)
     config.data.train_examples = 200
     config.train.batch_size = 20
@@ -45,6 +46,27 @@ def test_the_loss_falls(net, tmp_path):
     if net == "dsn":
         with pytest.raises(errors.UsageError, match="Leave auxiliary_heads out"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
+
+
+def test_images_in_a_larger_field(tmp_path):
+    """Trained on 94 x 94 pixels, the network is measured and read with 32 x 32."""
+    given = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
+    config = config_of("fmp", "paper", **given)
+    assert (config.data.field_size, config.data.augmented_epochs) == (94, 1)
+    entry = training.train(config, tmp_path)
+    assert entry["arguments"]["input_shape"] == [32, 32, 3]
+    losses = [row["train_loss"] for row in rows(tmp_path)]
+    assert losses[-1] < losses[0] - 0.03
+    data, model = sources.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
+
+    def loss(split):
+        logits = model.predict(split.images, verbose=0).astype("float64")
+        own = logits[np.arange(len(split)), split.labels]
+        return np.mean(np.log(np.exp(logits).sum(1)) - own)
+
+    found = loss(data.test.first(2000))
+    assert found == pytest.approx(entry["metrics"]["test_loss"], abs=0.01)
+    assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
 @pytest.fixture

@@ -1,0 +1,222 @@
+"""Affine maps and colours, against loops in float64."""
+
+import math
+from statistics import NormalDist
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.layers import AffineRecolor
+from elu_zoo.layers.affine_recolor import STILL
+
+RNG = np.random.default_rng(0)
+MOST = 2**31 - 1
+SHEAR_X, SHEAR_Y, TURN = 0, STILL, MOST  # the draws of each kind
+
+
+def rounded(draws):
+    """The layer's numbers in (0, 1), of 23 bits."""
+    return np.maximum(np.asarray(draws) >> 8, 1) / 2**23
+
+
+def matrix(draws):
+    """As the original multiplies it, of row vectors of the image."""
+    u = rounded(draws)
+    c = np.diag([1 + 0.4 * (u[0] - 0.5), 1 + 0.4 * (u[1] - 0.5)])
+    if u[2] > 0.5:
+        c[0, 0] *= -1
+    a = 0.4 * (u[4] - 0.5)
+    return (
+        c
+        @ [
+            [[1, 0], [a, 1]],
+            [[1, a], [0, 1]],
+            [[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]],
+        ][int(3 * u[3])]
+    )
+
+
+def pixel(image, x, y, value):
+    """Between the four around it; beyond the image lies the field."""
+    height, width, channels = image.shape
+    found = np.zeros(channels)
+    for row in (math.floor(y), math.floor(y) + 1):
+        for column in (math.floor(x), math.floor(x) + 1):
+            within = 0 <= row < height and 0 <= column < width
+            color = image[row, column] if within else np.full(channels, value)
+            found += (1 - abs(y - row)) * (1 - abs(x - column)) * color
+    return found
+
+
+def reference(images, draws, size, value=128.0):
+    result = np.full((len(images), size, size, images.shape[-1]), value)
+    middle = (size - 1) / 2
+    for image, drawn, field in zip(images.astype(float), draws, result, strict=True):
+        height, width, channels = image.shape
+        back = np.linalg.inv(matrix(drawn))
+        shift = np.floor(33 * rounded(drawn[5:7])) - 16
+        normal = [NormalDist().inv_cdf(u) for u in rounded(drawn[7:])]
+        level, contrast, across, down = np.reshape(normal, (4, channels))
+        for i in range(size):
+            for j in range(size):
+                x, y = j - middle - shift[0], i - middle - shift[1]
+                at = np.array([x, y]) @ back + [(width - 1) / 2, (height - 1) / 2]
+                color = pixel(image, *at, value)
+                if np.abs(color - value).max() > 2:
+                    color += 25 * level + 0 * contrast + 2 * across * x + 2 * down * y
+                field[i, j] = color
+    return result
+
+
+def drawn(count, channels, **columns):
+    """Random draws; in the columns of a name what is given."""
+    found = RNG.integers(0, 2**31, (count, AffineRecolor.draws(channels)))
+    names = "stretch_x stretch_y mirror kind angle shift_x shift_y".split()
+    for name, values in columns.items():
+        found[:, names.index(name) if name in names else slice(7, None)] = values
+    return found.astype("int32")
+
+
+def levels(count, *shape):
+    """Images none of whose pixels is near grey, where rounding decides."""
+    return RNG.choice([*range(0, 100), *range(160, 256)], (count, *shape))
+
+
+def still(count, channels):
+    return np.full((count, AffineRecolor.draws(channels)), STILL, "int32")
+
+
+CASES = {
+    "anything": {},
+    "shears along x": {"kind": SHEAR_X},
+    "shears along y": {"kind": SHEAR_Y},
+    "turns": {"kind": TURN},
+    "mirror images": {"mirror": MOST, "colors": STILL},
+    "none of them": {"mirror": STILL, "colors": STILL},
+    "most": {"stretch_x": MOST, "stretch_y": MOST, "angle": MOST, "kind": TURN},
+    "least": {"stretch_x": 0, "stretch_y": 0, "angle": 0, "kind": TURN},
+    "the field's end": {"shift_x": MOST, "shift_y": 0, "colors": STILL},
+    "colours": {"stretch_x": STILL, "stretch_y": STILL, "angle": STILL},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("shape", [(6, 6, 3), (5, 8, 1)])
+def test_it_is_what_a_loop_computes(name, shape):
+    draws = drawn(6, shape[-1], **CASES[name])
+    images = levels(6, *shape)
+    found = np.asarray(AffineRecolor(20)(images.astype("float32"), draws))
+    expected = reference(images, draws, 20)
+    # Where the edge of the image fades into grey, rounding decides on colours.
+    far = np.abs(np.abs(expected - 128).max(-1) - 2) > 1e-2
+    agrees = np.abs(found - expected).max(-1) < 2e-2
+    assert agrees[far].all() and agrees.mean() > 0.999
+
+
+def test_the_middle_draw_leaves_images_in_the_middle():
+    images = RNG.integers(0, 256, (4, 32, 32, 3)).astype("float32")
+    found = AffineRecolor(94)(images, still(4, 3))
+    around = np.pad(images, ((0, 0), (31, 31), (31, 31), (0, 0)), constant_values=128)
+    np.testing.assert_array_equal(found, around)
+    again = AffineRecolor(32, value=5.0)(images, still(4, 3))
+    np.testing.assert_array_equal(again, images)
+
+
+def test_a_mirror_image_is_exact():
+    images = RNG.integers(0, 256, (4, 7, 9, 3)).astype("float32")
+    draws = still(4, 3)
+    draws[:, 2] = MOST
+    found = np.asarray(AffineRecolor(9)(images, draws))
+    np.testing.assert_array_equal(found[:, 1:8], images[:, :, ::-1])
+
+
+@pytest.mark.parametrize("value", [128.0, 0.0])
+def test_grey_stays_grey(value):
+    """Nothing within 2 levels of the field's value is recoloured."""
+    images = np.full((20, 8, 8, 3), value, "float32")
+    images += RNG.uniform(-1.9, 1.9, images.shape).astype("float32")
+    found = AffineRecolor(40, value=value)(images, drawn(20, 3))
+    assert np.abs(found - value).max() <= 2
+    found = AffineRecolor(40, value=value)(images + 3, drawn(20, 3))
+    assert np.abs(found - value).max() > 20
+
+
+def test_statistics_of_colours():
+    """Deviations 25 of a level, none of the contrast, 2 a pixel of either slope."""
+    images = np.full((4000, 3, 3, 3), 128.0, "float32")
+    images[..., 0] = 255
+    draws = drawn(4000, 3, angle=STILL, stretch_x=STILL, stretch_y=STILL)
+    draws[:, 5:7] = STILL
+    found = np.asarray(AffineRecolor(3)(images, draws)) - images
+    assert found[:, 1, 1].std(0) == pytest.approx([25] * 3, rel=0.05)
+    for slope in (found[:, 1, 2] - found[:, 1, 0], found[:, 2, 1] - found[:, 0, 1]):
+        assert slope.std(0) == pytest.approx([4] * 3, rel=0.05)
+
+
+def test_the_extremes_of_draws_are_finite():
+    images = levels(2, 5, 5, 3).astype("float32")
+    for draw in (0, 1, 255, 256, MOST):
+        draws = np.full((2, AffineRecolor.draws(3)), draw, "int32")
+        assert np.isfinite(AffineRecolor(12)(images, draws)).all()
+
+
+def test_an_image_is_within_a_field_of_94():
+    """Whatever is drawn, of 32 x 32 pixels none is lost."""
+    images = np.full((400, 32, 32, 1), 255.0, "float32")
+    draws = drawn(400, 1, colors=STILL)
+    ends = np.array([0, STILL, MOST])
+    draws[:, :7] = RNG.choice(ends, (400, 7))
+    found = np.asarray(AffineRecolor(94)(images, draws))[..., 0]
+    edges = found[:, [0, -1]], found[:, :, [0, -1]]
+    assert all((edge == 128).all() for edge in edges)
+    assert (found[:, :, [9, -10]] != 128).any()
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_traced_with_unknown_batch(jit_compile):
+    layer = AffineRecolor(12)
+    signature = tf.TensorSpec([None, 6, 5, 2]), tf.TensorSpec([None, None], tf.int32)
+    program = tf.function(
+        lambda x, d: layer(x, d), input_signature=signature, jit_compile=jit_compile
+    )
+    images, draws = levels(7, 6, 5, 2).astype("float32"), drawn(7, 2)
+    for count in (7, 1):
+        found = program(images[:count], draws[:count])
+        expected = layer(images[:count], draws[:count])
+        np.testing.assert_allclose(found, expected, 0, 1e-2)
+
+
+def test_each_image_depends_on_its_own_draws():
+    images, draws = levels(9, 6, 6, 3).astype("float32"), drawn(9, 3)
+    whole = np.asarray(AffineRecolor(16)(images, draws))
+    order = RNG.permutation(9)
+    found = AffineRecolor(16)(images[order], draws[order])
+    np.testing.assert_array_equal(found, whole[order])
+
+
+def test_config_and_file(tmp_path):
+    layer = AffineRecolor(10, 7.0, name="field")
+    again = AffineRecolor.from_config(layer.get_config())
+    assert (again.name, again.size, again.value) == ("field", 10, 7.0)
+    assert AffineRecolor(10).value == 128
+    inputs = keras.Input([6, 5, 3]), keras.Input([19], dtype="int32")
+    outputs = layer(*inputs)
+    assert outputs.shape == (None, 10, 10, 3)
+    keras.Model(inputs, outputs).save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    assert not loaded.weights
+    images, draws = levels(4, 6, 5, 3).astype("float32"), drawn(4, 3)
+    expected = layer(images, draws)
+    np.testing.assert_array_equal(loaded([images, draws]), expected)
+
+
+def test_a_field_that_is_too_small():
+    images = np.zeros((1, 5, 9, 3), "float32")
+    words = "field of 8 x 8 pixels does not hold images of 5 x 9"
+    with pytest.raises(errors.UsageError, match=words):
+        AffineRecolor(8)(images, still(1, 3))
+    with pytest.raises(errors.UsageError, match=words):
+        AffineRecolor(8).compute_output_shape((None, 5, 9, 3), (None, 19))
