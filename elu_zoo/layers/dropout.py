@@ -45,22 +45,30 @@ class Dropout(keras.layers.Layer):
     """Dropout (Srivastava et al., 2014) that a trainer can make repeatable.
 
     In training each value is 0 with probability `rate`, else divided by 1 - `rate`;
-    in inference nothing changes. It differs from `keras.layers.Dropout` in two
-    things: within `keyed` its mask is a hash, and `rate` may be set to another value,
-    from 0 too, before the layer is traced again.
+    in inference nothing changes. It differs from `keras.layers.Dropout` in three
+    things: within `keyed` its mask is a hash, `rate` may be set to another value,
+    from 0 too, before the layer is traced again, and `scaled` may be False.
 
     Args:
         rate: in [0, 1).
         seed: of the masks.
+        scaled: whether what is kept is divided.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: that of the input.
     """
 
-    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        rate: float,
+        seed: int | None = None,
+        scaled: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.rate = check_rate(rate)
         self.seed = seed
+        self.scaled = scaled
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.supports_masking = True
         self.built = True
@@ -70,15 +78,18 @@ class Dropout(keras.layers.Layer):
             return inputs
         keys = _keys.get()
         if keys is None:
-            return keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
+            found = keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
+            return found if self.scaled else found * (1 - self.rate)
         kept = kept_values(own_seed(self), *keys, inputs.shape[1:], self.rate)
-        return inputs * (keras.ops.cast(kept, inputs.dtype) / (1 - self.rate))
+        kept = keras.ops.cast(kept, inputs.dtype)
+        return inputs * (kept / (1 - self.rate) if self.scaled else kept)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "rate": self.rate, "seed": self.seed}
+        own = {"rate": self.rate, "seed": self.seed, "scaled": self.scaled}
+        return {**super().get_config(), **own}
 
 
 def is_rate(value: Any) -> bool:

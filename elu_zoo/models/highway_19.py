@@ -141,7 +141,7 @@ def highway_19(
     x = unit(x, scaled_units(LAST, width), 1, f"conv{layer + 1}")
     # The loss wants float32 logits whatever the precision of the layers before.
     x = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
-    x = dropped(x, dropout, "average_drop", seed, "float32")
+    x = dropped(x, dropout, "average_drop", seed, dtype="float32")
     logits = dense(
         x,
         num_classes,

@@ -49,10 +49,9 @@ def maxout(
     CIFAR-100 were not published; that the 38.57 % are of this network without
     augmentation could not be verified.
 
-    Two things differ from the original. Any other activation than maxout takes the
-    place of the pieces, with one filter a unit: 4,525,670 parameters with 10 classes.
-    And the dropout of the input, whose kept values the authors leave as they are in
-    training, scales them by 1 / 0.8 as every other dropout does.
+    Any other activation than maxout takes the place of the pieces, with one filter a
+    unit: 4,525,670 parameters with 10 classes. What the dropout of the input keeps
+    stays as it is in training, as in the original; every other one scales it.
 
     Args:
         activation: `maxout`, or one of one filter a unit: a name, a mapping
@@ -109,7 +108,7 @@ def maxout(
         return Maxout(pieces, name=f"act_{name}")(normalized(x, name, batch_norm))
 
     image, x = image_input(input_shape, preprocessing)
-    x = dropped(x, dropout[0], "input_drop", seed)
+    x = dropped(x, dropout[0], "input_drop", seed, scaled=False)
     for i, (units, pieces, field, zeros, pooled, norm) in enumerate(CONVOLUTIONS):
         name, units = f"h{i}", scaled_units(units, width)
         x = convolution(

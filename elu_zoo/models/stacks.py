@@ -110,7 +110,7 @@ def conv_stacks(
     x = convolved(x, num_classes, 1, "classifier", "float32")
     last = len(stacks) + 1
     x = pooled(x, last, "float32")
-    x = dropped(x, dropout[-1], f"stack{last}_drop", seed, "float32")
+    x = dropped(x, dropout[-1], f"stack{last}_drop", seed, dtype="float32")
     logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
     return keras.Model(image, logits, name=name)
 
@@ -164,10 +164,10 @@ def pooled(x, stack: int, dtype: str | None = None):
     return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
 
 
-def dropped(x, rate: float, name: str, seed: int, dtype: str | None = None):
-    """Returns the output of a dropout layer, of every rate."""
+def dropped(x, rate: float, name: str, seed: int, **arguments):
+    """Returns the output of a `Dropout` layer, of every rate."""
     # Also where the rate is 0: another phase of the training may set it.
-    return Dropout(rate, seed=layer_seed(seed, name), name=name, dtype=dtype)(x)
+    return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
 
 
 def check_kernels(kernel_decay: Any, init_scale: Any) -> None:

@@ -154,6 +154,20 @@ def test_elsewhere_it_is_the_dropout_of_keras(rate):
     assert np.any(ours(x, training=True) != y)
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.8])
+def test_what_is_kept_may_stay_as_it_is(rate):
+    x = np.full((40, 50), 3, "float32")
+    layers = [Dropout(rate, seed=5, scaled=scaled) for scaled in (True, False)]
+    for scaled, found in (
+        [drop(layer, x) for layer in layers],
+        [np.asarray(layer(x, training=True)) for layer in layers],
+    ):
+        np.testing.assert_array_equal(found == 0, scaled == 0)
+        np.testing.assert_allclose(found[found != 0], 3, rtol=1e-6)
+        assert 0 < np.mean(found == 0) < 1
+    np.testing.assert_array_equal(layers[1](x), x)
+
+
 def test_unseeded_layers_differ():
     first, second = (Dropout(0.5)(ONES, training=True) for _ in range(2))
     assert np.any(first != second)
@@ -275,9 +289,10 @@ def test_extreme_rates():
 
 
 def test_config_and_file(tmp_path):
-    layer = Dropout(0.25, seed=3, name="drop")
+    layer = Dropout(0.25, seed=3, scaled=False, name="drop")
     again = Dropout.from_config(layer.get_config())
-    assert (again.name, again.rate, again.seed) == ("drop", 0.25, 3)
+    found = again.name, again.rate, again.seed, again.scaled
+    assert found == ("drop", 0.25, 3, False) and Dropout(0.25).scaled
     model = keras.Sequential([keras.Input([50]), layer])
     model.save(tmp_path / "m.keras")
     loaded = keras.models.load_model(tmp_path / "m.keras")

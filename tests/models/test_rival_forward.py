@@ -144,6 +144,12 @@ def test_maxout():
     check(model, images(), dense(model, "classifier", x))
 
 
+def test_what_the_dropout_of_maxouts_input_keeps_is_not_scaled():
+    model = elu_zoo.get_model("maxout", width=0.02)
+    drops = [x for x in model.layers if x.name.endswith("_drop")]
+    assert [x.scaled for x in drops] == [False] + [True] * 4
+
+
 def test_maxout_with_one_filter_a_unit():
     model = built("maxout", activation="elu", width=0.04)
     x = images()
