@@ -31,7 +31,8 @@ of the network's authors, read in their code where that is public:
                    squared hinge losses, of CIFAR-100 cross-entropy; rate .025, a
                    twentieth of it from 150,000, .0001 from 170,000; decay .0005. The
                    heads' own rate, a thousandth, falls slowly in the original, and does
-                   not here. Reported: 9.65 % plain, 7.97 augmented; 34.57 %.
+                   not here; --config.train.heads_until=0.0 trains without heads.
+                   Reported: 9.65 % plain, 7.97 augmented; 34.57 %.
     maxout         Goodfellow et al., 2013, pylearn2: whitened images, 474 epochs of
                    128, rate .17, a twentieth of it in convolutions, falling to 1 % in
                    500 epochs; momentum from .5 to .65 in 250; norms of kernels bounded.

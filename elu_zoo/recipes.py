@@ -196,7 +196,9 @@ def _update(config: dict[str, Any]) -> dict[str, str]:
         factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
         rows["times the rate"] = ", ".join(factors)
     if "heads_until" in train:
-        rows["auxiliary heads"] = f"for the first {train['heads_until']:.0%} of the run"
+        until = train["heads_until"]
+        when = f"for the first {until:.0%} of the run" if until else "never learn"
+        rows["auxiliary heads"] = when
     if model.get("dropout"):
         rates = model["dropout"]
         rates = rates if isinstance(rates, list | tuple) else [rates]

@@ -179,6 +179,7 @@ def test_learning_rate(changes, text):
             {"learning_rate_factors": [["bias", 2.0], ["h0/kernel", 0.05]]},
             "times the rate | bias 2, h0/kernel 0.05 |",
         ),
+        ({"heads_until": 0.0}, "auxiliary heads | never learn |"),
         ({"heads_until": 0.25}, "auxiliary heads | for the first 25% of the run |"),
     ],
 )

@@ -25,7 +25,8 @@ class Phases:
     def __init__(self, train: ConfigDict, iterations: int):
         boundaries = train.get("phase_boundaries", ())
         self._of_dropout = schedules.in_iterations(boundaries, iterations)
-        until = [train.heads_until] if "heads_until" in train else []
+        # 0 is an iteration and no share, of which a short run has at least one.
+        until = [train.heads_until or 0] if "heads_until" in train else []
         self._of_heads = schedules.in_iterations(until, iterations)
         self._ends = sorted({*self._of_dropout, *self._of_heads, iterations})
         settings = train.get("dropout", ()), train.get("dropout_placement", ())
@@ -74,9 +75,8 @@ def check(config: ConfigDict, iterations: int) -> None:
     registered = registry.entry(config.model.name)
     train = config.train
     if "heads_until" in train:
-        schedules.check_boundaries(
-            "train.heads_until", (train.heads_until,), iterations
-        )
+        until = (train.heads_until,) if train.heads_until else ()
+        schedules.check_boundaries("train.heads_until", until, iterations)
         if not config.model.get("auxiliary_heads"):
             raise errors.UsageError(
                 "train.heads_until needs model.auxiliary_heads=True, of a network that "

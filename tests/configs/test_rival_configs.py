@@ -39,6 +39,7 @@ FIELDS = [
         *("factors", {0.1, 0.2, 1.0, 2.0}, {1.0, 2.0}),
     ),
     ("dsn", "model.auxiliary_heads", False, "heads", [True] * 2 + [False] * 4, []),
+    ("dsn", "train.heads_until", 0.0, "heads", None, [False] * 6),
     ("dsn", "train.heads_until", 0.5, "heads", None, [True] * 3 + [False] * 3),
     ("dsn", "train.loss", "softmax_cross_entropy", "loss", 10.0, np.log(10)),
     ("maxout", "model.constrained", False, "bound", 0.9, None),
