@@ -172,7 +172,7 @@ def bars(
     Args:
         panels: one or more.
         stem: the path without suffix.
-        height: inches, of a figure 8 inches wide; by default by the names.
+        height: inches, of a figure 8 inches wide; by default by the names and rows.
         columns: panels side by side; all of them by default.
 
     Raises:
@@ -186,11 +186,11 @@ def bars(
     looks = palette.looks(d.activation for panel in panels for d in panel.dots)
     names = max(len(panel.names) for panel in panels)
     of_names = 0.9 + names * max(0.3, 0.16 * max(len(p.dots) for p in panels))
-    with sheet.sheet(stem, height or (of_names if names else 2.8) + _LEGEND) as figure:
-        columns = columns or len(panels)
-        grid = figure.subplots(
-            -(-len(panels) // columns), columns, squeeze=False
-        ).ravel()
+    columns = columns or len(panels)
+    rows = -(-len(panels) // columns)
+    height = height or rows * (of_names if names else 2.8) + _LEGEND
+    with sheet.sheet(stem, height) as figure:
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         entries = {}

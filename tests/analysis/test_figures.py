@@ -93,6 +93,16 @@ def test_both_files_of_a_drawing(kind, tmp_path):
     assert len(list(tmp_path.rglob("*.*"))) == 4  # and nothing temporary
 
 
+def test_rows_of_dots_are_as_high_as_one(tmp_path):
+    every = [dot_panel(["mlp", "conv"])] * 4
+    for columns in (4, 2, 1):
+        figures.bars(every, tmp_path / str(columns), columns=columns)
+    pngs = [content(tmp_path / str(n))[0] for n in (4, 2, 1)]
+    found = [Image.open(io.BytesIO(png)).height for png in pngs]
+    assert found[1] - found[0] == pytest.approx((found[2] - found[1]) / 2, abs=2)
+    assert found[1] > 1.5 * found[0]
+
+
 def test_a_picture_of_noise_is_small(tmp_path):
     draws = np.random.default_rng(0).normal(size=(7, 2, 1000))
     series = [Series(n, range(1000), d) for n, d in zip(NAMES, draws, strict=True)]
