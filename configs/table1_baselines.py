@@ -51,8 +51,8 @@ of the network's authors, read in their code where that is public:
     fmp            Graham, 2014, btgraham/SparseConvNet: 810 epochs of 50, rate
                    .003 e^(-epoch / 200), momentum .99 of averaged gradients; dropout of
                    whole maps, none on CIFAR-100. Images are stretched, mirrored,
-                   sheared or turned, recoloured and moved by 16 pixels within a field
-                   of 94 x 94, but for the last 10 epochs. Reported: 4.50 % of one
+                   sheared or turned, recoloured and moved by up to 16 pixels within a
+                   field of 94 x 94, but for the last 10 epochs. Reported: 4.50 % of one
                    test; CIFAR-100 26.39 % of twelve, and 27.62 could not be traced.
 
 Without a decay for biases, which All-CNN's port and cifar10_full have. `schedule=fast`
@@ -162,7 +162,7 @@ NETS = {
         },
         "padding": 0,
         "data": {
-            "augmentation": "affine_recolor", "field_size": 94, "augmented_epochs": 800,
+            "augmentation": "affine_recolor", "field_size": 94, "whole_epochs": 10,
         },
         "peak": 0.01,
     },
@@ -238,7 +238,7 @@ def get_config(arg: str = "") -> ConfigDict:
     elif "data" in recipe:
         config.data.update(recipe["data"])
         if config.smoke:
-            config.data.augmented_epochs = 1
+            config.data.whole_epochs = 1
 
     config.train.momentum = 0.9
     config.train.update(recipe["train"])

@@ -105,12 +105,20 @@ def preprocessing(entry: Entry) -> str:
         f"statistics {statistics}, which are of images of this size",
         "mean_crop": f"the mean image {statistics} is subtracted, the centre cut out",
     }
-    augmentation = entry["config"]["data"].get("augmentation", "none")
-    augmented = f" The images trained on went through `{augmentation}`."
+    data = entry["config"]["data"]
+    augmentation = data.get("augmentation", "none")
+    augmented = f" The images trained on went through `{augmentation}`"
+    for key, words in (
+        ("padding", "with {} pixels around them"),
+        ("field_size", "in a field of {0} x {0} pixels"),
+        ("whole_epochs", "but in the last {} epochs"),
+    ):
+        if data.get(key):
+            augmented += ", " + words.format(data[key])
     return (
         "The model takes raw pixels, 0 to 255, and does the rest itself: "
         f"{kinds.get(found['kind'], found['kind'])}."
-        + augmented
+        + (augmented + ".")
         * (augmentation != "none")
     )
 

@@ -284,5 +284,15 @@ def test_preprocessing(description, text):
 
 def test_augmentation_is_told():
     assert "went through `pad_crop_flip`" in recipes.preprocessing(ENTRY)
+    config = ENTRY["config"]
+    for data, words in (
+        ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around them."),
+        (
+            {"augmentation": "affine_recolor", "field_size": 94, "whole_epochs": 10},
+            "`affine_recolor`, in a field of 94 x 94 pixels, but in the last 10 ep",
+        ),
+    ):
+        entry = ENTRY | {"config": config | {"data": config["data"] | data}}
+        assert words in recipes.preprocessing(entry)
     entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "went through" not in recipes.preprocessing(entry)

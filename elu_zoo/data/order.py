@@ -1,4 +1,4 @@
-"""What an epoch draws: the order of the examples, and how each image is cropped."""
+"""What an epoch draws: the order of the examples, and what changes each image."""
 
 import numpy as np
 

@@ -13,7 +13,8 @@ _SHIFT = 16  # pixels
 _INTERESTING = 2.0  # levels from grey: nothing closer to it is recoloured
 # Deviations, of 255 levels, of what is added to a channel and added a pixel from left
 # to right and from top to bottom, and of the share of the channel's contrast. The
-# original asks for 25.5, 2.4, 2.4 and .15, of which its integer arguments leave these.
+# archived original asks for 25.5, 2.4, 2.4 and .15, of which its integer arguments
+# leave these.
 _COLORS = {"level": 25.0, "contrast": 0.0, "columns": 2.0, "rows": 2.0}
 # One draw each, then one for each colour's kind and channel.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
@@ -25,15 +26,16 @@ class AffineRecolor(keras.layers.Layer):
     """Stretches, mirrors, shears or turns, moves and recolours images (Graham, 2014).
 
     The image's middle comes to lie in that of a field of `value`, up to 16 pixels off
-    on either axis. Width and height are changed by up to 20 % each, every other image
-    is mirrored, and one of three is done by an amount of up to 0.2: a shear along x,
+    on either axis. Width and height are changed by up to 20 % each, half of the images
+    are mirrored, and one of three is done by an amount of up to 0.2: a shear along x,
     one along y, a turn (in radians). Pixels between others are interpolated bilinearly.
     Then each channel gets a normal number of deviation 25 added, and slopes of
     deviation 2 a pixel from left to right and from top to bottom, where a pixel differs
     from `value` by more than 2 of 255 levels in any channel. Results are not clipped.
 
     What is drawn for an image is an input of the layer: runs to be compared see the
-    same images, on any number of devices.
+    same images, on any number of devices. All is about the image's middle; in the
+    archived original half a pixel beside it.
 
     Args:
         size: height and width of the field, pixels.
@@ -42,9 +44,9 @@ class AffineRecolor(keras.layers.Layer):
 
     Inputs: raw 0..255 images `(batch, height, width, channels)`, and for each of them
     integers `(batch, draws(channels))`, uniform in 0..2**31 - 1; `STILL` everywhere
-    leaves the image as it is, in the middle.
+    leaves the image as it is, in the middle, `(size - n) // 2` pixels from the start.
 
-    Output shape: `(batch, size, size, channels)`.
+    Output shape: `(batch, size, size, channels)`, in float32.
 
     Raises:
         UsageError: a field that is smaller than the images.
@@ -63,9 +65,11 @@ class AffineRecolor(keras.layers.Layer):
 
     def call(self, images: Any, draws: Any) -> Any:
         self._check(images.shape)
+        images = keras.ops.cast(images, "float32")
         drawn = {name: _uniform(draws[:, i]) for i, name in enumerate(_AFFINE)}
-        x, y = self._places(drawn["shift_x"]), self._places(drawn["shift_y"])
-        x, y = x[:, None, :], y[:, :, None]
+        height, width = images.shape[1:3]
+        x = self._places(drawn["shift_x"], width)[:, None, :]
+        y = self._places(drawn["shift_y"], height)[:, :, None]
         (a, b), (c, d) = _inverse(drawn)
         moved = self._pixels(images, a * x + c * y, b * x + d * y)
         contrast = moved - self.value
@@ -91,10 +95,10 @@ class AffineRecolor(keras.layers.Layer):
                 f"{shape[1]} x {shape[2]}."
             )
 
-    def _places(self, shift: Any) -> Any:
+    def _places(self, shift: Any, length: int) -> Any:
         """Returns how far from an image's middle the field's pixels are."""
         pixels = keras.ops.floor(shift * (2 * _SHIFT + 1)) - _SHIFT
-        middle = (self.size - 1) / 2
+        middle = (self.size - length) // 2 + (length - 1) / 2
         return keras.ops.arange(self.size, dtype="float32") - middle - pixels[:, None]
 
     def _pixels(self, images: Any, x: Any, y: Any) -> Any:

@@ -20,7 +20,7 @@ class Augmentation:
         draw: `(seed, epoch, count)` to an epoch's draws `(count, n)`; see
             `elu_zoo.data.order`.
         still: the draws that leave an image whole, in the middle.
-        epochs: the first ones, in which images are changed; None for all.
+        epochs: the first ones, in which images are changed.
         before: a layer of whole images.
         field: `(height, width, channels)` of what the layer makes of smaller images;
             None where the images that a network classifies are as large.
@@ -31,7 +31,7 @@ class Augmentation:
         layer: keras.layers.Layer,
         draw: Callable[[int, int, int], np.ndarray],
         still: list[int],
-        epochs: int | None = None,
+        epochs: int,
         before: keras.layers.Layer | None = None,
         field: tuple[int, int, int] | None = None,
     ):
@@ -44,7 +44,7 @@ class Augmentation:
 
     def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
         """Returns what an epoch, from 0, draws for each image, int32 `(count, n)`."""
-        if self._epochs is not None and epoch >= self._epochs:
+        if epoch >= self._epochs:
             return np.tile(np.array(self._still, "int32"), (count, 1))
         return self._draw(seed, epoch, count)
 
@@ -54,7 +54,10 @@ class Augmentation:
 
 
 def create(
-    data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int]
+    data: ConfigDict,
+    preprocessing: dict[str, Any],
+    image_shape: tuple[int, int, int],
+    epochs: int,
 ) -> Augmentation | None:
     """Returns what a config's entry `data` asks for, None where it is nothing.
 
@@ -63,13 +66,14 @@ def create(
         preprocessing: of the network. That of images in memory is done before the
             steps, the subtraction of a mean image here, on whole images as the mean is.
         image_shape: of the data set, `(height, width, channels)`.
+        epochs: of the run.
 
     Raises:
         UsageError: a field that is smaller than the images.
     """
     if data.augmentation == "none":
         return None
-    epochs = data.get("augmented_epochs")
+    epochs -= data.get("whole_epochs", 0)
     if data.augmentation == "crop_flip":
         mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
         crops = PadCropFlip(0, preprocessing["crop"])

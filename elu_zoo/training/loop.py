@@ -143,7 +143,8 @@ def train(
         ahead = preprocessing["kind"] in statistics.AHEAD and not autoencoder
         if ahead:
             split = Split(preprocess(split.images, preprocessing), split.labels)
-        augmented = augmentation.create(config.data, preprocessing, data.image_shape)
+        given = preprocessing, data.image_shape, config.train.epochs
+        augmented = augmentation.create(config.data, *given)
         inside = None if ahead or (encoded and augmented) else preprocessing
         phases = Phases(config.train, total)
         with placement.scope():

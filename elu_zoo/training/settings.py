@@ -58,7 +58,7 @@ _OPTIONAL = {
     "data.image_shape": tuple,
     "data.padding": int,
     "data.field_size": int,
-    "data.augmented_epochs": int,
+    "data.whole_epochs": int,
     "train.freeze": tuple,
     "train.heads_until": float,
     "train.learning_rate_factors": tuple,
@@ -184,7 +184,9 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
             f"augmentation of {data.name}", data.augmentation, augmentations
         )
     for key, owner in (("padding", of_memory[0]), ("field_size", of_memory[1])):
-        if key in data and (data[key] < 1 or data.augmentation != owner):
+        # Without an augmentation they may stay: no flag takes an entry away.
+        fits = data.augmentation in ("none", owner)
+        if key in data and (data[key] < 1 or not fits):
             raise errors.UsageError(
                 f"data.{key} is >= 1, and for the augmentation {owner}. Received: "
                 f"{data[key]}, and {data.augmentation}."
@@ -196,12 +198,11 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
             "The augmentation affine_recolor is for networks of raw images of any "
             f"size. Received: {config.model.name}. Use pad_crop_flip."
         )
-    epochs = data.get("augmented_epochs", 1)
-    augmented = "augmented_epochs" not in data or data.augmentation != "none"
-    if not augmented or not 1 <= epochs <= config.train.epochs:
+    whole = data.get("whole_epochs", 0)
+    if not 0 <= whole <= config.train.epochs:
         raise errors.UsageError(
-            "data.augmented_epochs is from 1 to train.epochs, and for an augmentation. "
-            f"Received: {epochs}, {config.train.epochs} and {data.augmentation}."
+            "data.whole_epochs, the last ones without augmentation, are from 0 to "
+            f"train.epochs, {config.train.epochs}. Received: {whole}."
         )
 
 

@@ -48,7 +48,7 @@ FIELDS = [
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
     ("highway_19", "model.classifier_deviation", 0.1, "start", 0.05, 0.1),
     ("fmp", "data.field_size", 64, "input", 94, 64),
-    ("fmp", "data.augmented_epochs", 2, "changed", CHANGED, [True] * 6),
+    ("fmp", "data.whole_epochs", 0, "changed", CHANGED, [True] * 6),
     ("fmp", "model.filters", 320, "parameters", None, None),
     ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
     ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
@@ -206,6 +206,15 @@ def test_the_authors_schedule(net):
     assert (*found, config.data.get("padding", 0)) == AUTHORS[net]
     assert config.schedule == "paper" and config.schedule_epochs == train.epochs
     assert (config.data.augmentation == "none") == (net == "alexnet_cifar")
+
+
+@pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
+def test_the_authors_images_of_fmp(dataset):
+    data = get_config(NAME, f"net=fmp,dataset={dataset}").data
+    entries = "augmentation", "field_size", "whole_epochs"
+    assert [data[key] for key in entries] == ["affine_recolor", 94, 10]
+    fast = get_config(NAME, f"net=fmp,dataset={dataset},schedule=fast").data
+    assert not {"field_size", "whole_epochs"} & set(fast)
 
 
 def test_the_rate_of_fmp_at_the_end():

@@ -18,6 +18,7 @@ from elu_zoo.data import sources
 from elu_zoo.data.sources import Split
 from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import (
+    AffineRecolor,
     CeilMaxPooling2D,
     DeepSupervision,
     FeatureMapDropout,
@@ -54,6 +55,7 @@ class Row:
         registered: the registry's name of a network; "" for a layer.
         rate: the learning rate of its steps.
         padded: its steps see random crops of images with this many zeros around.
+        recolored: its steps see stretched, turned and recoloured images.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Row:
     registered: str = ""
     rate: float = 0.01
     padded: int = 0
+    recolored: bool = False
 
     @property
     def autoencoder(self) -> bool:
@@ -80,6 +83,8 @@ class Row:
     @property
     def augmentation(self) -> keras.layers.Layer | None:
         """What its steps do to the images."""
+        if self.recolored:
+            return AffineRecolor(self.image_shape[0], name="augment")
         return PadCropFlip(self.padded, name="augment") if self.padded else None
 
 
@@ -166,7 +171,7 @@ def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     """A row of a registered network at reduced width."""
-    own = arguments.keys() & {"random", "rate", "padded"}
+    own = arguments.keys() & {"random", "rate", "padded", "recolored"}
     properties = {key: arguments.pop(key) for key in own}
     arguments = {"input_shape": image_shape, "preprocessing": True, **arguments}
     if registry.entry(name).takes("num_classes"):
@@ -249,7 +254,7 @@ NETS = (
     net("maxout", "maxout", COLOUR, width=0.02, constrained=True),
     net("allcnn_c", "elu", COLOUR, width=0.05, rate=0.001),
     net("highway_19", "relu", COLOUR, width=0.1, rate=0.001),
-    net("fmp", "very_leaky_relu", COLOUR, width=0.0125, rate=0.001),
+    net("fmp", "very_leaky_relu", COLOUR, width=0.0125, rate=0.001, recolored=True),
     net(
         "elu_imagenet_15", "elu", LARGER, width=0.02, rate=1e-4, kernel_decay=0.0005,
         input_shape=COLOUR, stem_stride=1, spp_levels=(1, 2), preprocessing=MEAN_CROP,
@@ -303,12 +308,15 @@ def schedule(row: Row, steps: slice) -> tuple:
     draws = np.random.default_rng(1)
     batches = draws.permutation(np.repeat(np.arange(16), 5)).reshape(10, 8)
     rates = np.linspace(row.rate, row.rate / 2, 10)
-    crops = draws.integers(0, (2 * row.padded + 1, 2 * row.padded + 1, 2), (10, 8, 3))
+    if row.recolored:
+        drawn = draws.integers(0, 2**31, (10, 8, AffineRecolor.draws(3)))
+    else:
+        drawn = draws.integers(0, [2 * row.padded + 1] * 2 + [2], (10, 8, 3))
     return (
         batches[steps].astype(np.int32),
         rates[steps].astype(np.float32),
         steps.start,
-        crops[steps].astype(np.int32) if row.padded else None,
+        drawn[steps].astype(np.int32) if row.augmentation else None,
     )
 
 

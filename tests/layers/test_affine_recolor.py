@@ -52,23 +52,26 @@ def pixel(image, x, y, value):
 
 
 def reference(images, draws, size, value=128.0):
+    """The fields, and how far each pixel was from their value before its colours."""
     result = np.full((len(images), size, size, images.shape[-1]), value)
-    middle = (size - 1) / 2
+    height, width, channels = images.shape[1:]
+    left, top = (size - width) // 2, (size - height) // 2
+    contrasts = []
     for image, drawn, field in zip(images.astype(float), draws, result, strict=True):
-        height, width, channels = image.shape
         back = np.linalg.inv(matrix(drawn))
         shift = np.floor(33 * rounded(drawn[5:7])) - 16
         normal = [NormalDist().inv_cdf(u) for u in rounded(drawn[7:])]
         level, contrast, across, down = np.reshape(normal, (4, channels))
         for i in range(size):
             for j in range(size):
-                x, y = j - middle - shift[0], i - middle - shift[1]
-                at = np.array([x, y]) @ back + [(width - 1) / 2, (height - 1) / 2]
-                color = pixel(image, *at, value)
-                if np.abs(color - value).max() > 2:
+                middle = np.array([width - 1, height - 1]) / 2
+                x, y = [j - left, i - top] - middle - shift
+                color = pixel(image, *([x, y] @ back + middle), value)
+                contrasts.append(np.abs(color - value).max())
+                if contrasts[-1] > 2:
                     color += 25 * level + 0 * contrast + 2 * across * x + 2 * down * y
                 field[i, j] = color
-    return result
+    return result, np.reshape(contrasts, result.shape[:3])
 
 
 def drawn(count, channels, **columns):
@@ -109,9 +112,9 @@ def test_it_is_what_a_loop_computes(name, shape):
     draws = drawn(6, shape[-1], **CASES[name])
     images = levels(6, *shape)
     found = np.asarray(AffineRecolor(20)(images.astype("float32"), draws))
-    expected = reference(images, draws, 20)
+    expected, contrast = reference(images, draws, 20)
     # Where the edge of the image fades into grey, rounding decides on colours.
-    far = np.abs(np.abs(expected - 128).max(-1) - 2) > 1e-2
+    far = np.abs(contrast - 2) > 1e-2
     agrees = np.abs(found - expected).max(-1) < 2e-2
     assert agrees[far].all() and agrees.mean() > 0.999
 
@@ -121,8 +124,20 @@ def test_the_middle_draw_leaves_images_in_the_middle():
     found = AffineRecolor(94)(images, still(4, 3))
     around = np.pad(images, ((0, 0), (31, 31), (31, 31), (0, 0)), constant_values=128)
     np.testing.assert_array_equal(found, around)
-    again = AffineRecolor(32, value=5.0)(images, still(4, 3))
+    again = AffineRecolor(32, value=5.0)(images.astype("uint8"), still(4, 3))
     np.testing.assert_array_equal(again, images)
+
+
+@pytest.mark.parametrize("shape", [(7, 7), (7, 8), (12, 11)])
+@pytest.mark.parametrize("size", [12, 13])
+def test_images_of_odd_sides_lie_on_whole_pixels(shape, size):
+    images = RNG.integers(0, 256, (4, *shape, 3)).astype("float32")
+    around = [((size - n) // 2, size - n - (size - n) // 2) for n in shape]
+    expected = np.pad(images, ((0, 0), *around, (0, 0)), constant_values=128)
+    for dtype in ("float32", "mixed_bfloat16", "float64"):
+        found = AffineRecolor(size, dtype=dtype)(images, still(4, 3))
+        assert found.dtype == "float32"
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_mirror_image_is_exact():

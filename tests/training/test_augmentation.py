@@ -38,13 +38,13 @@ def cropped(images, draws, size):
 
 def test_none():
     data = ConfigDict({"augmentation": "none"})
-    assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3)) is None
+    assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
 
 
 def test_crops_of_padded_images():
     data = ConfigDict({"augmentation": "pad_crop_flip"})
     given = {"kind": "gcn_zca", "statistics": "none"}
-    made = augmentation.create(data, given, (7, 7, 3))
+    made = augmentation.create(data, given, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
     draws = draw(9, 40)  # of 4 zeros on each side
     np.testing.assert_array_equal(
@@ -59,7 +59,7 @@ def test_crops_of_padded_images():
 @pytest.mark.parametrize("padding", [1, 8])
 def test_other_zeros_around(padding):
     data = ConfigDict({"augmentation": "pad_crop_flip", "padding": padding})
-    found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1))
+    found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
     np.testing.assert_array_equal(
         found.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
     )
@@ -77,7 +77,7 @@ def test_other_zeros_around(padding):
 )
 def test_what_is_around_is_scaled_to_zero(preprocessing, value):
     data = ConfigDict({"augmentation": "pad_crop_flip", "padding": 1})
-    made = augmentation.create(data, preprocessing, (2, 2, 1))
+    made = augmentation.create(data, preprocessing, (2, 2, 1), 9)
     found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
 
@@ -87,7 +87,7 @@ def test_crops_of_images_less_their_mean(mean):
     sizes = {"image_size": SIDE, "crop_size": CROP}
     data = ConfigDict({"augmentation": "crop_flip", **sizes})
     preprocessing = {"kind": "mean_crop", "statistics": statistics, "crop": [CROP] * 2}
-    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3))
+    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
     np.testing.assert_array_equal(
         made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, SIDE - CROP + 1)
     )
@@ -111,7 +111,7 @@ def test_crops_of_images_less_their_mean(mean):
 )
 def test_recoloured_images_in_a_field(entries, shape, field):
     data = ConfigDict({"augmentation": "affine_recolor", **entries})
-    made = augmentation.create(data, RAW, shape)
+    made = augmentation.create(data, RAW, shape, 9)
     assert made.field == field
     draws = made.draws(3, 5, 12)
     count = AffineRecolor.draws(shape[-1])
@@ -124,7 +124,7 @@ def test_recoloured_images_in_a_field(entries, shape, field):
 def test_a_field_that_is_smaller_than_the_images():
     data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
     with pytest.raises(errors.UsageError, match="7 x 7 pixels does not hold"):
-        augmentation.create(data, RAW, (8, 8, 3))
+        augmentation.create(data, RAW, (8, 8, 3), 9)
 
 
 @pytest.mark.parametrize(
@@ -139,15 +139,15 @@ def test_a_field_that_is_smaller_than_the_images():
     ],
 )
 def test_the_last_epochs_are_not_augmented(entries, whole, mean):
-    data = ConfigDict({**entries, "augmented_epochs": 2})
+    data = ConfigDict({**entries, "whole_epochs": 2})
     given = RAW
     if data.augmentation == "crop_flip":
         given = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}
-    made = augmentation.create(data, given, (SIDE, SIDE, 3))
+    made = augmentation.create(data, given, (SIDE, SIDE, 3), 9)
     images = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3))
     unchanged = (images - (mean[0] if "image_size" in data else 0))[whole]
     images = images.astype(np.float32)
-    for epoch, still in ((0, False), (1, False), (2, True), (9, True)):
+    for epoch, still in ((0, False), (6, False), (7, True), (8, True)):
         draws = made.draws(0, epoch, 8)
         assert draws.dtype == np.int32
         found = np.asarray(made(images, draws))

@@ -30,18 +30,20 @@ def changed(net, entries):
         ("nin", {}),
         ("nin", {"padding": 1}),
         ("nin", {"padding": None}),
-        ("nin", {"augmented_epochs": 1}),
-        ("nin", {"augmented_epochs": 2}),
+        ("nin", {"whole_epochs": 0}),
+        ("nin", {"whole_epochs": 2}),
         ("nin", {"padding": None, "augmentation": "none"}),
+        ("nin", {"whole_epochs": 1, "augmentation": "none"}),
+        ("fmp", {**FIELD, "field_size": 94, "augmentation": "none"}),
         ("fmp", FIELD),
-        ("fmp", {**FIELD, "field_size": 94, "augmented_epochs": 1}),
+        ("fmp", {**FIELD, "field_size": 94, "whole_epochs": 1}),
     ],
 )
 def test_accepts(net, entries):
     settings.check(changed(net, entries))
 
 
-RANGE = "data.augmented_epochs is from 1 to train.epochs, and for an augmentation"
+RANGE = "the last ones without augmentation, are from 0 to train.epochs, 2. Received: "
 
 
 @pytest.mark.parametrize(
@@ -49,18 +51,19 @@ RANGE = "data.augmented_epochs is from 1 to train.epochs, and for an augmentatio
     [
         ("nin", {"padding": 0}, "data.padding is >= 1, and .* 0, and pad_crop_flip"),
         ("nin", {"padding": -4}, "data.padding is >= 1, and for the augmentation pad"),
-        ("nin", {"augmentation": "none"}, "for .* pad_crop_flip. Received: 4, and no"),
+        (
+            "nin",
+            {"augmentation": "none", "padding": 0},
+            "padding is >= 1, .*: 0, and n",
+        ),
         ("nin", {"padding": 4.5}, "data.padding is of type int"),
         ("nin", {"field_size": 94}, "data.field_size is >= 1, and for the .* affine_r"),
         ("fmp", {**FIELD, "field_size": 0}, "field_size is >= 1, .*: 0, and affine_r"),
         ("fmp", {**FIELD, "padding": 4}, "data.padding is .* 4, and affine_recolor"),
         ("fmp", {**FIELD, "augmentation": "affine"}, "Unknown aug.*'affine_recolor'"),
-        ("nin", {"augmented_epochs": 0}, f"{RANGE}. Received: 0, 2 and pad_crop_flip"),
-        ("nin", {"augmented_epochs": 3}, f"{RANGE}. Received: 3, 2 and pad_crop_flip"),
-        (
-            *("nin", {"augmented_epochs": 1, "padding": None, "augmentation": "none"}),
-            f"{RANGE}. Received: 1, 2 and none",
-        ),
+        ("nin", {"whole_epochs": -1}, f"data.whole_epochs, {RANGE}-1"),
+        ("nin", {"whole_epochs": 3}, f"data.whole_epochs, {RANGE}3"),
+        ("nin", {"whole_epochs": 0.5}, "data.whole_epochs is of type int"),
         # Whitened images, and weights of one size of images.
         ("nin", FIELD, "affine_recolor is for networks of raw .* Received: nin. Use"),
         ("mnist_mlp_8x128", FIELD, "of any size. Received: mnist_mlp_8x128"),

@@ -51,8 +51,9 @@ def test_the_loss_falls(net, tmp_path):
 def test_images_in_a_larger_field(tmp_path):
     """Trained on 94 x 94 pixels, the network is measured and read with 32 x 32."""
     given = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
-    config = config_of("fmp", "paper", **given)
-    assert (config.data.field_size, config.data.augmented_epochs) == (94, 1)
+    # Of float32 images of one size would be measured with the model that learns.
+    config = config_of("fmp", "paper", precision="float32", **given)
+    assert (config.data.field_size, config.data.whole_epochs) == (94, 1)
     entry = training.train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [32, 32, 3]
     losses = [row["train_loss"] for row in rows(tmp_path)]
