@@ -137,9 +137,14 @@ def _plot_names(
     axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
 ) -> None:
     names = panel.names
-    step = min(_STEP, 0.7 / len(panel.dots))
+    # Those of one name stand around it, whatever other names have.
+    at = {name: [i for i, d in enumerate(panel.dots) if name in d.x] for name in names}
+    step = min(_STEP, 0.7 / max(len(which) for which in at.values()))
     for i, dots in enumerate(panel.dots):
-        y = [names.index(x) + step * (i - (len(panel.dots) - 1) / 2) for x in dots.x]
+        y = [
+            names.index(x) + step * (at[x].index(i) - (len(at[x]) - 1) / 2)
+            for x in dots.x
+        ]
         low, high = np.array(dots.low, float), np.array(dots.high, float)
         style = _style(dots, looks)
         axes.errorbar((low + high) / 2, y, xerr=(high - low) / 2, **_whisker(style))

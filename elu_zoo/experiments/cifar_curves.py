@@ -108,6 +108,7 @@ def _draw_pairs(rows: Mapping[str, Rows], stem: Path) -> None:
     for i, other in enumerate(others):
         which = [a for a in frames.arms(every) if a[0] in (first, other)]
         name, title, unit = _PANELS[1]
+        unit = f"{title}, {unit}"
         found = frames.series(every, "step", name, which)
         whole = Panel(
             f"{ascii_lowercase[i]}  {palette.label(first)} and {palette.label(other)}",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.analysis import figures, palette, panels, sheet
+from elu_zoo.analysis import dots, figures, palette, panels, sheet
 from elu_zoo.analysis.dots import DotPanel, Dots
 from elu_zoo.analysis.panels import Panel, Series, zoom
 
@@ -91,6 +91,23 @@ def test_both_files_of_a_drawing(kind, tmp_path):
     assert content(tmp_path / "again") == [png, svg]
     assert dict(matplotlib.rcParams) == rc
     assert len(list(tmp_path.rglob("*.*"))) == 4  # and nothing temporary
+
+
+def test_dots_of_a_name_stand_around_it():
+    """Alone in its middle, two on both sides of it, whatever other names have."""
+
+    def of(unit, *names):
+        return Dots(unit, names, *([[0.0] * len(names)] * 3))
+
+    panel = DotPanel(
+        "", "", "", [of("elu", "a", "b"), of("relu", "b"), of("tanh", "c")]
+    )
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    dots.plot(axes, panel, palette.looks(["elu", "relu", "tanh"]))
+    # The others are ends of intervals.
+    marks = [x for x in axes.lines if x.get_marker() not in ("|", "_", "")]
+    (a, b), (other,), (c,) = (x.get_ydata() for x in marks)
+    assert (a, c) == (0, 2) and b < 1 < other and b + other == pytest.approx(2)
 
 
 def test_rows_of_dots_are_as_high_as_one(tmp_path):
