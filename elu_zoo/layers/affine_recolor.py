@@ -11,11 +11,10 @@ _BITS = 31  # of a draw
 _STRETCH = _ANGLE = 0.2
 _SHIFT = 16  # pixels
 _INTERESTING = 2.0  # levels from grey: nothing closer to it is recoloured
-# Deviations, of 255 levels, of what is added to a channel and added a pixel from left
-# to right and from top to bottom, and of the share of the channel's contrast. The
-# archived original asks for 25.5, 2.4, 2.4 and .15, of which its integer arguments
-# leave these.
-_COLORS = {"level": 25.0, "contrast": 0.0, "columns": 2.0, "rows": 2.0}
+# Deviations, of 255 levels, of what is added to a channel, and added a pixel from left
+# to right and from top to bottom. The archived original asks for 25.5, 2.4 and 2.4, and
+# for .15 of the channel's contrast; its integer arguments leave these, and of it 0.
+_COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
 # One draw each, then one for each colour's kind and channel.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
 STILL = 2 ** (_BITS - 1)  # the draw that changes nothing
@@ -72,13 +71,11 @@ class AffineRecolor(keras.layers.Layer):
         y = self._places(drawn["shift_y"], height)[:, :, None]
         (a, b), (c, d) = _inverse(drawn)
         moved = self._pixels(images, a * x + c * y, b * x + d * y)
-        contrast = moved - self.value
-        interesting = keras.ops.any(
-            keras.ops.abs(contrast) > _INTERESTING, axis=-1, keepdims=True
-        )
+        far = keras.ops.abs(moved - self.value) > _INTERESTING
+        interesting = keras.ops.any(far, axis=-1, keepdims=True)
         colors = dict(zip(_COLORS, self._colors(draws, images.shape[-1]), strict=True))
-        added = colors["level"] + colors["contrast"] * contrast
-        added += colors["columns"] * x[..., None] + colors["rows"] * y[..., None]
+        slopes = colors["columns"] * x[..., None] + colors["rows"] * y[..., None]
+        added = colors["level"] + slopes
         return moved + keras.ops.where(interesting, added, 0.0)
 
     def compute_output_shape(self, images_shape: Any, draws_shape: Any) -> Any:

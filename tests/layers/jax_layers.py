@@ -32,7 +32,7 @@ def computed(statistics, mean):
     draws[:, 2] %= 2
     corners = np.minimum(draws, np.array([3, 2, 1], "int32"))
     maps = rng.normal(size=(4, 9, 5, 3)).astype("float32")
-    drawn = rng.integers(0, 2**31, (20, 19), "int32")
+    drawn = rng.integers(0, 2**31, (20, 16), "int32")
     description = {"kind": "gcn_zca", "statistics": statistics}
     centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
     found = {

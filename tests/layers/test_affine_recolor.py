@@ -61,7 +61,7 @@ def reference(images, draws, size, value=128.0):
         back = np.linalg.inv(matrix(drawn))
         shift = np.floor(33 * rounded(drawn[5:7])) - 16
         normal = [NormalDist().inv_cdf(u) for u in rounded(drawn[7:])]
-        level, contrast, across, down = np.reshape(normal, (4, channels))
+        level, across, down = np.reshape(normal, (3, channels))
         for i in range(size):
             for j in range(size):
                 middle = np.array([width - 1, height - 1]) / 2
@@ -69,7 +69,7 @@ def reference(images, draws, size, value=128.0):
                 color = pixel(image, *([x, y] @ back + middle), value)
                 contrasts.append(np.abs(color - value).max())
                 if contrasts[-1] > 2:
-                    color += 25 * level + 0 * contrast + 2 * across * x + 2 * down * y
+                    color += 25 * level + 2 * across * x + 2 * down * y
                 field[i, j] = color
     return result, np.reshape(contrasts, result.shape[:3])
 
@@ -209,7 +209,8 @@ def test_each_image_depends_on_its_own_draws():
     whole = np.asarray(AffineRecolor(16)(images, draws))
     order = RNG.permutation(9)
     found = AffineRecolor(16)(images[order], draws[order])
-    np.testing.assert_array_equal(found, whole[order])
+    # A processor's sine may differ in the last bit by the place in a vector.
+    np.testing.assert_allclose(found, whole[order], 0, 1e-3)
 
 
 def test_config_and_file(tmp_path):
@@ -217,7 +218,7 @@ def test_config_and_file(tmp_path):
     again = AffineRecolor.from_config(layer.get_config())
     assert (again.name, again.size, again.value) == ("field", 10, 7.0)
     assert AffineRecolor(10).value == 128
-    inputs = keras.Input([6, 5, 3]), keras.Input([19], dtype="int32")
+    inputs = keras.Input([6, 5, 3]), keras.Input([16], dtype="int32")
     outputs = layer(*inputs)
     assert outputs.shape == (None, 10, 10, 3)
     keras.Model(inputs, outputs).save(tmp_path / "m.keras")
@@ -234,4 +235,4 @@ def test_a_field_that_is_too_small():
     with pytest.raises(errors.UsageError, match=words):
         AffineRecolor(8)(images, still(1, 3))
     with pytest.raises(errors.UsageError, match=words):
-        AffineRecolor(8).compute_output_shape((None, 5, 9, 3), (None, 19))
+        AffineRecolor(8).compute_output_shape((None, 5, 9, 3), (None, 16))
