@@ -160,7 +160,7 @@ def seen(series: Series, panel: Panel) -> Curve:
 def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Panel:
     """Returns the panel's part with low <= x <= high, such as its start or its end.
 
-    The y axis fits what is seen there.
+    The y axis fits what is seen there, lines that come in from beside it too.
 
     Args:
         panel: the whole.
@@ -172,20 +172,34 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
         UsageError: no curve has a point there, or a series is wrong.
     """
     curves = [curve(series, panel.logy) for series in panel.series]
-    parts = [_part(each, (each.x >= low) & (each.x <= high)) for each in curves]
-    values = np.array([v for part in parts for v in (*part.low, *part.high)])
+    ribbons = [(each.x, y) for each in curves for y in (each.low, each.high)]
+    if panel.logx:
+        ribbons = [(x[x > 0], y[x > 0]) for x, y in ribbons]
     if panel.logy:
-        values = values[values > 0]
+        ribbons = [(x[y > 0], y[y > 0]) for x, y in ribbons]
+    values = np.concatenate([y[(x >= low) & (x <= high)] for x, y in ribbons])
     if not values.size or not low < high:
         raise errors.UsageError(
             f"The panel {panel.title!r} has no point from {low} to {high}."
         )
+    edges = [_at(edge, *each, panel) for edge in (low, high) for each in ribbons]
+    values = np.concatenate([values, *edges])
     return dataclasses.replace(
         panel,
         title=panel.title if title is None else title,
         xlim=(low, high),
         ylim=_limits(values, panel.logy),
     )
+
+
+def _at(edge: float, x: np.ndarray, y: np.ndarray, panel: Panel) -> np.ndarray:
+    """Returns where a line crosses the edge, nothing where it does not."""
+    if not x.size or not x[0] < edge < x[-1]:
+        return np.empty(0)
+    if panel.logx:
+        edge, x = np.log(edge), np.log(x)
+    found = np.interp([edge], x, np.log(y) if panel.logy else y)
+    return np.exp(found) if panel.logy else found
 
 
 def _part(whole: Curve, points: np.ndarray) -> Curve:

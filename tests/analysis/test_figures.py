@@ -161,9 +161,12 @@ def test_no_ribbon_of_one_run_or_a_dotted_curve(summary, dotted):
     ("log", "values", "low", "high", "limits"),
     [
         (False, [100, 10, 6, 4, 900], 1, 3, (3.7, 10.3)),
-        (False, [100, 10, 6, 4, 2], 3.5, 9, (1.9, 2.1)),  # a single point
+        (False, [2], 0, 9, (1.9, 2.1)),  # a single point
+        (False, [100, 10, 6, 4, 2], 3.5, 9, (1.95, 3.05)),  # comes in at 3
+        (False, [2, 4, 8], 0, 1.5, (1.8, 6.2)),  # goes out at 6
         (False, [0, 0, 0], 0, 9, (-1, 1)),
         (True, [1e6, 1e4, 1e3, 1e2, 0], 1, 9, (10**1.9, 10**4.1)),
+        (True, [1e6, 1e4, 0, 1e2], 0.5, 9, (10**1.85, 10**5.15)),
     ],
 )
 def test_zoom_fits_what_is_seen(log, values, low, high, limits):
@@ -172,6 +175,12 @@ def test_zoom_fits_what_is_seen(log, values, low, high, limits):
     assert (part.title, part.xlim) == ("b  start", (low, high))
     assert part.ylim == pytest.approx(limits)
     assert zoom(whole, low, high).title == "one"
+
+
+def test_zoom_of_a_logarithmic_x_holds_what_comes_in():
+    whole = one(Series("elu", [0, 1, 100, 1000], [[90, 1, 3, 3]]), logx=True)
+    assert zoom(whole, 10, 1000).ylim == pytest.approx((1.95, 3.05))
+    assert zoom(whole, 0.5, 100).ylim == pytest.approx((0.9, 3.1))
 
 
 def test_a_ribbon_on_a_logarithmic_axis_stays_above_0():
