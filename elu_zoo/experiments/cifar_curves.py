@@ -159,8 +159,8 @@ COMPARISON = Experiment(
         "short budget has 3 epochs of our own `fast` schedule in place of the paper's "
         f"330, and one pair of {_PAPER_EPOCHS} epochs of the paper's own. `fast` was "
         "chosen by the mean of ELU and ReLU (see the card): it is neither's best, and "
-        "a unit that stays at chance there, an error of 99 %, may learn at another "
-        "rate. Such runs decide no claim."
+        "a run that stays at chance there, an error of 99 %, may have learnt at "
+        "another rate. Such runs decide no claim."
     ),
 )
 BATCH_NORM = Experiment(
