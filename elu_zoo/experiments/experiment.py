@@ -26,6 +26,7 @@ class Experiment:
         summary: returns what was found, in Markdown, from the same rows.
         compares: titles of columns, lower is better, whose last values the report
             tests in pairs of runs.
+        tested: returns the rows of the runs that may be in such a pair; None for all.
         reads: other experiments whose rows it needs.
         shows_divergence: whether it is given runs that diverged, as rows of which all
             but `diverged` is empty; of other experiments they are left out.
@@ -43,6 +44,7 @@ class Experiment:
     compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
     compares: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    tested: Callable[[Rows], Rows] | None = None
     reads: tuple[str, ...] = ()
     covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False

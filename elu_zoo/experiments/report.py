@@ -50,7 +50,9 @@ def text(views: Mapping[str, View], found: Mapping[str, Finding]) -> str:
         if experiment.draw:
             parts.append(f"![{experiment.title}](figures/{name}.png)")
         parts.append(experiment.summary(view.rows))
-        if tests := paired.table(view.rows.get(name, []), experiment.compares):
+        own = view.rows.get(name, [])
+        own = experiment.tested(own) if experiment.tested else own
+        if tests := paired.table(own, experiment.compares):
             parts.append(f"Pairs of runs:\n\n{tests}")
     parts += ["## The claims, one by one", _claims(found, views)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

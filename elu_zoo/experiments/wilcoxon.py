@@ -5,8 +5,9 @@ from pathlib import Path
 
 from elu_zoo.analysis import figures, palette, significance
 from elu_zoo.analysis.dots import DotPanel, Dots
-from elu_zoo.experiments import frames, paired
+from elu_zoo.experiments import cifar_curves, frames, paired
 from elu_zoo.experiments.experiment import Experiment, Rows
+from elu_zoo.experiments.judging import NOT_DECIDED
 
 _MEASURES = (
     ("test_error_percent", "test error %"),
@@ -15,21 +16,23 @@ _MEASURES = (
 
 
 def comparisons(
-    rows: Mapping[str, Rows], measure: str
+    rows: Mapping[str, Rows], measure: str, learned: bool = False
 ) -> dict[frames.Arm, significance.Comparison]:
     """Returns `frames.reference`, without batch norm, against every other arm.
 
     Args:
         rows: of `fig4` and `fig5`.
         measure: the column whose last value is compared.
+        learned: whether only of runs that ended better than chance.
     """
     own = [row for row in rows["fig4"] if not row["variant"]]
     every = own + rows["fig5"]
     first = (frames.reference(own), False, "")
-    ours = frames.finals(own, first, measure)
+    counted = cifar_curves.learned(every) if learned else every
+    ours = frames.finals(counted, first, measure)
     found = {}
     for arm in frames.arms(every):
-        pair = frames.pairs(ours, frames.finals(every, arm, measure))
+        pair = frames.pairs(ours, frames.finals(counted, arm, measure))
         if arm != first and pair[0]:
             found[arm] = significance.paired(*pair)
     return found
@@ -60,7 +63,9 @@ def _name(arm: frames.Arm) -> str:
 def _summary(rows: Mapping[str, Rows]) -> str:
     lines, name = [], palette.label(frames.reference(rows["fig4"]))
     for measure, title in _MEASURES:
+        learned = comparisons(rows, measure, learned=True)
         for arm, found in comparisons(rows, measure).items():
+            decisive = learned.get(arm)
             lines.append(
                 [
                     title,
@@ -70,7 +75,8 @@ def _summary(rows: Mapping[str, Rows]) -> str:
                     f"{found.w:g}",
                     significance.p_text(found),
                     f"{found.effect:+.2f}",
-                    significance.verdict(found),
+                    decisive.n if decisive else 0,
+                    significance.verdict(decisive) if decisive else NOT_DECIDED,
                 ]
             )
     titles = (
@@ -81,6 +87,7 @@ def _summary(rows: Mapping[str, Rows]) -> str:
         "W",
         "p",
         "effect",
+        "of runs that learned",
         "the first is lower",
     )
     return frames.markdown(titles, lines)
@@ -98,6 +105,7 @@ EXPERIMENT = Experiment(
         "show it. Tests are one-sided and exact; W sums the ranks of pairs in which "
         "ELU is higher; the effect is the rank-biserial correlation, -1 where ELU is "
         "lower in every pair; intervals are bootstrapped over pairs, too narrow for "
-        "few."
+        "few. The last column is of the pairs of two runs that ended better than "
+        "chance, which the column before it counts."
     ),
 )

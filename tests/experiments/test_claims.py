@@ -11,6 +11,7 @@ from synthetic_points import (
     OPEN,
     TRAINED,
     always,
+    at_chance,
     never,
     view,
     write,
@@ -194,9 +195,7 @@ def test_runs_that_diverged_are_in_no_pair(tmp_path):
 @pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
 def test_a_unit_that_stays_at_chance_loses_to_none(error, n):
     seen = view("fig4", FIVE)
-    for row in seen.rows["fig4"]:
-        if row["activation"] == "shifted_relu" and row["test_error_percent"]:
-            row["test_error_percent"] = error
+    at_chance(seen.rows["fig4"], "shifted_relu", range(5), error)
     found = claims.judged({"fig4": seen})
     for measure in "test-error", "training-loss":
         finding = found[f"cifar100-{measure}-below-shifted_relu"]

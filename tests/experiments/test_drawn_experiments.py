@@ -5,7 +5,7 @@ import types
 from pathlib import Path
 
 import pytest
-from synthetic_points import always, never, points, view, write
+from synthetic_points import always, at_chance, never, points, view, write
 
 from elu_zoo import results, zoo
 from elu_zoo.analysis import sheet
@@ -156,7 +156,26 @@ def test_the_table_of_tests(world, verdict, effect):
     measures = "test error %", "training loss"
     expected = [[measure, f"ELU - {arm}"] for measure in measures for arm in arms]
     assert [line[:2] for line in found] == expected
-    assert {(line[2], *line[6:]) for line in found} == {("5", effect, verdict)}
+    assert {(line[2], *line[6:]) for line in found} == {("5", effect, "5", verdict)}
+
+
+def test_the_table_of_tests_decides_by_runs_that_learned():
+    seen = view("wilcoxon", plan()).rows
+    at_chance(seen["fig4"], "shifted_relu", range(1))
+    at_chance(seen["fig5"], "relu", range(5))
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    found = {cells([line])[1]: cells([line]) for line in lines}
+    counted = {pair: (line[2], line[-2], line[-1]) for pair, line in found.items()}
+    assert counted == {
+        "ELU - ReLU": ("5", "5", "holds"),
+        "ELU - LReLU": ("5", "5", "holds"),
+        "ELU - SReLU": ("5", "4", "not decided"),
+        "ELU - ELU + BN": ("5", "5", "holds"),
+        "ELU - ReLU + BN": ("5", "0", "not decided"),
+    }
+    at_chance(seen["fig4"], "elu", range(5))
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    assert {tuple(cells([line])[-2:]) for line in lines} == {("0", "not decided")}
 
 
 @pytest.fixture

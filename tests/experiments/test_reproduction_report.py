@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from synthetic_points import OPEN, view
+from synthetic_points import OPEN, at_chance, view
 
 from elu_zoo.experiments import claims, report
 from elu_zoo.experiments.judging import Finding
@@ -101,6 +101,21 @@ def test_units_are_compared_in_pairs(some):
         assert re.search(
             r"\| ELU - ReLU \| \d \| -\d.* \| p = 0\.\d+ \(n = \d\)", pairs
         )
+
+
+@pytest.mark.parametrize("name", ["fig4", "fig5"])
+def test_runs_at_chance_are_in_no_pair(name):
+    def pairs(seeds):
+        seen = view(name, Plan("full", None, 5, Path("runs")))
+        at_chance(seen.rows[name], "relu", range(seeds))
+        text = report.text({name: seen}, claims.judged({name: seen}))
+        section = sections(text)[EXPERIMENTS[name].title]
+        return re.findall(r"\| (ELU.* - ReLU.*?) \| (\d+) \|", section)
+
+    whole, one = pairs(0), pairs(1)
+    assert whole and [n for _, n in whole] == ["5"] * len(whole)
+    assert one == [(of, "4") for of, _ in whole]
+    assert pairs(5) == []
 
 
 @pytest.mark.parametrize(
