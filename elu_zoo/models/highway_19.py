@@ -14,7 +14,6 @@ from elu_zoo.registry import register_model
 # Units, highway layers after the plain convolution; all are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
-DEVIATION = 0.05  # of the first layer's initial kernel
 
 
 @register_model(
@@ -35,6 +34,7 @@ def highway_19(
     gate_bias=-2.0,
     kernel_decay=0.0,
     classifier_decay=0.0,
+    first_deviation=0.05,
     classifier_deviation=0.05,
     conv_dtype="float32",
 ) -> keras.Model:
@@ -49,7 +49,7 @@ def highway_19(
 
     The authors' file wants a deviation of 0.05 for the initial weights of the first
     layer, and with 10 classes of the classifier, in an entry that Caffe does not read,
-    so that its own, 1, was in force; here it is 0.05.
+    so that its own, 1, was in force: 0.05 is what they meant, 1 what they trained.
 
     Args:
         activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
@@ -69,8 +69,9 @@ def highway_19(
         kernel_decay: gradient of the penalty on kernels of convolutions, divided by
             the kernels; the original's is 0.001.
         classifier_decay: that of the classifier; the original's is 0.01.
-        classifier_deviation: that of its initial weights, which are normal; with 100
-            classes the original's are uniform, of deviation 0.1.
+        first_deviation: of the first layer's initial kernel, which is normal.
+        classifier_deviation: that of the classifier's; with 100 classes the original's
+            is uniform, of deviation 0.1.
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -94,16 +95,16 @@ def highway_19(
     )
     check_rate(dropout)
     check_number("gate_bias", gate_bias, "is finite", lambda value: True)
-    check_number(
-        "classifier_deviation",
-        classifier_deviation,
-        "is finite and > 0",
-        lambda value: value > 0,
-    )
+    deviations = {"first": first_deviation, "classifier": classifier_deviation}
+    for name, value in deviations.items():
+        check_number(
+            f"{name}_deviation", value, "is finite and > 0", lambda value: value > 0
+        )
 
     def convolved(x, units, field, name, **arguments):
         key = layer_seed(seed, name)
-        initial = Normal(DEVIATION, key) if name == "conv1" else xavier(x, field, key)
+        first = name == "conv1"
+        initial = Normal(first_deviation, key) if first else xavier(x, field, key)
         return convolution(
             x,
             units,

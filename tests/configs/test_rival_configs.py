@@ -46,7 +46,8 @@ FIELDS = [
     ("maxout", "train.momentum_rise", (0.0, 4), "rise", (0.5, 3), (0.0, 4)),
     ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
-    ("highway_19", "model.classifier_deviation", 0.1, "start", 0.05, 0.1),
+    ("highway_19", "model.first_deviation", 0.5, "first", 1.0, 0.5),
+    ("highway_19", "model.classifier_deviation", 0.1, "start", 1.0, 0.1),
     ("fmp", "data.field_size", 64, "input", 94, 64),
     ("fmp", "data.whole_epochs", 0, "changed", CHANGED, [True] * 6),
     ("fmp", "model.filters", 320, "parameters", None, None),
@@ -85,8 +86,9 @@ def observe(tmp_path_factory):
         ):
             penalty = layer.kernel_regularizer
             found[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
-        own = np.std(np.asarray(layers["classifier"].kernel))
-        found["start"] = pytest.approx(float(own), rel=0.2)
+        for key, layer in ("first", weighted[0]), ("start", layers["classifier"]):
+            own = np.std(np.asarray(layer.kernel))
+            found[key] = pytest.approx(float(own), rel=0.2)
         constraint = weighted[0].kernel_constraint
         found["bound"] = constraint.max_value if constraint else None
         found["factors"] = set(getattr(optimizer, "_factors", ()))
@@ -255,6 +257,18 @@ def test_fast_is_equal_for_all():
         np.testing.assert_array_equal(rates, whole)
         assert (config.schedule, config.schedule_epochs) == ("fast", 7)
         assert (config.data.augmentation, config.data.padding) == ("pad_crop_flip", 4)
+
+
+@pytest.mark.parametrize(
+    "arg, deviations",
+    [
+        ("dataset=cifar100", (0.001, 0.01, 0.05)),
+        ("dataset=cifar100,schedule=fast", None),
+        ("dataset=cifar10", None),
+    ],
+)
+def test_initial_deviations_of_nin(arg, deviations):
+    assert get_config(NAME, f"net=nin,{arg}").model.get("deviations") == deviations
 
 
 @pytest.mark.parametrize("schedule", ["paper", "fast"])

@@ -69,6 +69,10 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
             *("highway_19", {"classifier_deviation": 0}),
             "classifier_deviation is finite and > 0. Received: 0",
         ),
+        (
+            *("highway_19", {"first_deviation": "1"}),
+            "first_deviation is finite and > 0. Received: '1'",
+        ),
         ("highway_19", {"gate_bias": "-2"}, "gate_bias is finite. Received: '-2'"),
         ("highway_19", {"kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("highway_19", {"classifier_decay": -1}, f"classifier{NO_DECAY}-1"),

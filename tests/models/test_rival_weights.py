@@ -55,6 +55,10 @@ def check_uniform(kernel, limit):
             *("highway_19", {"classifier_deviation": 0.1}),
             {"conv1": 0.05, "classifier": 0.1},
         ),
+        (
+            *("highway_19", {"first_deviation": 1.0}),
+            {"conv1": 1.0, "classifier": 0.05},
+        ),
     ],
 )
 def test_normal(name, arguments, deviations):
