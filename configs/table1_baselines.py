@@ -47,7 +47,9 @@ of the network's authors, read in their code where that is public:
                    contrast-normalised images less their mean, crops out of 8 zeros
                    around, 200,000 iterations of 100, rate .025 with Nesterov's
                    momentum, a tenth of it from 100,000, 150,000, 175,000; decay .001,
-                   .01 in the last layer. Reported: 7.60 and 32.24 %.
+                   .01 in the last layer. The first layer's initial deviation is 1, as
+                   is the last's for CIFAR-10: Caffe did not read the 0.05 that the
+                   file means. Reported: 7.60 and 32.24 %.
     fmp            Graham, 2014, btgraham/SparseConvNet: 810 epochs of 50, rate
                    .003 e^(-epoch / 200), momentum .99 of averaged gradients; dropout of
                    whole maps, none on CIFAR-100. Images are stretched, mirrored,
@@ -58,9 +60,11 @@ of the network's authors, read in their code where that is public:
 Without a decay for biases, which All-CNN's port and cifar10_full have. `schedule=fast`
 is ours: `epochs` of batches of 100, rates that rise to a peak and fall to zero on
 straight lines, Nesterov's momentum .9, crops out of 4 zeros around; each network's own
-start, decay, preprocessing, losses, bounds and factors on rates, half of its dropout.
-Its peaks are guesses from
-the authors' rates, not yet chosen on images held out of the training set.
+start (nin that of CIFAR-10), decay, preprocessing, losses, bounds and factors on rates,
+half of its dropout. Its peaks are the authors' rates or guesses from them. After one
+epoch of it, of 5,000 CIFAR-100 images held out, wrong in %, with ReLU and ELU: nin 98.0
+and 82.1 at .1; allcnn_c 97.9 and 76.5 at .05, with ReLU 98.5 at .025 and 98.3 at .1;
+highway_19 with ReLU 91.9 at .025. The others' peaks were not tried.
 """
 
 from ml_collections import ConfigDict
