@@ -15,7 +15,7 @@ PAPER_SCHEDULE = "paper's schedule"  # of one pair in the short budget
 _PAPER_EPOCHS = 7
 _COLUMNS = "step", "train_loss", "test_loss", "test_error_percent"
 _COMPARED = {"test_error_percent": "test error %", "train_loss": "training loss, end"}
-CHANCE = 98.5  # percent of test images wrong; by chance, of a hundred classes, it is 99
+_CHANCE = 98.5  # percent wrong; by chance, of a hundred classes, it is 99
 _PANELS = (("train_loss", "training loss", "loss"),)
 _PANELS += (("test_error_percent", "test error", "%"),)
 
@@ -54,7 +54,7 @@ def learned(rows: Rows) -> Rows:
     for arm in frames.arms(rows):
         errors = frames.finals(rows, arm, "test_error_percent")
         for seed, own in frames.of_arm(rows, arm).items():
-            if errors.get(seed, 100.0) < CHANCE:
+            if errors.get(seed, 100.0) < _CHANCE:
                 kept += own
     return kept
 
