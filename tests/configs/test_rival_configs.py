@@ -243,10 +243,11 @@ def test_arguments(arg, field, value):
 
 def test_fast_is_equal_for_all():
     """But for the peak, and what belongs to the network and not to the schedule."""
-    equal = "batch_size", "epochs", "momentum", "nesterov", "boundaries"
+    equal = "batch_size", "epochs", "momentum", "nesterov", "boundaries", "precision"
     for net in NETS:
         config = get_config(NAME, f"net={net},schedule=fast,epochs=7")
-        assert [config.train[key] for key in equal] == [100, 7, 0.9, True, (0.15,)]
+        values = [config.train[key] for key in equal]
+        assert values == [100, 7, 0.9, True, (0.15,), "float32"]
         start, peak, end = config.train.learning_rates
         assert (start, end) == (0, 0) and peak == NETS[net]["peak"]
         assert config.train.learning_rate_shape == "linear"
