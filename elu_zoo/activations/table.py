@@ -188,8 +188,9 @@ def _lookup(name: str) -> Callable:
             f"The activation {name!r} does not act on each element by itself. "
             f"Known: {', '.join(_table)}."
         )
+    known = *_table, *_OF_NETWORKS
     raise errors.UsageError(
-        f"{errors.unknown('activation', name, _table)} One of your own is registered "
+        f"{errors.unknown('activation', name, known)} One of your own is registered "
         "before: elu_zoo.register_activation, in commands --module."
     )
 

@@ -75,10 +75,11 @@ def _summary(rows: Mapping[str, Rows]) -> str:
                 row["model"],
                 f"{int(count):,}",
                 f"{float(products) / 1e6:,.0f} M",
+                "yes" if row["augmented"] == "True" else "",
                 *(row[f"{whose}_{data}"] for whose in _COLUMNS for data in _DATA),
             ]
         )
-    titles = ("network", "ours", "parameters", "multiply-adds")
+    titles = ("network", "ours", "parameters", "multiply-adds", "augmented")
     for whose in _COLUMNS.values():
         titles += tuple(f"{data}, {whose} %" for data in ("CIFAR-10", "CIFAR-100"))
     return frames.markdown(titles, lines)

@@ -11,10 +11,10 @@ from elu_zoo.layers.dropout import batch_draws, check_rate
 class FeatureMapDropout(keras.layers.Layer):
     """Dropout of feature maps as for fractional max pooling (Graham, 2014).
 
-    In training exactly `round(channels * (1 - rate))` maps are kept, unscaled, the
-    same ones for the whole batch, and the others are 0; at inference every value is
-    multiplied by 1 - rate. `keras.layers.SpatialDropout2D` drops each map of each
-    image by itself, and scales in training.
+    In training exactly `round(channels * (1 - rate))` maps, but at least one, are
+    kept, unscaled, the same ones for the whole batch, and the others are 0; at
+    inference every value is multiplied by 1 - rate. `keras.layers.SpatialDropout2D`
+    drops each map of each image by itself, and scales in training.
 
     Within `elu_zoo.layers.keyed` the maps depend on the layer's seed and the
     iteration alone. `rate` may be set to another value, from 0 too, before the layer
@@ -47,7 +47,8 @@ class FeatureMapDropout(keras.layers.Layer):
         channels = inputs.shape[-1]
         order = keras.ops.argsort(batch_draws(self, channels))
         # The order of an order is the rank of each channel.
-        kept = keras.ops.argsort(order) < round(channels * (1 - self.rate))
+        count = max(round(channels * (1 - self.rate)), 1)
+        kept = keras.ops.argsort(order) < count
         return inputs * keras.ops.cast(kept, inputs.dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

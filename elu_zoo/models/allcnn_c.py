@@ -1,12 +1,14 @@
 """The All Convolutional Net, model C, a rival in the paper's table 1."""
 
+import math
+
 import keras
 
-from elu_zoo.initializers import layer_seed
+from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers import image_input
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models.arguments import scaled_units
-from elu_zoo.models.linear import check_network, check_numbers, convolution, xavier
+from elu_zoo.models.linear import check_network, check_numbers, convolution
 from elu_zoo.models.stacks import CONV_DTYPES, dropped
 from elu_zoo.models.units import activated
 from elu_zoo.registry import register_model
@@ -94,12 +96,13 @@ def allcnn_c(
     check_numbers("dropout", dropout, len(DROPPED) + 1, rates, is_rate)
 
     def convolved(x, units, field, name, stride, zeros, dtype):
+        limit = math.sqrt(3 / (field**2 * x.shape[-1]))  # Caffe's "xavier"
         return convolution(
             x,
             units,
             field,
             name,
-            xavier(x, field, layer_seed(seed, name)),
+            Uniform(limit, layer_seed(seed, name)),
             # Of a stride of 2 "same" would pad the end alone, and shift by a pixel.
             zeros=None if stride == 1 and zeros == 1 else zeros,
             stride=stride,

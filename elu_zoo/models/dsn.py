@@ -1,13 +1,15 @@
 """The Deeply-Supervised Net, a rival in the paper's table 1."""
 
+import math
+
 import keras
 
-from elu_zoo.initializers import layer_seed
+from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers import DeepSupervision, image_input
 from elu_zoo.layers.dropout import check_rate
 from elu_zoo.models.arguments import check_bool
 from elu_zoo.models.heads import HEADS
-from elu_zoo.models.linear import check_network, dense, xavier
+from elu_zoo.models.linear import check_network, dense
 from elu_zoo.models.network_in_network import LEAST, average, class_maps
 from elu_zoo.registry import register_model
 
@@ -110,7 +112,9 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    initial = xavier(x, 1, layer_seed(seed, name))
+    # Their Caffe's "xavier" of a dense layer counts all weights as its fan-in.
+    limit = math.sqrt(3 / (x.shape[-1] * num_classes))
+    initial = Uniform(limit, layer_seed(seed, name))
     return dense(
         x, num_classes, name, initial, kernel_decay=kernel_decay, dtype="float32"
     )

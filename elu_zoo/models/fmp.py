@@ -20,6 +20,7 @@ from elu_zoo.registry import register_model
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
+BLOCK = 32  # The original keeps multiples of so many maps.
 
 
 def pooled_sizes() -> list[int]:
@@ -82,7 +83,8 @@ def fmp(
             original's smaller network does.
         dropout: the share of maps that the last convolution drops in training, the
             same ones for a whole batch; it grows from 0 at the first one in equal
-            steps. The original's smaller network has 0.1.
+            steps. As in the original the maps that are kept are whole blocks of 32,
+            where `filters` are. Its smaller network has 0.1.
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -131,13 +133,21 @@ def fmp(
             pooling = FractionalMaxPooling2D
             x = pooling(size, regions, layer_seed(seed, pool), name=pool)(x)
         drop = f"{name}_drop"
-        rate = dropout * (n - 1) / (len(FIELDS) - 1)
+        rate = _rate(filters, n, dropout * (n - 1) / (len(FIELDS) - 1))
         x = FeatureMapDropout(rate, layer_seed(seed, drop), name=drop)(x)
     x = keras.layers.Flatten(name="flatten")(x)
     # The loss wants float32 logits whatever the precision of the layers before.
     initial = _uniform(x, num_classes, 1, 1, layer_seed(seed, "classifier"))
     logits = dense(x, num_classes, "classifier", initial, dtype="float32")
     return keras.Model(image, logits, name="fmp")
+
+
+def _rate(filters: int, n: int, rate: float) -> float:
+    """Returns the rate of the n-th dropout, the nearest that keeps whole blocks."""
+    if filters % BLOCK:
+        return rate
+    kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK
+    return 1 - max(kept, BLOCK) / (n * filters)
 
 
 def _margins(input_shape: tuple[int, int, int]) -> list[tuple[int, int]]:

@@ -2,11 +2,11 @@
 
 import keras
 
-from elu_zoo.initializers import Normal, layer_seed
+from elu_zoo.initializers import FanInNormal, Normal, layer_seed
 from elu_zoo.layers import Highway, image_input
 from elu_zoo.layers.dropout import check_rate
 from elu_zoo.models.arguments import check_number, scaled_units
-from elu_zoo.models.linear import check_network, convolution, dense, xavier
+from elu_zoo.models.linear import check_network, convolution, dense
 from elu_zoo.models.stacks import CONV_DTYPES, dropped
 from elu_zoo.models.units import activated
 from elu_zoo.registry import register_model
@@ -47,9 +47,10 @@ def highway_19(
     log beside their code ends at 7.86 % and 31.91 %. The 7.54 % of a first report
     could not be verified.
 
-    The authors' file wants a deviation of 0.05 for the initial weights of the first
-    layer, and with 10 classes of the classifier, in an entry that Caffe does not read,
-    so that its own, 1, was in force: 0.05 is what they meant, 1 what they trained.
+    Initial kernels are normal, of the variance 2 / fan-in, which is what "xavier" does
+    in the authors' own Caffe. Of the first layer their file wants a deviation of 0.05,
+    in an entry that Caffe does not read, so that its default, 1, was in force: 0.05 is
+    what they meant, 1 what they trained.
 
     Args:
         activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
@@ -69,9 +70,9 @@ def highway_19(
         kernel_decay: gradient of the penalty on kernels of convolutions, divided by
             the kernels; the original's is 0.001.
         classifier_decay: that of the classifier; the original's is 0.01.
-        first_deviation: of the first layer's initial kernel, which is normal.
+        first_deviation: of the first layer's initial kernel.
         classifier_deviation: that of the classifier's; with 100 classes the original's
-            is uniform, of deviation 0.1.
+            is sqrt(2 / 100).
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -104,7 +105,7 @@ def highway_19(
     def convolved(x, units, field, name, **arguments):
         key = layer_seed(seed, name)
         first = name == "conv1"
-        initial = Normal(first_deviation, key) if first else xavier(x, field, key)
+        initial = Normal(first_deviation, key) if first else FanInNormal(2, key)
         return convolution(
             x,
             units,

@@ -1,12 +1,10 @@
 """Linear layers of the networks that the paper compares its own with (table 1)."""
 
-import math
 from typing import Any
 
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import Uniform
 from elu_zoo.models.arguments import (
     check_builder_arguments,
     check_choice,
@@ -78,17 +76,6 @@ def dense(
         name=name,
         **arguments,
     )(x)
-
-
-def xavier(x, field: int, seed: int) -> Uniform:
-    """Returns Caffe's "xavier": uniform, of the variance 1 / fan-in.
-
-    Args:
-        x: what the layer takes.
-        field: side of its receptive field; 1 of a dense layer.
-        seed: the layer's seed.
-    """
-    return Uniform(math.sqrt(3 / (field**2 * x.shape[-1])), seed)
 
 
 def check_network(

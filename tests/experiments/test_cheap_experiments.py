@@ -186,6 +186,7 @@ def test_table_1_as_text(rows):
     for line, row in zip(lines, rows, strict=True):
         assert row["network"] in line and row["paper_cifar10"] in line
         assert f"{row['parameters']:,}" in line
+        assert ("| yes |" in line) == (row["augmented"] == "True")
 
 
 def test_the_theorems_are_right():

@@ -66,7 +66,7 @@ def test_a_rate_of_0_changes_nothing():
 
 @pytest.mark.parametrize(
     "channels, rate, expected",
-    [(10, 0.3, 7), (32, 0.1 / 13, 32), (160, 0.5 / 13, 154), (3, 0.5, 2), (2, 0.9, 0)],
+    [(10, 0.3, 7), (32, 0.1 / 13, 32), (160, 0.5 / 13, 154), (3, 0.5, 2), (2, 0.9, 1)],
 )
 def test_as_many_as_the_rate_says(channels, rate, expected):
     layer = FeatureMapDropout(rate, seed=1)

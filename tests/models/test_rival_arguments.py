@@ -59,7 +59,7 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
         ("maxout", {"constrained": "no"}, "constrained is True or False.*'no'"),
         ("maxout", {"input_shape": (7, 8, 3)}, "at least 8 x 8"),
         ("maxout", {"activation": {"name": "maxout", "pieces": 3}}, "no arguments"),
-        ("maxout", {"activation": {"name": "maxuot"}}, "Unknown activation 'maxuot'"),
+        ("maxout", {"activation": {"name": "maxuot"}}, "maxuot'. Did you mean 'max"),
         ("allcnn_c", {"dropout": (0.5, 0.5)}, RATES.format(3)),
         ("allcnn_c", {"dropout": None, "kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("allcnn_c", {"input_shape": (8, 9, 3)}, "at least 9 x 9"),

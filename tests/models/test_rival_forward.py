@@ -222,6 +222,23 @@ def test_fmp():
     check(model, images(shape), dense(model, "classifier", x))
 
 
+@pytest.mark.parametrize(
+    "arguments, kept",
+    [
+        ({}, {1: 160, 2: 320, 3: 448, 13: 1120, 14: 1120}),
+        ({"filters": 32, "dropout": 0.1}, {1: 32, 2: 64, 13: 384, 14: 416}),
+        ({"filters": 32, "dropout": 0.99}, {1: 32, 2: 64, 14: 32}),
+        ({"filters": 4}, {1: 4, 2: 7.692, 14: 28}),
+    ],
+)
+def test_fmp_keeps_blocks_of_32_maps(arguments, kept):
+    model = elu_zoo.get_model("fmp", width=0.01, **arguments)
+    for n, count in kept.items():
+        rate = model.get_layer(f"conv{n}_drop").rate
+        maps = n * arguments.get("filters", 160)
+        assert maps * (1 - rate) == pytest.approx(count, abs=1e-3)
+
+
 def test_fmp_draws_in_training():
     model = built("fmp", filters=4, width=1.0, dropout=0.0)
     first, second = (np.asarray(model(images(), training=True)) for _ in range(2))
