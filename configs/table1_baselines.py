@@ -70,9 +70,10 @@ have, and convolutions in bfloat16 (--config.train.precision=float32 for theirs)
 to zero on straight lines, Nesterov's momentum .9, crops out of 4 zeros around, float32;
 each network's own start (nin that of CIFAR-10), decay, preprocessing, losses, bounds
 and factors on rates, half of its dropout. Its peaks are the authors' rates or guesses
-from them. After one epoch of it, then in bfloat16, of 5,000 CIFAR-100 images held out,
-wrong in %, with ReLU and ELU: nin 98.0 and 82.1 at .1; allcnn_c 97.9 and 76.5 at .05,
-with ReLU 98.5 at .025 and 98.3 at .1. The others' peaks were not tried.
+from them. After one epoch of it, of 5,000 CIFAR-100 images held out, wrong in %, with
+ReLU and ELU: alexnet_cifar 86.6 and 82.4 at .01, 86.7 and 84.5 at .005, 93.3 and 90.5
+at .001, with ReLU 89.3 at .02; in bfloat16 nin 98.0 and 82.1 at .1; allcnn_c 97.9 and
+76.5 at .05, with ReLU 98.5 at .025 and 98.3 at .1. The others' peaks were not tried.
 """
 
 from ml_collections import ConfigDict
@@ -104,7 +105,7 @@ NETS = {
             "boundaries": (60 / 70, 65 / 70), "learning_rate_factors": (("bias", 2.0),),
         },
         "padding": 0,
-        "peak": 0.002,
+        "peak": 0.01,
     },
     "nin": {
         "activation": "relu",

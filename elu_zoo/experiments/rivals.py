@@ -1,4 +1,4 @@
-"""What ELU does for three of Table 1's rivals, in place of their own unit."""
+"""What ELU does for four of Table 1's rivals, in place of their own unit."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
 
-NETS = "nin", "allcnn_c", "highway_19"
+NETS = "alexnet_cifar", "nin", "allcnn_c", "highway_19"
 _PANELS = (
     ("test_error_percent", "a  test error", "%"),
     ("train_loss", "b  training loss of the last epoch", ""),

@@ -101,6 +101,6 @@ EXPERIMENT = Experiment(
         "CIFAR-10 errors. Its text says 18 convolutional layers, its list has 19. "
         "Sizes are those of the builders' default classes. Ours are of CPU-sized "
         "budgets, which stand beside them: they say how far a network got, not how "
-        "good it is."
+        "good it is. What is empty was not trained."
     ),
 )
