@@ -26,6 +26,8 @@ SITES = {
     "highway_19": numbered("conv", 18),
     "fmp": numbered("conv", 14),
 }
+# Of 5 n blocks of 32 maps, fmp's n-th convolution drops those nearest to its rate.
+DROPPED = [0, 0, 1, 2, 4, 6, 8, 11, 14, 17, 21, 25, 30, 35]
 RATES = {
     "alexnet_cifar": {},
     "nin": {"block1_drop": 0.5, "block2_drop": 0.5},
@@ -38,7 +40,7 @@ RATES = {
     "highway_19": dict.fromkeys(
         ["input_drop", "pool1_drop", "pool2_drop", "average_drop"], 0.2
     ),
-    "fmp": {f"conv{n}_drop": 0.5 * (n - 1) / 13 for n in range(1, 15)},
+    "fmp": {f"conv{n}_drop": x / (5 * n) for n, x in enumerate(DROPPED, 1)},
 }  # fmt: skip
 each_net = pytest.mark.parametrize("name", SITES)
 
@@ -111,18 +113,19 @@ def test_dropout(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "dropout", "expected"),
+    ("name", "arguments", "expected"),
     [
-        ("nin", 0.25, [0.25, 0.25]),
-        ("dsn", 0.25, [0.25, 0.25]),
-        ("maxout", (0, 0.1, 0.2, 0.3, 0.4), [0, 0.1, 0.2, 0.3, 0.4]),
-        ("allcnn_c", (0, 0.1, 0.2), [0, 0.1, 0.2]),
-        ("highway_19", 0, [0, 0, 0, 0]),
-        ("fmp", 0.13, [0.01 * i for i in range(14)]),
+        ("nin", {"dropout": 0.25}, [0.25, 0.25]),
+        ("dsn", {"dropout": 0.25}, [0.25, 0.25]),
+        ("maxout", {"dropout": (0, 0.1, 0.2, 0.3, 0.4)}, [0, 0.1, 0.2, 0.3, 0.4]),
+        ("allcnn_c", {"dropout": (0, 0.1, 0.2)}, [0, 0.1, 0.2]),
+        ("highway_19", {"dropout": 0}, [0, 0, 0, 0]),
+        ("fmp", {"dropout": 0}, [0] * 14),
+        ("fmp", {"dropout": 0.13, "filters": 100}, [0.01 * i for i in range(14)]),
     ],
 )
-def test_other_dropout(name, dropout, expected):
-    model = elu_zoo.get_model(name, dropout=dropout, width=0.02)
+def test_other_dropout(name, arguments, expected):
+    model = elu_zoo.get_model(name, **arguments, width=0.02)
     found = layers(model, (Dropout, FeatureMapDropout))
     assert [x.rate for x in found] == pytest.approx(expected)
 
