@@ -12,6 +12,8 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
 Ours:      README.md, from configs/results.csv; `elu-zoo-reproduce rivals` with ELU.
 Time:      of two runs at once on two CPU cores, fast, 4 epochs of CIFAR-100: minutes
            alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55; the others not measured.
+           paper, CIFAR-10, alexnet_cifar 120 (--config.train.precision=float32, as are
+           its rows in results.csv).
 
 `activation` is the network's own unless it says another. `schedule=paper` is the recipe
 of the network's authors, read in their code where that is public:

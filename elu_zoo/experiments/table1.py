@@ -99,8 +99,8 @@ EXPERIMENT = Experiment(
         "The paper leaves the column `augmented` empty for its own network, though its "
         "text pads, crops and mirrors; of NiN, DSN and Maxout the tick fits the "
         "CIFAR-10 errors. Its text says 18 convolutional layers, its list has 19. "
-        "Sizes are those of the builders' default classes. Ours are of CPU-sized "
-        "budgets, which stand beside them: they say how far a network got, not how "
-        "good it is. What is empty was not trained."
+        "Sizes are those of the builders' default classes. Ours have their "
+        "budgets beside them: those of `fast`, which fit a CPU, say how far a network "
+        "got, not how good it is. What is empty was not trained."
     ),
 )
