@@ -119,7 +119,7 @@ def test_the_papers_schedule(name, iterations):
     config = get_config(name)
     assert (config.schedule, config.data.name) == ("paper", "cifar100")
     assert (config.model.width, config.model.kernel_decay) == (1, 0.0005)
-    assert (config.model.padding, config.model.init_scale) == ("caffe", 1)
+    assert (config.model.padding, config.model.init_scale) == ("caffe", 2)
     data, train = config.data.to_dict(), config.train.to_dict()
     assert (data["augmentation"], data["train_examples"]) == ("pad_crop_flip", 0)
     assert data["train_on_validation"] is True and train["batch_size"] == 100
