@@ -9,7 +9,7 @@ Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,00
            (0, .1, .2, .3, .4, .5, 0); whitened images, padded by 4, cropped and
            mirrored. CIFAR-100 test error, ten runs: ELU 28.75 +- 0.24 %, shifted ReLU
            29.35 +- 0.29 %, leaky ReLU 30.59 +- 0.29 %, ReLU 31.56 +- 0.37 %.
-Ours:      README.md, from configs/results.csv.
+Ours:      results/runs.md, from results/results.csv.
 Time:      paper: about 10 hours a run on two CPU cores. fast: about an hour.
 
 `schedule=paper` is the paper's, to the letter; `epochs` of it are its first ones.

@@ -5,7 +5,7 @@ Arguments: activation, seed, batch_norm, learning_rate, smoke
 Paper:     section 4.1.2. SGD, batches of 64, 500 epochs, learning rates 1e-2, 1e-3,
            1e-4 and 1e-5; ELU has the lowest reconstruction error at each, and higher
            rates do better. The figure has no numbers.
-Ours:      README.md, from configs/results.csv.
+Ours:      results/runs.md, from results/results.csv.
 Time:      35 to 60 minutes a run on two CPU cores.
 
 Not in the paper, from the benchmark's own code (Martens, 2010): the loss is sigmoid

@@ -5,7 +5,7 @@ Arguments: hidden_layers, activation, seed, batch_norm, smoke
 Paper:     ELU "leads not only to faster learning, but also to significantly better
            generalization performance than ReLUs and LReLUs on networks with more than
            5 layers". It has no experiment over depth; this one is ours.
-Ours:      reproduction.md, from figures/depth.csv.
+Ours:      results/reproduction.md, from results/figures/depth.csv.
 Time:      under a minute a run on two CPU cores.
 
 Layers of 128 units, trained as mnist_mlp_8x128.py is, for 40 epochs: its losses stay

@@ -5,7 +5,7 @@ Arguments: activation, seed, batch_norm, smoke
 Paper:     SGD, learning rate 0.01, batches of 64, 300 epochs, He's initialisation;
            ELU's training error falls fastest and its units' median activation stays
            closest to zero. The figure has no numbers.
-Ours:      README.md, from configs/results.csv.
+Ours:      results/runs.md, from results/results.csv.
 Time:      2 to 4 minutes a run on two CPU cores.
 
 Not in the paper, from its authors' own framework: pixels / 255 without centring, no

@@ -9,11 +9,11 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            and 34.57, NiN 8.81 and 35.68, Maxout 9.38 and 38.57, All-CNN 7.25 and
            33.71, Highway Network 7.60 and 32.24, Fractional Max-Pooling 4.50 and
            27.62; ELU-Network 6.55 and 24.28. All are copied from elsewhere.
-Ours:      README.md, from configs/results.csv; `elu-zoo-reproduce rivals` with ELU.
+Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      of two runs at once on two CPU cores, fast, 4 epochs of CIFAR-100: minutes
            alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55; the others not measured.
            paper, CIFAR-10, alexnet_cifar 120 (--config.train.precision=float32, as are
-           its rows in results.csv).
+           its rows in results/results.csv).
 
 `activation` is the network's own unless it says another. `schedule=paper` is the recipe
 of the network's authors, read in their code where that is public:

@@ -1,7 +1,7 @@
 """Model cards: what a weight file is for, how it was made, how good it is, its limits.
 
-All that a card says comes from the file's entry, from configs/results.csv and from
-configs/paper.csv; sentences on a data set stand in `_DATA`.
+All that a card says comes from the file's entry and from results.csv and paper.csv of
+configs/results/; sentences on a data set stand in `_DATA`.
 """
 
 import json
@@ -96,7 +96,7 @@ def text(
 
     Args:
         entry: of the weight file.
-        rows: of configs/results.csv.
+        rows: of configs/results/results.csv.
         front_matter: begin with the metadata that the Hugging Face hub reads.
 
     Raises:

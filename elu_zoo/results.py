@@ -1,6 +1,6 @@
 """What was measured: of a weight file, of all runs of its recipe, and by the paper.
 
-Rows are those of configs/results.csv and configs/paper.csv, as csv.DictReader gives
+Rows are those of results.csv and paper.csv of configs/results/, as csv.DictReader gives
 them.
 """
 
@@ -80,8 +80,8 @@ class Measured:
 
 
 def read(name: str) -> list[Row]:
-    """Returns the rows of `results.csv` or `paper.csv`, as the package carries them."""
-    text = resources.files("elu_zoo.configs").joinpath(name).read_text()
+    """Returns the rows of a file of configs/results/, as the package carries it."""
+    text = resources.files("elu_zoo.configs").joinpath("results", name).read_text()
     return list(csv.DictReader(text.splitlines()))
 
 
@@ -198,14 +198,14 @@ def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured:
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:
-    """Returns the row of configs/paper.csv for what a run is, if there is one."""
+    """Returns the row of paper.csv for what a run is, if there is one."""
     same = "model", "dataset", "activation", "batch_norm"
     found = (row for row in paper if all(run[key] == row[key] for key in same))
     return next(found, None)
 
 
 def published_error(row: Row) -> str:
-    """Returns the error of a row of configs/paper.csv."""
+    """Returns the error of a row of paper.csv."""
     deviation = row["standard_deviation"]
     return row["test_error_percent"] + f" ± {deviation}" * bool(deviation) + " %"
 

@@ -210,6 +210,7 @@ def test_every_package_is_listed_for_the_wheel():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     found = {module_name(path.parent / "__init__.py")
              for path in modules("elu_zoo", "configs")}  # fmt: skip
+    found.add("elu_zoo.configs.results")  # data alone
     assert set(settings["tool"]["setuptools"]["packages"]) == found
 
 
@@ -219,6 +220,8 @@ def test_every_package_is_listed_for_the_wheel():
         ("elu_zoo", "py.typed"),
         ("elu_zoo.weights", "manifest.json"),
         ("elu_zoo.configs", "quickstart.py"),
+        ("elu_zoo.configs", "results/results.csv"),
+        ("elu_zoo.configs", "results/cards.md"),
     ],
 )
 def test_files_are_found_through_the_installed_package(package, name):

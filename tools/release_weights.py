@@ -8,11 +8,11 @@ python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
 The first command writes the release files of each run to dist/weights/<tag>, tells what
 a release would change, and changes nothing of it: float16 weights, their entry, the
 model card as README.md, the exported SavedModel as an archive, and the statistics that
-the package does not carry. With --push the run becomes a row of configs/results.csv,
-once, and its weights are listed in elu_zoo/weights/manifest.json. Their file is copied
-to that folder; or, with --to, all files are uploaded to a repository of the Hugging
-Face Hub, in one commit, and downloaded again before anything here changes. A repository
-has one README.md: use one for each run. Afterwards tools/golden_outputs.py and
+the package does not carry. With --push the run becomes a row of results.csv, once, and
+its weights are listed in elu_zoo/weights/manifest.json. Their file is copied to that
+folder; or, with --to, all files are uploaded to a repository of the Hugging Face Hub,
+in one commit, and downloaded again before anything here changes. A repository has one
+README.md: use one for each run. Afterwards tools/golden_outputs.py and
 tools/results_table.py bring what is made of the manifest up to date.
 """
 
@@ -33,7 +33,7 @@ from elu_zoo.training import objective, outcome
 from elu_zoo.weights import entries, fetch
 
 _ROOT = Path(__file__).resolve().parent.parent
-_RESULTS = _ROOT / "configs" / "results.csv"
+_RESULTS = _ROOT / "configs" / "results" / "results.csv"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _LIMIT_BYTES = 45_000_000
 
@@ -250,7 +250,7 @@ def _changes(entry: entries.Entry, folder: Path, to: str) -> list[str]:
     return [
         f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}",
         f"  {folder}: {', '.join(sizes)}",
-        f"  configs/results.csv: {row_of_it}",
+        f"  configs/results/results.csv: {row_of_it}",
         f"  {place}",
         f"  elu_zoo/weights/manifest.json: lists {entry['tag']}, {sources}",
     ]

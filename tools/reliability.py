@@ -40,7 +40,9 @@ _DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder with CIFAR-10; $TFDS_DATA_DIR by default."
 )
 _CSV = flags.DEFINE_string(
-    "output_csv", str(_ROOT / "configs" / "reliability.csv"), "File for the figures."
+    "output_csv",
+    str(_ROOT / "configs" / "results" / "reliability.csv"),
+    "File for the figures.",
 )
 
 _FAILURES = errors.EluZooError, OSError, subprocess.SubprocessError

@@ -1,6 +1,6 @@
 """Puts the numbers of configs/ into README.md, and the model cards into configs/.
 
-python tools/results_table.py           writes the tables and configs/README.md
+python tools/results_table.py           writes the tables and the cards
 python tools/results_table.py --check   fails where they are not up to date
 """
 
@@ -53,8 +53,8 @@ def table(rows: Rows, paper: Rows) -> str:
     Runs of a part of their schedule are left out.
 
     Args:
-        rows: of configs/results.csv.
-        paper: of configs/paper.csv, the paper's own figures.
+        rows: of configs/results/results.csv.
+        paper: of configs/results/paper.csv, the paper's own figures.
     """
     groups = defaultdict(list)
     for row in rows:
@@ -88,7 +88,7 @@ def finetuned(rows: Rows) -> str:
     ReLU's, with Student's 95 % interval.
 
     Args:
-        rows: of configs/results.csv; others than of the config finetune are left out.
+        rows: of results.csv; others than of the config finetune are left out.
     """
     arms = defaultdict(dict)  # (number of labels, weights, activation): error by seed
     for row in rows:
@@ -128,7 +128,7 @@ def schedule(run: Mapping[str, Any]) -> str:
     """Returns whose schedule a run followed, how long, and what share of it that is.
 
     Args:
-        run: a row of configs/results.csv, or an entry.
+        run: a row of configs/results/results.csv, or an entry.
     """
     share = float(run["schedule_share"])
     part = f" ({share:.0%} of it)" if share < 1 else ""
@@ -152,7 +152,7 @@ def speed(part: str, rows: list[report.Row]) -> str:
 
     Args:
         part: `machine`, `schraudolph`, or a part of elu-zoo-benchmark.
-        rows: of configs/benchmark.csv.
+        rows: of configs/results/benchmark.csv.
     """
     if part == "machine":
         return f"Measured on: {rows[0].machine}."
@@ -172,7 +172,7 @@ def speed(part: str, rows: list[report.Row]) -> str:
 
 
 def survived(rows: Rows) -> str:
-    """Returns what configs/reliability.csv counts, in Markdown, a line a fault."""
+    """Returns what reliability.csv counts, in Markdown, a line a fault."""
     counts: dict[str, dict[str, list[int]]] = {}
     for row in rows:
         what = row["what"].partition(", ")[0]  # of whatever kind of run
@@ -206,7 +206,7 @@ def updated(readme: str, rows: Rows, paper: Rows, times: list[report.Row]) -> st
 
 
 def card_page(rows: Rows, paper: Rows) -> str:
-    """Returns configs/README.md: a table of the published weights, and their cards."""
+    """Returns cards.md: a table of the published weights, and their cards."""
     published = [entries.manifest()[tag] for tag in entries.list_weights()]
     # A card's title is a section of this page. Made first: they check the entries.
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
@@ -229,20 +229,21 @@ def _cell(found: results.Measured) -> str:
 
 def made(root: Path) -> dict[Path, str]:
     """Returns what the generated files of a repository are to hold."""
+    measured = root / "configs" / "results"
     rows, paper, survival, judged = (
-        list(csv.DictReader((root / "configs" / name).read_text().splitlines()))
+        list(csv.DictReader((measured / name).read_text().splitlines()))
         for name in ("results.csv", "paper.csv", "reliability.csv", "claims.csv")
     )
-    times = report.read(root / "configs" / "benchmark.csv")
+    times = report.read(measured / "benchmark.csv")
     readme = root / "README.md"
     text = updated(readme.read_text(), rows, paper, times)
     return {
         readme: between(
             between(text, "reliability", survived(survival)),
             "claims",
-            reproduction.tally(judged, "configs/reproduction.md"),
+            reproduction.tally(judged, "configs/results/reproduction.md"),
         ),
-        root / "configs" / "README.md": card_page(rows, paper),
+        measured / "cards.md": card_page(rows, paper),
     }
 
 

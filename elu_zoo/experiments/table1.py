@@ -21,7 +21,7 @@ _OURS = {
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns the rows of the table, ours of the runs in configs/results.csv."""
+    """Returns the rows of the table, ours of the runs in results.csv."""
     measured = results.read("results.csv")
     rows = []
     for row in [*results.read("table1.csv"), _OURS]:

@@ -28,7 +28,7 @@ def write(
     Args:
         weights: the float16 weight file of a finished run.
         entry: its entry, as it is published.
-        rows: of configs/results.csv, with that of the run.
+        rows: of configs/results/results.csv, with that of the run.
         folder: made anew; it is whole, or not there.
         statistics: the file of those that the entry names, where it is released too.
 

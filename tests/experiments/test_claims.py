@@ -24,7 +24,7 @@ from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import Plan
 from elu_zoo.experiments.views import View
 
-ROOT = Path(__file__).parents[2]
+MEASURED = Path(__file__).parents[2] / "configs" / "results"
 VERDICTS = "holds", "does not hold", "not decided"
 CLAIMS = {claim.name: claim for claim in claims.CLAIMS}
 
@@ -74,7 +74,7 @@ def test_every_experiment_with_runs_decides_a_claim():
 
 @pytest.fixture(scope="module")
 def committed():
-    return results.read_file(ROOT / "configs" / "claims.csv")
+    return results.read_file(MEASURED / "claims.csv")
 
 
 def test_each_claim_has_a_row_in_the_committed_file(committed):
@@ -89,7 +89,7 @@ def test_each_claim_has_a_row_in_the_committed_file(committed):
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.columns])
 def test_the_committed_points_are_of_this_version(name):
     """Else whoever clones us has to move them away before anything runs."""
-    views.points(name, ROOT / "configs").check()
+    views.points(name, MEASURED).check()
 
 
 def test_verdicts_of_the_committed_file(committed):
@@ -109,7 +109,7 @@ def test_verdicts_of_the_committed_file(committed):
 
 
 def test_the_committed_file_is_of_the_committed_points(committed):
-    seen = {name: views.view(name, ROOT / "configs") for name in EXPERIMENTS}
+    seen = {name: views.view(name, MEASURED) for name in EXPERIMENTS}
     found = claims.judged({name: each for name, each in seen.items() if each})
     for row in committed:
         finding = found.get(row["id"])

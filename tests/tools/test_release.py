@@ -110,7 +110,7 @@ def test_a_dry_run(run, repository, tmp_path):
     assert card.startswith("---\nlicense: apache-2.0\n") and entry["sha256"] in card
     assert [re.sub(r"\d+ bytes", "N bytes", line) for line in lines[1:]] == [
         f"  {folder}: {', '.join(names)}",
-        "  configs/results.csv: a new row",
+        "  configs/results/results.csv: a new row",
         f"  elu_zoo/weights: gets {names[3]}, N bytes",
         f"  elu_zoo/weights/manifest.json: lists {tag}, no source but the package",
         "Nothing of this is done yet; --push does it.",

@@ -177,7 +177,7 @@ RUN = {
     ],
 )
 def test_the_papers_figure(changed, text):
-    paper = (TOOLS.parent / "configs" / "paper.csv").read_text().splitlines()
+    paper = (TOOLS.parent / "configs/results/paper.csv").read_text().splitlines()
     rows = list(csv.DictReader(paper))
     assert results_table.published({**RUN, **changed}, rows) == text
 
@@ -274,7 +274,7 @@ def test_speed(part, expected):
 def test_the_committed_files_are_up_to_date():
     root = TOOLS.parent
     assert [path.relative_to(root).as_posix() for path in results_table.made(root)] == [
-        "README.md", "configs/README.md",
+        "README.md", "configs/results/cards.md",
     ]  # fmt: skip
     assert results_table.stale(root) == []
 
@@ -288,7 +288,7 @@ def copy(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["README.md", "configs/README.md"])
+@pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
 def test_a_changed_file_is_found(copy, name):
     text = (copy / name).read_text()
     (copy / name).write_text(text.replace("±", "+"))
@@ -296,8 +296,8 @@ def test_a_changed_file_is_found(copy, name):
 
 
 def test_a_missing_card_page_is_found(copy):
-    (copy / "configs" / "README.md").unlink()
-    assert results_table.stale(copy) == ["configs/README.md"]
+    (copy / "configs/results/cards.md").unlink()
+    assert results_table.stale(copy) == ["configs/results/cards.md"]
 
 
 @pytest.mark.parametrize("field", ["examples", "multiply_accumulates", "hardware"])
@@ -310,7 +310,7 @@ def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monke
 
 
 def test_the_card_page_has_a_linked_section_for_every_file():
-    page = (TOOLS.parent / "configs" / "README.md").read_text()
+    page = (TOOLS.parent / "configs/results/cards.md").read_text()
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert titles == entries.list_weights()
     # As GitHub and others make anchors of titles.
@@ -319,14 +319,14 @@ def test_the_card_page_has_a_linked_section_for_every_file():
     assert len(re.findall(r"^### Limits$", page, re.MULTILINE)) == len(titles)
 
 
-@pytest.mark.parametrize("name", ["README.md", "configs/README.md"])
+@pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
 def test_the_licence_is_said_in_the_same_words(name):
     text = " ".join((TOOLS.parent / name).read_text().split())
     assert text.count(cards.LICENCE) == 1
 
 
 def test_every_shipped_file_has_its_row_in_the_results():
-    text = (TOOLS.parent / "configs" / "results.csv").read_text()
+    text = (TOOLS.parent / "configs/results/results.csv").read_text()
     rows = {row["sha256"]: row for row in csv.DictReader(text.splitlines())}
     for shipped in entries.manifest().values():
         row = rows[shipped["sha256"]]
