@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.analysis import dots, histograms, palette, sheet
+from elu_zoo.analysis import dots, histograms, paired_dots, palette, sheet
 from elu_zoo.analysis.dots import DotPanel
+from elu_zoo.analysis.paired_dots import PairPanel
 from elu_zoo.analysis.panels import Curve, Panel, Series, seen
 
 if TYPE_CHECKING:
@@ -200,6 +201,32 @@ def bars(
             if i % columns and panel.names and panel.names == panels[0].names:
                 axes.tick_params(labelleft=False)
         sheet.legend(figure, list(entries.values()))
+
+
+def paired(
+    panels: Sequence[PairPanel], stem: Path, *, height: float | None = None
+) -> None:
+    """Draws runs as dots, pairs of one seed joined, panels side by side.
+
+    Args:
+        panels: one or more.
+        stem: the path without suffix.
+        height: inches, of a figure 8 inches wide.
+
+    Raises:
+        UsageError: matplotlib is not installed, or a panel is empty.
+        OSError: the folder cannot be written.
+    """
+    if not panels:
+        raise errors.UsageError("A figure needs a panel.")
+    for panel in panels:
+        paired_dots.check(panel)
+    looks = palette.looks(name for panel in panels for name in panel.runs)
+    widths = [len(panel.runs) for panel in panels]
+    with sheet.sheet(stem, height or 3.2) as figure:
+        grid = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)
+        for axes, panel in zip(grid.flat, panels, strict=True):
+            paired_dots.plot(axes, panel, looks)
 
 
 def distributions(

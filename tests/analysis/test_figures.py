@@ -7,6 +7,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.analysis import dots, figures, palette, panels, sheet
 from elu_zoo.analysis.dots import DotPanel, Dots
+from elu_zoo.analysis.paired_dots import PairPanel
 from elu_zoo.analysis.panels import Panel, Series, zoom
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -42,10 +43,15 @@ def dot_panel(x, **changes):
     return DotPanel("dots", "layers", "ratio", [*every, once], **changes)
 
 
+PAIRS = PairPanel("pairs", "error, %", {"elu": {0: 1.0, 1: 2.0}, "my_own": {1: 3.0}})
 UNITS = {"elu": [np.geomspace(1e-6, 1e-3, 50)] * 2, "relu": [np.zeros(9), np.ones(9)]}
 DRAWINGS = {
     "curves": lambda stem: figures.draw(
         [[panel(), None], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
+        stem,
+    ),
+    "pairs": lambda stem: figures.paired(
+        [PAIRS, PairPanel("one seed", "error, %", {"elu": {0: 3.0}, "relu": {0: 4.0}})],
         stem,
     ),
     "functions": lambda stem: figures.functions(
@@ -66,6 +72,7 @@ WORDS = {
     "functions": {"ELU": 1, "my_own": 1, "f\N{PRIME}(x)": 1},
     "distributions": {"ELU": 1, "ReLU": 1, "layer 2": 1, "0": 3, "units": 1},
     "numbers": {"ELU": 1, "once": 1, "layers": 2, "8": 2},
+    "pairs": {"elu": 2, "my_own": 1, "relu": 1, "pairs": 1, "error, %": 2},
     "names": {"ELU": 1, "once": 1, "mlp": 1, "the paper": 1},
 }
 
