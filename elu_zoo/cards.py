@@ -141,10 +141,11 @@ def _summary(entry: entries.Entry, paper: Sequence[results.Row]) -> str:
     name += " after batch normalisation" * entry["arguments"]["batch_norm"]
     found, theirs = results.of_file(entry), results.of_paper(entry, paper)
     interval = f" (95 %: {found.interval})" * bool(found.interval)
+    beside = f"; {theirs.of}: {theirs.value}" if theirs else ""
     return (
         f"The network `{entry['model']}` with the activation {name}, trained on "
-        f"{entry['dataset']}. Test error **{found.value}**{interval}; {theirs.of}: "
-        f"{theirs.value}. {entry['parameters']:,} parameters, "
+        f"{entry['dataset']}. Test error **{found.value}**{interval}{beside}. "
+        f"{entry['parameters']:,} parameters, "
         f"{entry['multiply_accumulates']:,} multiply-accumulates an image in dense and "
         f"convolution layers, {entry['bytes'] / 1e6:.1f} MB."
     )

@@ -133,7 +133,7 @@ def metric(entry: Entry) -> str:
 def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
     """Returns the section of a model card on what was measured, in Markdown."""
     found = of_file(entry), of_recipe(entry, rows), of_paper(entry, paper)
-    lines = [f"| {m.of} | {m.value} | {m.interval} |" for m in found]
+    lines = [f"| {m.of} | {m.value} | {m.interval} |" for m in found if m]
     squared = (
         "The squared error is that of pixels in [0, 1], summed over an image, a mean "
         "over images; it is not recorded image by image, so that a file's has no "
@@ -185,8 +185,14 @@ def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
     )
 
 
-def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured:
-    """Returns the paper's own number for the same network, data and activation."""
+def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured | None:
+    """Returns the paper's own number for the same network, data and activation.
+
+    None where the recipe is not the paper's: errors of two recipes do not stand beside
+    each other.
+    """
+    if entry["schedule"] != "paper":
+        return None
     found = published(_key(entry), paper)
     if found is None or entry["arguments"].get("width", 1.0) != 1.0:
         return Measured("the paper", "no number")
@@ -194,6 +200,9 @@ def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured:
     if found["runs"]:
         runs = f"{found['runs']} run" + "s" * (int(found["runs"]) > 1)
     of = f"the paper, section {found['section']}, {runs}"
+    share = entry["schedule_share"]
+    if share < 1:
+        of += f", at its whole schedule, of which this file has {share:.0%}"
     return Measured(of, published_error(found))
 
 

@@ -165,6 +165,7 @@ PAPER = {
     "standard_deviation": "0.24",
     "section": "4.2",
 }
+WHOLE = {"schedule": "paper", "schedule_share": 1.0}
 ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
 
 
@@ -185,9 +186,19 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
     ],
 )
 def test_of_the_paper(arguments, paper, expected):
-    entry = ENTRY | {"arguments": ENTRY["arguments"] | arguments}
+    entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
     found = results.of_paper(entry, [paper])
     assert (found.of, found.value, found.interval) == (*expected, "")
+
+
+def test_the_paper_beside_a_part_of_its_schedule():
+    found = results.of_paper(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
+    assert found.of.endswith(" runs, at its whole schedule, of which this file has 2%")
+
+
+def test_the_paper_stands_beside_no_other_recipe():
+    assert results.of_paper(ENTRY, [PAPER]) is None
+    assert "the paper" not in results.evaluation(ENTRY, [], [PAPER])
 
 
 @pytest.mark.parametrize("tag", entries.list_weights())

@@ -46,23 +46,24 @@ def _own_unit(model: str) -> str:
 
 
 def _error(model: str, data: str, unit: str, rows: Rows) -> str:
-    """Returns the error of runs of the longest schedule, with its budget."""
+    """Returns the error of the runs that stand beside the paper's, and their number.
+
+    These are runs of the whole schedule that the paper, or a network's authors, had.
+    """
     found = [
         row
         for row in rows
         if (row["model"], row["dataset"], row["activation"]) == (model, data, unit)
         and row["batch_norm"] == "False"
-        and float(row["schedule_share"]) == 1
-        and not row["config"].startswith("finetune")
+        and (row["schedule"], float(row["schedule_share"])) == ("paper", 1)
     ]
     if not found:
         return ""
-    longest = max(
-        found, key=lambda row: (row["schedule"] == "paper", int(row["steps"]))
-    )
-    same = [row for row in found if row["config"] == longest["config"]]
-    mean = statistics.mean(float(row["test_error_percent"]) for row in same)
-    return f"{mean:.2f} ({longest['schedule']}, {longest['epochs']} epochs)"
+    values = [float(row["test_error_percent"]) for row in found]
+    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    runs = "1 run" if len(values) == 1 else f"{len(values)} runs"
+    epochs = found[0]["epochs"]
+    return f"{statistics.mean(values):.2f}{spread} ({runs} of {epochs} epochs)"
 
 
 def _summary(rows: Mapping[str, Rows]) -> str:
@@ -99,8 +100,9 @@ EXPERIMENT = Experiment(
         "The paper leaves the column `augmented` empty for its own network, though its "
         "text pads, crops and mirrors; of NiN, DSN and Maxout the tick fits the "
         "CIFAR-10 errors. Its text says 18 convolutional layers, its list has 19. "
-        "Sizes are those of the builders' default classes. Ours have their "
-        "budgets beside them: those of `fast`, which fit a CPU, say how far a network "
-        "got, not how good it is. What is empty was not trained."
+        "Sizes are those of the builders' default classes. Ours are of runs of the "
+        "whole schedule that the paper, or a network's authors, had; shorter ones, and "
+        "those of our own `fast` schedule, say how far a network got, not how good it "
+        "is, and stand elsewhere. What is empty was not trained to the end."
     ),
 )

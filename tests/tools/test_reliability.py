@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripts import results_table
 
 TOOL = Path(__file__).parents[2] / "tools" / "reliability.py"
 
@@ -52,19 +51,3 @@ def test_all_faults(tmp_path):
         if what.startswith("kills that lost at most 5 iterations")
     }
     assert len(kills) == 3 and sum(kills.values()) >= 11
-
-
-def test_survived():
-    fields = "fault", "what", "tried", "as_promised"
-    rows = [
-        dict(zip(fields, row, strict=True))
-        for row in [
-            ("kill", "runs, dense", "3", "2"),
-            ("kill", "starts, dense", "7", "7"),
-            ("kill", "runs, JAX", "1", "1"),
-            ("damage", "files", "5", "5"),
-        ]
-    ]
-    assert results_table.survived(rows) == (
-        "- **kill**: runs 3 of 4; starts 7 of 7\n- **damage**: files 5 of 5"
-    )

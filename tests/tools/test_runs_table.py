@@ -1,16 +1,19 @@
-"""What README.md shows of runs."""
+"""The tables of training runs: which runs they have, and beside what."""
 
 import pytest
-from scripts import results_table
+from pages import runs
+from scripts import TOOLS
 
 from elu_zoo import results
 
-ROW = {
+RUN = {
     **dict.fromkeys(results.COLUMNS, ""),
-    "dataset": "mnist",
-    "activation": "elu",
+    "model": "elu_cifar_11",
+    "dataset": "cifar100",
+    "activation": "relu",
     "batch_norm": "False",
     "schedule": "paper",
+    "schedule_share": "1.0",
     "epochs": "300",
     "train_loss": "0.5",
     "test_error_percent": "2.5",
@@ -27,5 +30,97 @@ ROW = {
     ],
 )
 def test_runs_that_the_table_shows(config, share, shown):
-    row = {**ROW, "config": config, "schedule_share": share}
-    assert (f"| {config} |" in results_table.table([row], [])) == shown
+    row = RUN | {"config": config, "schedule_share": share}
+    assert (f"| {config} |" in runs.table([row], [])) == shown
+
+
+def test_the_table_joins_the_seeds_of_an_activation():
+    rows = [RUN | {"seed": s, "test_error_percent": s} for s in "23"]
+    last = runs.table(rows, []).splitlines()[-1]
+    assert "| relu | 2 | 2.50 ± 0.71 % |  | 0.5 | paper, 300 epochs |" in last
+
+
+@pytest.mark.parametrize(
+    ("of", "text"),
+    [
+        ([{"test_error_percent": "2.5"}], "2.50 %"),
+        ([{"test_error_percent": "2"}, {"test_error_percent": "3"}], "2.50 ± 0.71 %"),
+        ([{"test_error_percent": "", "test_squared_error": "4"}], "4.00, squared"),
+    ],
+)
+def test_error(of, text):
+    assert runs.error(of) == text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")]
+)
+def test_spread(values, text):
+    assert runs.spread(values) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")],
+)
+def test_schedule(share, text):
+    run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
+    assert runs.schedule(run) == text
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({}, "31.56 ± 0.37 %"),
+        ({"model": "elu_cifar_18", "activation": "elu"}, "24.28 %"),
+        ({"model": "mnist_mlp_8x128"}, ""),
+        ({"dataset": "cifar10"}, ""),
+        ({"activation": "tanh"}, ""),
+        ({"batch_norm": "True"}, ""),
+        ({"schedule": "fast"}, ""),
+        ({"schedule_share": "0.0212"}, ""),
+    ],
+)
+def test_the_papers_figure(changed, text):
+    paper = results.read_file(TOOLS.parent / "configs/results/paper.csv")
+    assert runs.published([RUN | changed], paper) == text
+
+
+def test_the_page_has_the_paper_beside_its_own_schedule_alone():
+    folder = TOOLS.parent / "configs/results"
+    lines = (folder / "runs.md").read_text().splitlines()
+    cells = [line.split("|")[1:-1] for line in lines if line.startswith("| ")][1:]
+    beside = {c[7].strip() for c in cells if c[5].strip()[:1].isdigit()}
+    assert cells and beside == {"paper, 140 epochs"}
+
+
+def test_fine_tuned_runs_have_a_table_of_their_own():
+    """Errors 30, 31, 32 with ELU, of the same seeds 33, 35, 34 with ReLU."""
+    errors_of = {
+        ("cifar100", "elu"): (30, 31, 32),
+        ("cifar100", "relu"): (33, 35, 34),
+        ("none", "elu"): (60, 60, 63),
+    }
+    rows = [
+        {
+            **RUN,
+            "config": f"finetune-elu_cifar_11-{weights}-5000@cifar10",
+            "activation": activation,
+            "seed": str(seed),
+            "test_error_percent": str(error),
+        }
+        for (weights, activation), values in errors_of.items()
+        for seed, error in enumerate(values)
+    ]
+    title, _, row = runs.finetuned([{**RUN, "config": "other"}, *rows]).splitlines()
+    assert title == (
+        "| labels | runs | from cifar100, elu | from cifar100, relu | "
+        "from nothing, elu | elu - relu |"
+    )
+    # Of -3, -4, -2: the deviation is 1, t of two degrees of freedom is 4.303.
+    half = 4.30265 / 3**0.5
+    assert row == (
+        "| 5,000 | 3 | 31.00 ± 1.00 % | 34.00 ± 1.00 % | 61.00 ± 1.73 % | "
+        f"-3.00 ({-3 - half:+.2f} to {-3 + half:+.2f}) |"
+    )
+    assert runs.table(rows[:-1], []).count("\n") == 1

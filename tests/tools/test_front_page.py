@@ -1,0 +1,175 @@
+"""The README's table of weights, its line of claims, and its figure's points."""
+
+import re
+
+import pytest
+from pages import counts, overview, weights
+from scripts import TOOLS
+
+from elu_zoo import results
+
+PAPER = results.read_file(TOOLS.parent / "configs/results/paper.csv")
+
+
+def entry(unit="elu", **changes):
+    return {
+        "model": "elu_cifar_11",
+        "dataset": "cifar100",
+        "schedule": "fast",
+        "epochs": 30,
+        "schedule_share": 1.0,
+        "config": {"name": "elu_cifar_11-cifar100-fast30"},
+        "arguments": {"activation": {"name": unit}, "batch_norm": False},
+        "metrics": {"test_error_percent": 35.0},
+    } | changes
+
+
+WHOLE = {"schedule": "paper", "epochs": 330}
+PART = {"schedule": "paper", "epochs": 7, "schedule_share": 0.0212}
+SQUARED = {"metrics": {"test_squared_error": 3.1}}
+NORMALISED = {"arguments": {"activation": {"name": "elu"}, "batch_norm": True}}
+
+
+def lines(published, rows=(), networks=("elu_cifar_11",)):
+    table = weights.table(published, rows, PAPER, networks, lambda name: f"../{name}")
+    head, _, *rest = table.splitlines()
+    return head, [line for line in rest if line.startswith("|")], rest[-1]
+
+
+@pytest.mark.parametrize(
+    ("published", "expected"),
+    [
+        (
+            [entry(), entry("relu")],
+            ["cifar100 | 35.00 % | 35.00 % |  |  | ours, 30 epochs |  |"],
+        ),
+        (
+            [entry(**WHOLE), entry("relu", **WHOLE)],
+            ["cifar100 | 35.00 % | 35.00 % |  |  | the paper's, 330 epochs | elu 28.75 "
+             "± 0.24 %, relu 31.56 ± 0.37 %; here 100% of its schedule |"],
+        ),
+        (
+            [entry(**PART)],
+            ["cifar100 | 35.00 % |  |  |  | the paper's, 7 epochs (2% of it) | elu "
+             "28.75 ± 0.24 %; here 2% of its schedule |"],
+        ),
+        (
+            [entry(), entry("relu", **WHOLE)],
+            ["cifar100 | 35.00 % |  |  |  | ours, 30 epochs |  |",
+             "cifar100 |  | 35.00 % |  |  | the paper's, 330 epochs | relu 31.56 ± "
+             "0.37 %; here 100% of its schedule |"],
+        ),
+        (
+            [entry(dataset="mnist", **SQUARED, **WHOLE)],
+            ["mnist | 3.10 squared error |  |  |  | the paper's, 330 epochs | no "
+             "number |"],
+        ),
+    ],
+)  # fmt: skip
+def test_rows(published, expected):
+    assert lines(published)[1] == [f"| `elu_cifar_11` | {row}" for row in expected]
+
+
+def test_batch_normalised_networks_have_a_row_of_their_own():
+    names = [row.split(" | ")[0] for row in lines([entry(), entry(**NORMALISED)])[1]]
+    assert names == ["| `elu_cifar_11`", "| `elu_cifar_11` + batch norm"]
+
+
+def test_an_activation_of_its_own_gets_a_column():
+    head, (row,), _ = lines([entry("prelu")])
+    assert head.split(" | ")[-4:-2] == ["shifted_relu", "prelu"]
+    assert row.split(" | ")[-4:-2] == ["", "35.00 %"]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")]
+)
+def test_several_runs_of_a_recipe(seeds, cell):
+    own = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
+    own |= {"config": "elu_cifar_11-cifar100-fast30", "schedule": "fast"}
+    rows = [
+        own
+        | {"activation": unit, "epochs": epochs, "test_error_percent": f"{seed + 2}"}
+        for seed in seeds
+        for unit, epochs in (("elu", "30"), ("relu", "30"), ("elu", "3"))
+    ]
+    assert lines([entry()], rows)[1][0].split(" | ")[2] == cell
+
+
+def test_networks_without_weights():
+    last = lines([entry()], networks=("dsn", "elu_cifar_11", "nin"))[2]
+    assert last == "No weights yet: `dsn`, `nin`."
+    assert "No weights" not in lines([entry()])[2]
+
+
+def test_the_tally():
+    def claim(verdict, whose="the paper's"):
+        return {"whose": whose, "verdict": verdict}
+
+    rows = [claim("holds")] * 3 + [claim("does not hold")] * 2
+    rows += [claim("not decided"), claim("holds", "ours")]
+    assert counts.tally(rows, str).startswith(
+        "Of 6 claims of the paper that can be measured, 3 hold, 2 do not hold and 1 "
+    )
+
+
+def test_the_tally_links_a_section_of_the_report():
+    link = re.search(r"\((.*?)#(.*?)\)", counts.tally([], str))
+    report = (TOOLS.parent / link[1]).read_text()
+    titles = re.findall(r"^## (.*)$", report, re.MULTILINE)
+    assert link[2] in [
+        re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles
+    ]
+
+
+def test_survived():
+    fields = "fault", "what", "tried", "as_promised"
+    rows = [
+        dict(zip(fields, row, strict=True))
+        for row in [
+            ("kill", "runs, dense", "3", "2"),
+            ("kill", "starts, dense", "7", "7"),
+            ("kill", "runs, JAX", "1", "1"),
+            ("damage", "files", "5", "5"),
+        ]
+    ]
+    assert counts.survived(rows) == (
+        "- **kill**: runs 3 of 4; starts 7 of 7\n- **damage**: files 5 of 5"
+    )
+
+
+RUN = {"config": "mnist_mlp_8x128", "activation": "elu", "batch_norm": "False"}
+RUN |= {"seed": "0", "epochs": "300", "schedule_share": "1.0"}
+RUN |= {"test_error_percent": "2.5"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, True),
+        ({"config": "elu_cifar_11-cifar100-fast30"}, True),
+        ({"config": "elu_cifar_11-cifar100-fast3"}, False),
+        ({"activation": "tanh"}, False),
+        ({"batch_norm": "True"}, False),
+        ({"schedule_share": "0.5"}, False),
+    ],
+)
+def test_points_of_the_figure(changes, shown):
+    assert len(overview.points([RUN | changes])) == shown
+
+
+def test_points_are_in_the_figures_order():
+    shuffled = [
+        RUN | {"activation": unit, "seed": seed, "config": config}
+        for config in ("elu_cifar_11-cifar100-fast30", "mnist_mlp_8x128")
+        for seed in ("10", "2")
+        for unit in ("prelu", "elu")
+    ]
+    found = [(r["config"][:5], r["activation"], r["seed"])
+             for r in overview.points(shuffled)]  # fmt: skip
+    assert found == [
+        (config, unit, seed)
+        for config in ("mnist", "elu_c")
+        for unit in ("elu", "prelu")
+        for seed in ("2", "10")
+    ]

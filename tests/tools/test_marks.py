@@ -1,0 +1,90 @@
+"""Marks of README.md files: found, checked, and filled."""
+
+import pytest
+from pages import marks
+
+from elu_zoo import errors
+
+
+def block(name, old="old"):
+    return f"{marks.BEGIN.format(name)}\n{old}\n{marks.END.format(name)}\n"
+
+
+CONTENTS = {
+    "runs": lambda link: "new",
+    "tally": lambda link: f"[all]({link('configs/results/claims.csv')})",
+}
+BOTH = block("runs") + "between\n" + block("tally")
+
+
+def test_only_what_stands_between_the_marks_changes():
+    found = marks.filled({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
+    all_ = "[all](configs/results/claims.csv)"
+    new = block("runs", "new") + "between\n" + block("tally", all_)
+    assert found == {"README.md": f"before\n{new}after\n"}
+    assert marks.filled(found, CONTENTS) == found
+
+
+@pytest.mark.parametrize(
+    ("page", "target"),
+    [
+        ("README.md", "configs/results/claims.csv"),
+        ("configs/README.md", "results/claims.csv"),
+        ("elu_zoo/models/README.md", "../../configs/results/claims.csv"),
+    ],
+)
+def test_marks_may_stand_in_any_page_and_link_from_there(page, target):
+    texts = {"other/README.md": block("runs"), page: block("tally")}
+    assert f"[all]({target})" in marks.filled(texts, CONTENTS)[page]
+
+
+BEGINS, ENDS = (mark.format("runs") + "\n" for mark in (marks.BEGIN, marks.END))
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"a": block("rnus") + BOTH}, "Unknown mark in a 'rnus'. Did you mean 'runs'"),
+        ({"a": block("runs")}, "No README.md has the mark 'tally'. Put the lines <"),
+        ({"a": BOTH, "b": block("runs")}, "'runs' stands in a and in b, but may"),
+        (
+            {"a": BOTH + block("runs")},
+            "'runs' stands in a and in a, but may",
+        ),
+        (
+            {"a": BEGINS + block("tally")},
+            "Marks of a are no pairs .* runs begin, ta",
+        ),
+        (
+            {"a": ENDS + block("tally")},
+            "Marks of a are no pairs .* runs end, tall",
+        ),
+        ({"a": ENDS + BEGINS + block("tally")}, "Marks of a are no pairs"),
+        ({"a": BEGINS + block("tally") + ENDS}, "Marks of a are no pairs"),
+    ],
+)
+def test_wrong_marks(texts, message):
+    with pytest.raises(errors.UsageError, match=message):
+        marks.filled(texts, CONTENTS)
+
+
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [
+        (".", True),
+        ("configs", True),
+        ("elu_zoo/export", True),
+        ("runs/mnist", False),
+        ("tools/runs", False),
+        (".venv/lib", False),
+        ("env/lib", False),
+    ],
+)
+def test_which_files_are_looked_at(folder, found, tmp_path):
+    (tmp_path / ".gitignore").write_text("*.svg\n/runs/\n")
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env/pyvenv.cfg").touch()
+    path = tmp_path / folder / "README.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    assert marks.readmes(tmp_path) == [path] * found

@@ -1,0 +1,94 @@
+"""tools/results_table.py: which files are made, and which are out of date."""
+
+import re
+import shutil
+
+import pytest
+from scripts import TOOLS, results_table
+
+from elu_zoo import cards, errors
+from elu_zoo.weights import entries
+
+ROOT = TOOLS.parent
+PAGES = [f"configs/results/{name}.md" for name in ("cards", "runs", "speed")]
+POINTS = "configs/results/figures/overview.csv"
+PICTURE = "configs/results/figures/overview.png"
+
+
+def test_the_committed_files_are_up_to_date():
+    texts = results_table.made(ROOT)
+    readmes = [name for name in texts if name not in (*PAGES, POINTS)]
+    assert list(texts) == [*readmes, *PAGES, POINTS] and "README.md" in readmes
+    assert results_table.stale(ROOT, texts) == []
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of what the generated files are made of, and of themselves."""
+    readmes = [name for name in results_table.made(ROOT) if name.endswith("README.md")]
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    for name in (".gitignore", *readmes):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def stale(root):
+    return results_table.stale(root, results_table.made(root))
+
+
+@pytest.mark.parametrize("name", ["README.md", *PAGES])
+def test_a_changed_file_is_found_and_mended(copy, name):
+    text = (copy / name).read_text()
+    (copy / name).write_text(text.replace("0", "1"))
+    assert stale(copy) == [name]
+    results_table.write(copy)
+    if name != "README.md":  # its prose is not made
+        assert (copy / name).read_text() == text
+    assert stale(copy) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_missing_page_is_found(copy, name):
+    (copy / name).unlink()
+    assert stale(copy) == [name]
+
+
+def test_the_figure_is_drawn_anew_where_its_points_changed(copy):
+    before = (copy / PICTURE).read_bytes()
+    rows = copy / "configs/results/results.csv"
+    seed = "elu_cifar_11-cifar100-fast30,elu_cifar_11,cifar100,elu,False,0,"
+    text = rows.read_text()
+    line = next(line for line in text.splitlines() if line.startswith(seed))
+    rows.write_text(text + line.replace(",False,0,", ",False,1,") + "\n")
+    assert {POINTS, PICTURE} < set(stale(copy))
+    results_table.write(copy)
+    assert stale(copy) == []
+    assert (copy / PICTURE).read_bytes() != before
+    (copy / PICTURE).unlink()
+    assert stale(copy) == [PICTURE]
+
+
+@pytest.mark.parametrize("field", ["examples", "multiply_accumulates", "hardware"])
+def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monkeypatch):
+    tag, entry = next(iter(entries.manifest().items()))
+    less = {key: value for key, value in entry.items() if key != field}
+    monkeypatch.setattr(entries, "manifest", lambda: {tag: less})
+    with pytest.raises(errors.CorruptError, match=f"{tag} lacks {field}, which"):
+        results_table.made(copy)
+
+
+def test_the_card_page_has_a_linked_section_for_every_file():
+    page = (ROOT / "configs/results/cards.md").read_text()
+    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert titles == entries.list_weights()
+    # As GitHub and others make anchors of titles.
+    anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
+    assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors
+    assert len(re.findall(r"^### Limits$", page, re.MULTILINE)) == len(titles)
+
+
+@pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
+def test_the_licence_is_said_in_the_same_words(name):
+    text = " ".join((ROOT / name).read_text().split())
+    assert text.count(cards.LICENCE) == 1

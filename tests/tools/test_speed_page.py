@@ -1,0 +1,101 @@
+"""What the benchmark's rows become: tables, and five numbers."""
+
+import pytest
+from pages import speed
+from scripts import TOOLS
+
+from elu_zoo import errors
+from elu_zoo.benchmark import report
+
+
+def timed(part, case, form, ratio, unit="ms"):
+    times = unit, 40, 2.0 * ratio, 1.0, 3.0
+    return report.Row(part, case, form, *times, "ours, XLA", ratio, 0.5, 7.0, "a CPU")
+
+
+TIMES = [
+    timed("op", "forward, 1e6 elements", "relu", 0.4),
+    timed("op", "forward, 1e7 elements", "relu", 0.5),
+    timed("op", "errors", "ours, XLA", 1.0, "largest error"),
+    timed("op", "errors", "Schraudolph's exponential, XLA", 1.5, "largest error"),
+    timed("memory", "a net", "elu", 1.25, "MiB"),
+    timed("step", "a net", "elu", 1.5),
+    timed("serving", "a net, 1 client", "gRPC", 1.5),
+    timed("serving", "a net, 1 client, p99", "gRPC", 3.5),
+    timed("serving", "a net, 8 clients", "gRPC", 2.5),
+    timed("serving", "a net, 8 clients, throughput", "gRPC", 60.0, "1/s"),
+]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("machine", "Measured on: a CPU."),
+        ("schraudolph", "Largest errors: ours 2, Schraudolph's 3."),
+        ("memory", "| | a net |\n|---|---|\n| elu | 1.25 (0.50 to 7.00) |"),
+        ("step", "| | a net |\n|---|---|\n| elu | 1.50 (0.50 to 7.00) |"),
+        (
+            "op",
+            "| | forward, 1e7 elements |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
+        ),
+        (
+            "serving",
+            "| | a net, 1 client (ms) | a net, 8 clients, throughput (1/s) |\n"
+            "|---|---|---|\n| gRPC | 3 | 120 |",
+        ),
+    ],
+)
+def test_tables(part, expected):
+    assert speed.table(part, TIMES) == expected
+
+
+CASES = {
+    ("step", "elu_cifar_11, batch of 100"): {
+        "ours": 1.0, "Keras fit": 1.5, "PyTorch": 2.5,
+        "Keras fit, mixed_bfloat16": 1.25, "PyTorch, bfloat16": 1.75,
+    },
+    ("op", "forward, 1e7 elements"): {"tf.nn.elu, XLA": 3.5},
+    ("unit", "elu_cifar_11, batch of 100"): {"elu": 4.5},
+    ("inference", "elu_cifar_11, batch of 1"): {
+        "SavedModel": 0.25, "model.predict": 5.5,
+    },
+    ("serving", "elu_cifar_11, 32 clients, throughput"): {
+        "gRPC": 600.0, "in process": 800.0,
+    },
+}  # fmt: skip
+FIVE = [
+    timed(part, case, form, ratio)
+    for (part, case), forms in CASES.items()
+    for form, ratio in forms.items()
+]
+
+
+def test_five_numbers():
+    """Each ratio is its own row's; times are twice the ratio, in milliseconds."""
+    found = speed.five(FIVE, lambda target: f"../{target}")
+    for words in (
+        "takes 2 ms. Keras' `fit` takes 1.50 (0.50 to 7.00) times as long, PyTorch 2.5",
+        "as ours, they take 1.25 (0.50 to 7.00) and 1.75 (",
+        "`tf.nn.elu` takes 3.50 (0.50 to 7.00) times as long as ours",
+        "that training step 4.50 (0.50 to 7.00) times as long",
+        "SavedModel takes 0.5 ms; `model.predict` takes 5.50 (",
+        "answers 1,200 images a second: 75% of",
+        "](../configs/results/speed.md)",
+    ):
+        assert words in found, words
+    assert len([line for line in found.splitlines() if line.startswith("- ")]) == 5
+
+
+@pytest.mark.parametrize("index", range(len(FIVE)))
+def test_a_number_that_was_not_measured(index):
+    left = FIVE[:index] + FIVE[index + 1 :]
+    with pytest.raises(errors.UsageError, match=f"--parts={FIVE[index].part} --csv"):
+        speed.five(left, str)
+
+
+def test_the_page_has_every_table():
+    rows = report.read(TOOLS.parent / "configs/results/benchmark.csv")
+    page = speed.page(rows)
+    assert "$" not in page and rows[0].machine in page
+    parts = "step", "unit", "memory", "op", "inference", "serving", "start_up"
+    assert all(speed.table(part, rows) in page for part in parts)

@@ -1,0 +1,1 @@
+"""What tools/results_table.py writes, one kind of content a file."""

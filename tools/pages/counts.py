@@ -1,0 +1,37 @@
+"""Counts: claims of the paper that hold, and faults that training survived."""
+
+from elu_zoo.experiments import judging, report
+from pages import marks, runs
+
+_REPORT = "configs/results/reproduction.md"
+
+
+def tally(claims: runs.Rows, link: marks.Link) -> str:
+    """Returns how many claims of the paper hold, in one line."""
+    own = [row["verdict"] for row in claims if row["whose"] == "the paper's"]
+    holds, fails, open_ = (own.count(verdict) for verdict in judging.VERDICTS)
+    return (
+        f"Of {len(own)} claims of the paper that can be measured, {holds} hold, "
+        f"{fails} do not hold and {open_} are not decided at our budget: "
+        f"[each of them]({link(_REPORT)}#the-claims-one-by-one)."
+    )
+
+
+def claims(rows: runs.Rows, link: marks.Link) -> str:
+    """Returns how many claims of the paper each experiment decides, as a table."""
+    return report.tally(rows, link(_REPORT))
+
+
+def survived(rows: runs.Rows) -> str:
+    """Returns what reliability.csv counts, in Markdown, a line a fault."""
+    counts: dict[str, dict[str, list[int]]] = {}
+    for row in rows:
+        what = row["what"].partition(", ")[0]  # of whatever kind of run
+        found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
+        found[0] += int(row["as_promised"])
+        found[1] += int(row["tried"])
+    return "\n".join(
+        f"- **{fault}**: "
+        + "; ".join(f"{what} {good} of {tried}" for what, (good, tried) in of.items())
+        for fault, of in counts.items()
+    )

@@ -1,0 +1,101 @@
+"""Marks of README.md files: pairs of comments between which a script writes."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from elu_zoo import errors
+
+BEGIN = "<!-- {}: begin (tools/results_table.py) -->"
+END = "<!-- {}: end -->"
+_MARK = re.compile(r"<!-- (\w+): (?:(begin) \(tools/results_table\.py\)|end) -->")
+
+Link = Callable[[str], str]  # from a path in the repository to that in a page
+Content = Callable[[Link], str]
+
+
+def readmes(root: Path) -> list[Path]:
+    """Returns every README.md of a repository, sorted by path.
+
+    Folders that .gitignore names, such as those of runs, hidden ones and virtual
+    environments are passed over.
+    """
+    lines = (root / ".gitignore").read_text().split()
+    ignored = {line.strip("/") for line in lines if line.endswith("/")}
+    return sorted(_walk(root, ignored))
+
+
+def _walk(root: Path, ignored: set[str]) -> Iterator[Path]:
+    for folder, inside, names in os.walk(root):
+        inside[:] = [
+            name
+            for name in inside
+            if not (name.startswith(".") or name in ignored)
+            and not Path(folder, name, "pyvenv.cfg").exists()
+        ]
+        if "README.md" in names:
+            yield Path(folder, "README.md")
+
+
+def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str, str]:
+    """Returns pages with what stands between their marks made anew.
+
+    Args:
+        texts: of the pages, by their path in the repository, such as
+            "configs/README.md"; those without marks are left out of the result.
+        contents: by mark, in Markdown.
+
+    Raises:
+        UsageError: a mark that is unknown, has no end, stands twice or in no page.
+    """
+    places: dict[str, str] = {}
+    found = {}
+    for page, text in texts.items():
+        names = _names(page, text, contents)
+        for name in names:
+            if name in places:
+                raise errors.UsageError(
+                    f"The mark {name!r} stands in {places[name]} and in {page}, but "
+                    "may stand once, in one page: take one of them away."
+                )
+            places[name] = page
+            text = between(text, name, contents[name](link_from(page)))
+        if names:
+            found[page] = text
+    for name in contents.keys() - places.keys():
+        raise errors.UsageError(
+            f"No README.md has the mark {name!r}. Put the lines {BEGIN.format(name)} "
+            f"and {END.format(name)} where its content shall stand."
+        )
+    return found
+
+
+def _names(page: str, text: str, known: Mapping[str, Content]) -> list[str]:
+    """Returns the names of a page's marks, which it checks."""
+    found = [(m[1], bool(m[2])) for m in _MARK.finditer(text)]
+    for name, _ in found:
+        if name not in known:
+            raise errors.unknown(f"mark in {page}", name, known)
+    names = [name for name, begins in found if begins]
+    if found != [mark for name in names for mark in ((name, True), (name, False))]:
+        raise errors.UsageError(
+            f"Marks of {page} are no pairs of {BEGIN.format('name')} and, below it, "
+            f"{END.format('name')}. They are, in this order: "
+            f"{', '.join(name + (' begin' if b else ' end') for name, b in found)}."
+        )
+    return names
+
+
+def between(text: str, name: str, content: str) -> str:
+    """Returns a text with what stands between the marks of a name made anew."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{content}\n{end}{after}"
+
+
+def link_from(page: str) -> Link:
+    """Returns what makes a link of a page out of a path in the repository."""
+    folder = PurePosixPath(page).parent
+    return lambda target: Path(os.path.relpath(target, folder)).as_posix()

@@ -1,0 +1,73 @@
+"""The README's figure: test errors by activation, a dot a run, pairs joined."""
+
+import csv
+import io
+from pathlib import Path
+
+from elu_zoo.analysis import figures
+from elu_zoo.analysis.paired_dots import PairPanel
+from pages import runs
+
+STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
+_COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
+_ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
+_PANELS = {
+    "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
+    "elu_cifar_11-cifar100-fast30": (
+        "CIFAR-100, 11 convolutional layers:\nours, {epochs} epochs, {seeds}"
+    ),
+}
+
+
+def points(rows: runs.Rows) -> runs.Rows:
+    """Returns the runs that the figure shows, by panel, activation and seed."""
+    found = [
+        {column: row[column] for column in _COLUMNS}
+        for row in rows
+        if row["config"] in _PANELS
+        and row["activation"] in _ACTIVATIONS
+        and row["batch_norm"] == "False"
+        and float(row["schedule_share"]) == 1
+    ]
+    return sorted(found, key=_place)
+
+
+def _place(row: dict[str, str]) -> tuple:
+    panel = list(_PANELS).index(row["config"])
+    return panel, _ACTIVATIONS.index(row["activation"]), int(row["seed"])
+
+
+def text(rows: runs.Rows) -> str:
+    """Returns overview.csv, the points of the figure, of the rows of results.csv."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(points(rows))
+    return buffer.getvalue()
+
+
+def draw(rows: runs.Rows, stem: Path) -> None:
+    """Draws the figure.
+
+    Args:
+        rows: of results.csv.
+        stem: the path without suffix.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+        OSError: the folder cannot be written.
+    """
+    found = points(rows)
+    figures.paired([_panel(config, found) for config in _PANELS], stem, height=3.2)
+
+
+def _panel(config: str, found: runs.Rows) -> PairPanel:
+    own = [row for row in found if row["config"] == config]
+    by_unit: dict[str, dict[int, float]] = {}
+    for row in own:
+        values = by_unit.setdefault(row["activation"], {})
+        values[int(row["seed"])] = float(row["test_error_percent"])
+    count = len({row["seed"] for row in own})
+    seeds = "one seed" if count == 1 else f"{count} seeds"
+    title = _PANELS[config].format(epochs=own[0]["epochs"], seeds=seeds)
+    return PairPanel(title, "test error, %", by_unit)

@@ -1,0 +1,170 @@
+"""What elu-zoo-benchmark measured: a page of tables, and five numbers."""
+
+import string
+
+from elu_zoo import errors
+from elu_zoo.benchmark import report
+from pages import marks
+
+Rows = list[report.Row]
+
+_STEP = "elu_cifar_11, batch of 100"
+_PAGE = string.Template("""\
+# Speed
+
+Written by `python tools/results_table.py` from [benchmark.csv](benchmark.csv), which
+has all rows of `elu-zoo-benchmark`, with the quartiles and the parts that are not shown
+here (`policy`: why steps are compiled as they are; `replicas`).
+
+The forms of a table ran in turn, in rounds of an order drawn by chance; numbers are
+ratios to the form that is **1**, medians over the rounds with 95 % bootstrap intervals,
+so that less is faster.
+
+$machine
+
+Nothing of this was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and
+`unit` run without TensorFlow, but the size of their work is chosen for a CPU. The tests
+of a machine with GPUs that TensorFlow sees (the op, all GPUs against one, resuming,
+export) are `python -m pytest -m gpu -n 0`; they have not been run.
+
+## A training step
+
+On noise, without dropout, in the precision of our configs. Other libraries train the
+same network from the same weights by the same updates, in float32 unless it says
+bfloat16; the `limit` is the time that the step's products would take as products of two
+matrices of 2048 x 2048.
+
+$step
+
+## What the activation costs
+
+In our step: ELU beside ReLU, and beside ReLU with batch normalisation (which computes
+in float32, and the units after it).
+
+$unit
+
+The memory of the process beyond TensorFlow's own, of one run each:
+
+$memory
+
+## The op alone
+
+Beside a copy, which is the least that an activation can take, and an exponential that
+is only roughly one (Schraudolph, 1999).
+
+$op
+
+$schraudolph
+
+## A prediction
+
+From NumPy images to NumPy numbers in float32; our SavedModel gives probabilities and
+classes beside the logits.
+
+$inference
+
+## Serving
+
+Our server over gRPC (the stock client) and REST, to clients on the same two cores that
+send their next image as soon as they have an answer, beside threads that predict in
+their own process; `unbatched` is `--enable_batching=false`. p95 and p99 are in
+[benchmark.csv](benchmark.csv).
+
+$serving
+
+## To start
+
+From nothing to the end of a program.
+
+$start_up
+""")
+_FIVE = string.Template("""\
+- **A training step** of `elu_cifar_11` takes $ours. Keras' `fit` takes $fit times as \
+long, PyTorch $torch, both in float32; with products in bfloat16, as ours, they take \
+$fit_bfloat16 and $torch_bfloat16.
+- **The ELU op**: under XLA `tf.nn.elu` takes $elu times as long as ours, \
+forward over 1e7 elements.
+- **ELU in place of ReLU** makes that training step $unit times as long.
+- **A prediction** of one image from the SavedModel takes $predicted; `model.predict` \
+takes $predict times as long.
+- **The server**, over gRPC to 32 clients that send one image at a time, answers \
+$served images a second: $share of what 32 threads reach that predict in one process.
+
+Ratios are medians with 95 % intervals, of `elu_cifar_11` on two cores of a CPU: \
+[all tables, and on what]($page).""")
+
+
+def page(rows: Rows) -> str:
+    """Returns speed.md."""
+    parts = _PAGE.get_identifiers()
+    return _PAGE.substitute({part: table(part, rows) for part in parts})
+
+
+def table(part: str, rows: Rows) -> str:
+    """Returns what was measured of a part of the benchmark, in Markdown.
+
+    Args:
+        part: `machine`, `schraudolph`, or a part of elu-zoo-benchmark.
+        rows: of benchmark.csv.
+    """
+    if part == "machine":
+        return f"Measured on: {rows[0].machine}."
+    if part == "schraudolph":
+        found = {row.form: row for row in rows if row.unit == "largest error"}
+        ours, other = found["ours, XLA"], found["Schraudolph's exponential, XLA"]
+        return (
+            f"Largest errors: ours {ours.value:.1g}, Schraudolph's {other.value:.1g}."
+        )
+    if part == "serving":
+        shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
+        return report.markdown_of_values(r for r in shown if r.part == part)
+    chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
+    # Of the smaller tensors the file tells.
+    largest = [row for row in chosen if "1e7" in row.case]
+    return report.markdown(largest if part == "op" else chosen)
+
+
+def five(rows: Rows, link: marks.Link) -> str:
+    """Returns five numbers that sum up the tables, as a list.
+
+    Raises:
+        UsageError: the benchmark was not measured whole.
+    """
+    one, op = "elu_cifar_11, batch of 1", "forward, 1e7 elements"
+    clients = "elu_cifar_11, 32 clients, throughput"
+    served = _row(rows, "serving", clients, "gRPC").value
+    alone = _row(rows, "serving", clients, "in process").value
+    return _FIVE.substitute(
+        ours=_value(_row(rows, "step", _STEP, "ours")),
+        fit=_ratio(rows, "step", _STEP, "Keras fit"),
+        torch=_ratio(rows, "step", _STEP, "PyTorch"),
+        fit_bfloat16=_ratio(rows, "step", _STEP, "Keras fit, mixed_bfloat16"),
+        torch_bfloat16=_ratio(rows, "step", _STEP, "PyTorch, bfloat16"),
+        elu=_ratio(rows, "op", op, "tf.nn.elu, XLA"),
+        unit=_ratio(rows, "unit", _STEP, "elu"),
+        predicted=_value(_row(rows, "inference", one, "SavedModel")),
+        predict=_ratio(rows, "inference", one, "model.predict"),
+        served=f"{served:,.0f}",
+        share=f"{served / alone:.0%}",
+        page=link("configs/results/speed.md"),
+    )
+
+
+def _row(rows: Rows, part: str, case: str, form: str) -> report.Row:
+    for row in rows:
+        if (row.part, row.case, row.form) == (part, case, form):
+            return row
+    raise errors.UsageError(
+        f"benchmark.csv has no row of {part!r}, {case!r}, {form!r}, which the README "
+        "shows. Measure that part anew with what it takes installed: "
+        f"elu-zoo-benchmark --parts={part} --csv=configs/results/benchmark.csv"
+    )
+
+
+def _value(row: report.Row) -> str:
+    return f"{row.value:.3g} {row.unit}"
+
+
+def _ratio(rows: Rows, part: str, case: str, form: str) -> str:
+    row = _row(rows, part, case, form)
+    return f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})"

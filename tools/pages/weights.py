@@ -1,0 +1,92 @@
+"""The table of published weights: a row a recipe, a column an activation."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from elu_zoo import results
+from elu_zoo.weights.entries import Entry
+from pages import marks, runs
+
+_ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
+_NOTE = (
+    "Test errors after the last step, of the weights rounded as they ship. With ±: "
+    "mean and standard deviation over runs, as many as the brackets say, that differ "
+    "by the seed alone; the file is of one of them. The paper's number stands beside "
+    "its own recipe only. [A card of each file]({cards}), [all runs]({runs})."
+)
+
+
+def table(
+    published: Sequence[Entry],
+    rows: runs.Rows,
+    paper: runs.Rows,
+    networks: Sequence[str],
+    link: marks.Link,
+) -> str:
+    """Returns the errors of published weights, in Markdown.
+
+    Files of one network and data set share a row where their recipe is the same.
+
+    Args:
+        published: entries of the files.
+        rows: of results.csv.
+        paper: of paper.csv.
+        networks: the registered ones.
+        link: of the page.
+    """
+    groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
+    for entry in published:
+        unit = entry["arguments"]["activation"]["name"]
+        groups[_recipe(entry)].setdefault(unit, entry)
+    others = {unit for group in groups.values() for unit in group} - {*_ACTIVATIONS}
+    units = [*_ACTIVATIONS, *sorted(others)]
+    lines = [
+        f"| network | data | {' | '.join(units)} | schedule | the paper's |",
+        "|---" * (len(units) + 4) + "|",
+    ]
+    for group in groups.values():
+        first = next(iter(group.values()))
+        name = f"`{first['model']}`"
+        name += " + batch norm" * first["arguments"]["batch_norm"]
+        cells = [_error(group[u], rows) if u in group else "" for u in units]
+        lines.append(
+            f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
+            f"{_schedule(first)} | {_of_paper(group, paper)} |"
+        )
+    pages = {name: link(f"configs/results/{name}.md") for name in ("cards", "runs")}
+    have = {entry["model"] for entry in published}
+    without = [f"`{name}`" for name in networks if name not in have]
+    last = f"No weights yet: {', '.join(without)}." if without else ""
+    return "\n".join([*lines, "", _NOTE.format(**pages), "", last]).rstrip()
+
+
+def _recipe(entry: Entry) -> tuple:
+    keys = "model", "dataset", "schedule", "epochs", "schedule_share"
+    return *(entry[key] for key in keys), entry["arguments"]["batch_norm"]
+
+
+def _error(entry: Entry, rows: runs.Rows) -> str:
+    metric = results.metric(entry)
+    unit = "squared error" if metric == results.SQUARED else "%"
+    values = [float(run[metric]) for run in results.runs_of(entry, rows)]
+    if len(values) > 1:
+        return f"{runs.spread(values)} {unit} ({len(values)})"
+    return f"{entry['metrics'][metric]:.2f} {unit}"
+
+
+def _schedule(entry: Entry) -> str:
+    whose = "the paper's" if entry["schedule"] == "paper" else "ours"
+    return runs.schedule(entry | {"schedule": whose})
+
+
+def _of_paper(group: dict[str, Entry], paper: runs.Rows) -> str:
+    """Returns the paper's numbers of a row, "" where the recipe is not the paper's."""
+    found = {unit: results.of_paper(entry, paper) for unit, entry in group.items()}
+    numbers = {unit: m.value for unit, m in found.items() if m}
+    if not numbers:
+        return ""
+    given = [f"{unit} {value}" for unit, value in numbers.items() if value[0].isdigit()]
+    if not given:
+        return "no number"
+    share = next(iter(group.values()))["schedule_share"]
+    return f"{', '.join(given)}; here {share:.0%} of its schedule"
