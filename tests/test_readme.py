@@ -1,21 +1,19 @@
-"""README.md names commands, flags, configs and Python that exist."""
+"""Front page and guides name commands, flags, configs, Python and files that exist."""
 
 import ast
 import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from readmes import FENCES, ROOT, TEXTS, anchors, prose
 
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.bin import config
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text()
-FENCES = re.findall(r"^``` ?(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-INLINE = re.findall(r"`([^`\n]+)`", TEXT)
+INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)]
 
 
 def commands() -> list[list[str]]:
@@ -92,7 +90,13 @@ def test_python_compiles_and_names_what_exists(text):
                 assert node.attr in elu_zoo.__all__
 
 
-def test_links_to_files_exist():
-    root = Path(__file__).parents[1]
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", TEXT):
-        assert (root / target).exists(), target
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_lead_to_files_and_headings(name):
+    text = prose(TEXTS[name])
+    links = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
+    for link in filter(None, sum(links, ())):
+        if not re.match("https?:", link):
+            target, _, heading = link.partition("#")
+            path = (ROOT / name).parent / target if target else ROOT / name
+            assert path.exists(), link
+            assert not heading or heading in anchors(path.read_text()), link

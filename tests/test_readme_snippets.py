@@ -1,4 +1,4 @@
-"""Every shell and Python snippet of README.md, run as it stands, in its order."""
+"""Every shell and Python snippet of front page and guides, run as it stands."""
 
 import contextlib
 import os
@@ -11,13 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from readmes import FENCES, ROOT
 
-ROOT = Path(__file__).parents[1]
-FENCES = re.findall(
-    r"^``` ?(sh|python)\n(.*?)^```$",
-    (ROOT / "README.md").read_text(),
-    re.MULTILINE | re.DOTALL,
-)
 # Installations, the tests themselves, the benchmark of 20 minutes and all experiments
 # together are left out; one experiment, ImageNet's network and a rival are small.
 SHELL = f"""
@@ -65,7 +60,7 @@ def write(path, pixels):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What the reader of the README has: photographs, digits, ImageNet."""
+    """What a reader has: photographs, digits, ImageNet."""
     root = tmp_path_factory.mktemp("reader")
     for label, name in enumerate(("cats", "dogs", "owls")):
         for i in range(45):
