@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from readmes import FENCES, ROOT, TEXTS, anchors, prose
+from readmes import FENCES, NAMES, ROOT, TEXTS, anchors, prose
 
 import elu_zoo
 from elu_zoo import errors
@@ -100,3 +100,11 @@ def test_links_lead_to_files_and_headings(name):
             path = (ROOT / name).parent / target if target else ROOT / name
             assert path.exists(), link
             assert not heading or heading in anchors(path.read_text()), link
+
+
+def test_front_page_and_guides_are_there_and_short():
+    places = [ROOT / "README.md"]
+    places += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
+    assert {path.relative_to(ROOT).as_posix() for path in places} == set(NAMES)
+    front, *guides = (len(TEXTS[name].splitlines()) for name in NAMES)
+    assert front <= 250 and sum(guides) <= 500, (front, guides)
