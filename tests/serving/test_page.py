@@ -172,7 +172,8 @@ def test_names_are_text(page, surface):
     names = (hostile, "crane", "crane", "w" * 200, "</script>", "")
     probabilities = [0.4, 0.3, 0.2, 0.0999, 0.0001, 0]
     name = "n" * 100
-    net = model(name, class_names=names, activation="<b>", input_shape=[9, 8, 3])
+    facts = {"activation": "<b>", "dataset": "<i>", "network": "<u>", "tag": "<s>"}
+    net = model(name, class_names=names, input_shape=[9, 8, 3], **facts)
     answers = {name: answered({"probabilities": probabilities})}
     page.open(surface, stub([net], **answers))
     page.drop((f"{hostile}.png", PNG))
@@ -181,7 +182,8 @@ def test_names_are_text(page, surface):
     distinct = ["crane (class 1)", "crane (class 2)"]
     assert shown["names"] == [hostile, *distinct, *names[3:5]]
     assert shown["percents"] == ["40.0 %", "30.0 %", "20.0 %", "10.0 %", "< 0.1 %"]
-    assert "version 3 · <b> · 8\xa0×\xa09\xa0pixels, colour" in shown["text"]
+    facts = "version 3 · network <u>", "trained on <i> · <b>", "weights <s>"
+    assert set(facts) <= set(shown["text"].splitlines())
     assert hostile in page.evaluate(text_of("caption"))
     assert page.evaluate('document.querySelectorAll("#results img").length') == 0
     for width in (320, 900, 1200):
@@ -189,6 +191,26 @@ def test_names_are_text(page, surface):
         overflow = "document.documentElement.scrollWidth - window.innerWidth"
         assert page.evaluate(overflow) <= 0, width
     assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"tag": "net.digits_elu-0", "sha256": "1" * 64}, "weights net.digits_elu-0"),
+        ({"tag": None, "sha256": "1" * 64}, "weights 11111111 without a tag"),
+        ({"tag": None, "sha256": None}, "weights of unknown origin"),
+        ({"activation": "elu", "alpha": 1.0}, "elu (alpha 1)"),
+        (
+            {"activation": "very_leaky_relu", "alpha": 1 / 3},
+            "very_leaky_relu (alpha 0.333333)",
+        ),
+        ({"activation": "relu", "alpha": None}, "relu"),
+    ],
+)
+def test_facts_of_a_model(page, surface, facts, said):
+    page.open(surface, stub([model(**facts)]))
+    page.wait_for('document.querySelectorAll(".model").length', 1)
+    assert said in page.evaluate(SHOWN)[0]["text"].splitlines()
 
 
 def test_models_of_other_kinds(page, surface):

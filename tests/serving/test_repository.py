@@ -155,6 +155,13 @@ def test_the_highest_version_answers(net, tried):
     assert states(made) == {10: AVAILABLE}
 
 
+def test_the_log_says_what_is_served(net, tried, caplog):
+    write(net / "2")
+    with caplog.at_level("INFO", repository.__name__):
+        opened(net)
+    assert caplog.messages == ["serving net/2: weights of unknown origin"]
+
+
 def test_a_broken_highest_version_at_the_start(net, tried, caplog):
     for version, content in (1, "good"), (2, "good"), (3, "broken 3"), (4, "broken 4"):
         write(net / str(version), content)
