@@ -33,13 +33,9 @@ def is_same(one: Origin | None, other: Origin | None) -> bool:
 
 
 def label(origin: Origin | None) -> str:
-    """Returns the tag of an origin's weights, or the start of their hash."""
-    found = weights(origin)
-    if tag := found.get("tag"):
-        return opening.printable(str(tag), _LENGTH)
-    if sha256 := found.get("sha256"):
-        return f"weights {opening.printable(str(sha256)[:8])} without a tag"
-    return UNKNOWN
+    """Returns the tag of an origin's weights, or all that is known of an origin."""
+    tag = weights(origin).get("tag")
+    return opening.printable(str(tag), _LENGTH) if tag else text(origin)
 
 
 def text(origin: Origin | None) -> str:
@@ -52,4 +48,7 @@ def text(origin: Origin | None) -> str:
         known.append(f"{activation} (alpha {alpha:g})")
     elif activation:
         known.append(str(activation))
-    return opening.printable(", ".join([*known, label(origin)]), _LENGTH)
+    tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
+    without = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
+    known.append(str(tag) if tag else without)
+    return opening.printable(", ".join(known), _LENGTH)

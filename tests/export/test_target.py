@@ -4,12 +4,10 @@ import dataclasses
 import fcntl
 import json
 import os
-import threading
-import time
 
 import pytest
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.export import origin, versions
 from elu_zoo.export.target import Target
 from elu_zoo.weights import provenance
@@ -121,33 +119,33 @@ def test_another_export_that_comes_first_is_seen(tmp_path, number, message):
     assert [path.name for path in (tmp_path / "net").iterdir()] == [str(number)]
 
 
-def test_exports_that_end_together_appear_one_at_a_time(tmp_path):
-    found = []
-    ready = threading.Event()
-
-    def export():
-        target = Target(tmp_path, "net", versions.SAVED_MODEL, source=A)
-        try:
-            with target.written():
-                ready.set()
-        except errors.UsageError as error:
-            found.append(str(error))
-
-    (tmp_path / "net").mkdir()
-    other = os.open(tmp_path / "net", os.O_RDONLY)
-    try:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        thread = threading.Thread(target=export)
-        thread.start()
-        assert ready.wait(20)
-        time.sleep(0.1)
-        assert thread.is_alive() and not (tmp_path / "net" / "1").exists()
-        add(tmp_path, 2, B)
-    finally:
-        os.close(other)
-    thread.join(20)
-    assert ["holds another model" in message for message in found] == [True]
+def test_what_came_while_it_waited_for_the_lock_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(fcntl, "flock", lambda *_: add(tmp_path, 2, B))
+    with pytest.raises(errors.UsageError, match="net/2 holds another model: b"):
+        publish(Target(tmp_path, "net", versions.SAVED_MODEL, source=A))
     assert [path.name for path in (tmp_path / "net").iterdir()] == ["2"]
+
+
+def test_the_lock_is_held_until_the_version_is_there(tmp_path, monkeypatch):
+    there, seen = os.rename, []
+
+    def locked():
+        folder = os.open(tmp_path / "net", os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(folder)
+
+    def rename(*paths):
+        there(*paths)
+        seen.append(locked())
+
+    monkeypatch.setattr(files.os, "rename", rename)
+    publish(Target(tmp_path, "net", versions.SAVED_MODEL, source=A))
+    assert (seen, locked()) == ([True], False)
 
 
 def test_a_folder_that_cannot_be_locked_is_written_all_the_same(tmp_path, monkeypatch):

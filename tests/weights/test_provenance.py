@@ -55,4 +55,16 @@ def test_is_same(one, other, same):
 )  # fmt: skip
 def test_text(origin, text):
     assert provenance.text(origin) == text
-    assert text.endswith(provenance.label(origin))
+
+
+@pytest.mark.parametrize(
+    ("origin", "label"),
+    [
+        (made(tag=TAG, dataset="mnist"), TAG),
+        (made(tag="a\n"), "a\N{REPLACEMENT CHARACTER}"),
+        (made(dataset=None), "elu, weights aaaaaaaa without a tag"),
+        (None, "weights of unknown origin"),
+    ],
+)
+def test_label(origin, label):
+    assert provenance.label(origin) == label
