@@ -27,7 +27,7 @@ def check_name(name: object) -> None:
     if not is_name(name):
         raise errors.UsageError(
             "name must be of letters, digits, '_', '-' and '.', start with none of the "
-            f"last two, and be no mere number. Received: {name!r}."
+            f"last two and hold a letter or '_'. Received: {name!r}."
         )
 
 

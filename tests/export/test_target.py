@@ -121,7 +121,7 @@ def test_another_export_that_comes_first_is_seen(tmp_path, number, message):
 
 def test_what_came_while_it_waited_for_the_lock_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", lambda *_: add(tmp_path, 2, B))
-    with pytest.raises(errors.UsageError, match="net/2 holds another model: b"):
+    with pytest.raises(errors.UsageError, match="net/2 holds another model: .* b. V"):
         publish(Target(tmp_path, "net", versions.SAVED_MODEL, source=A))
     assert [path.name for path in (tmp_path / "net").iterdir()] == ["2"]
 
