@@ -1,6 +1,10 @@
 """Exports a model with its weights, as a SavedModel, for ONNX Runtime or LiteRT.
 
 elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
+elu-zoo-export --model=elu_cifar_11 --weights=runs/my_photos --name=my_photos \
+    --export_dir=exports
+
+It becomes <export_dir>/<name>/<version>/; a server takes a name's highest version.
 """
 
 import functools
@@ -10,7 +14,10 @@ from absl import flags as absl_flags
 from elu_zoo.bin import flags
 
 _EXPORT_DIR = absl_flags.DEFINE_string(
-    "export_dir", None, "Gets <model>/<version>/.", required=True
+    "export_dir", None, "Gets <name>/<version>/.", required=True
+)
+_NAME = absl_flags.DEFINE_string(
+    "name", None, "The model's name under a server; that of --model by default."
 )
 _FORMAT = absl_flags.DEFINE_enum(
     "format",
@@ -21,6 +28,11 @@ _FORMAT = absl_flags.DEFINE_enum(
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "The next free one by default.", lower_bound=1
 )
+_REPLACE = absl_flags.DEFINE_bool(
+    "replace",
+    False,
+    "Write the version although the highest one under this name is of other weights.",
+)
 flags.define(*flags.OF_MODELS)
 absl_flags.mark_flags_as_required(["model", "weights"])
 
@@ -29,26 +41,28 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
 
-    from elu_zoo import zoo
-    from elu_zoo.export import origin, predictor
-    from elu_zoo.export.interchange import export_interchange
-    from elu_zoo.export.saved_model import export_saved_model
+    from elu_zoo import registry, zoo
+    from elu_zoo.export import interchange, origin, predictor, saved_model, versions
+    from elu_zoo.export.target import Target
 
+    registry.entry(values.model)  # an unknown one is not called a bad name
+    name = values.model if _NAME.value is None else _NAME.value
+    versions.check_name(name)
     arguments = flags.weights_arguments()
+    version = {"version": _VERSION.value, "replace": _REPLACE.value}
+    version["source"] = origin.of_weights(values.model, **arguments)
+    if _FORMAT.value == "saved_model":
+        export, file = saved_model.export_saved_model, versions.SAVED_MODEL
+    else:
+        export = functools.partial(interchange.export_interchange, format=_FORMAT.value)
+        file = interchange.FORMATS[_FORMAT.value].file
+    Target(_EXPORT_DIR.value, name, file, **version).check()
+
     model = zoo.get_model(values.model, **arguments)
     described = predictor.description(model, values.model, **arguments)
-    export = export_saved_model
     if _FORMAT.value != "saved_model":
-        export = functools.partial(export_interchange, format=_FORMAT.value)
         del described["classifier"]  # of the signature `features`
-    path = export(
-        model,
-        _EXPORT_DIR.value,
-        name=values.model,
-        source=origin.of_weights(values.model, **arguments),
-        version=_VERSION.value,
-        **described,
-    )
+    path = export(model, _EXPORT_DIR.value, name=name, **version, **described)
     print(path)
 
 

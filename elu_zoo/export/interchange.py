@@ -16,6 +16,7 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.export import answers, checks, origin, versions
 from elu_zoo.export.answers import Answer, Autoencoder
+from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import in_graphs
 
 INPUT = "images"
@@ -86,6 +87,7 @@ def export_interchange(
     autoencoder: Autoencoder | None = None,
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
+    replace: bool = False,
 ) -> Path:
     """Writes `model` into <directory>/<name>/<version>/, whole or not at all.
 
@@ -104,14 +106,15 @@ def export_interchange(
         class_names: of a classifier, one for each class, in the order of the outputs.
         autoencoder: of an autoencoder, instead of `class_names`.
         source: where the model comes from, for elu_zoo.json; see `origin.of_weights`.
-        version: as of `export_saved_model`.
+        version: as of `export_saved_model`, and so `replace`.
 
     Returns:
         The version's folder.
 
     Raises:
         UsageError: the format's packages are not installed, the model is not of this
-            form, or the version exists already.
+            form, the version exists already, or the name has another model's and
+            `replace` is false.
         ResourceError: the disk refused.
         EluZooError: Keras cannot write the model in this format, or what was written
             answers otherwise.
@@ -131,7 +134,8 @@ def export_interchange(
             f"{chosen.file} is written of float32 layers, but the model has others. "
             "Build it in float32; the weights are the same."
         )
-    with versions.written(directory, name, version, chosen.file) as (path, temporary):
+    target = Target(directory, name, chosen.file, version, source, replace)
+    with target.written() as (path, temporary):
         file = temporary / chosen.file
         with tf.device("CPU:0"):
             pixels = checks.noise(answer.image_shape)

@@ -1,5 +1,7 @@
 """elu_zoo.json: what an exported model is, and where it comes from."""
 
+import contextlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ from elu_zoo.weights import store
 
 FILE = "assets.extra/elu_zoo.json"  # TensorFlow Serving does not read it there
 FORMAT = 1
-FIELDS = ("model", "activation", "alpha", "weights", "preprocessing")
+# Those of `of_weights`; a file of an earlier version may lack some.
+FIELDS = ("model", "dataset", "activation", "alpha", "weights", "preprocessing")
 
 
 def of_weights(name: str, **arguments: Any) -> dict[str, Any]:
@@ -25,27 +28,48 @@ def of_weights(name: str, **arguments: Any) -> dict[str, Any]:
         **arguments: `weights` and others, as of `weights.store.find_weights`.
 
     Returns:
-        `model`, the network's name; `activation` and `alpha`, None where it has none;
-        `weights`, their `tag` (None without an entry) and `sha256`; and
-        `preprocessing`, see `elu_zoo.layers.preprocessing_layers`.
+        `model`, the network's name; `dataset`, the name of the data set that the
+        weights were trained on, None without an entry; `activation` and `alpha`, None
+        where it has none; `weights`, their `tag` (None without an entry) and `sha256`;
+        and `preprocessing`, see `elu_zoo.layers.preprocessing_layers`.
     """
     found = store.find_weights(name, **arguments)
     if found.entry:
         tag, sha256 = found.entry["tag"], found.entry["sha256"]
+        dataset = found.entry["dataset"]
         activation = found.entry["arguments"]["activation"]
     else:
-        tag, sha256 = None, files.sha256(found.path)
+        tag, sha256, dataset = None, files.sha256(found.path), None
         asked = arguments.get("activation") or registry.entry(name).default(
             "activation"
         )
         activation = activations.describe(asked)
     return {
         "model": name,
+        "dataset": dataset,
         "activation": activation["name"],
         "alpha": activation.get("alpha"),
         "weights": {"tag": tag, "sha256": sha256},
         "preprocessing": predictions.preprocessing(name, **arguments),
     }
+
+
+def read(version: Path) -> dict[str, Any] | None:
+    """Returns what an exported version says of itself.
+
+    Args:
+        version: the folder of a SavedModel, or of a file for another runtime.
+
+    Returns:
+        What `write` wrote, by this version of elu_zoo or an earlier one; None where
+        there is no such file, or none that can be read.
+    """
+    for file in (version / FILE, version / Path(FILE).name):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            content = json.loads(file.read_bytes())
+            if isinstance(content, dict):
+                return content
+    return None
 
 
 def write(

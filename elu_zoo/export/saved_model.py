@@ -21,6 +21,7 @@ from elu_zoo.export import (
 )
 from elu_zoo.export.answers import Autoencoder
 from elu_zoo.export.loaded import LoadedModel, load_saved_model
+from elu_zoo.export.target import Target
 
 __all__ = ["Autoencoder", "LoadedModel", "export_saved_model", "load_saved_model"]
 
@@ -35,6 +36,7 @@ def export_saved_model(
     classifier: str | None = None,
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
+    replace: bool = False,
 ) -> Path:
     """Writes `model` as <directory>/<name>/<version>/, whole or not at all.
 
@@ -58,13 +60,17 @@ def export_saved_model(
         source: where the model comes from, for elu_zoo.json; see `origin.of_weights`.
         version: a positive integer that does not exist yet; None takes the one after
             the highest, starting with 1.
+        replace: write a version although the highest one under this name is of another
+            model, or of one that `source` does not tell from others; the log says
+            what is replaced.
 
     Returns:
         The version's folder.
 
     Raises:
         UsageError: the model is not of this form, `class_names`, `autoencoder` or
-            `classifier` do not fit it, or the version exists already.
+            `classifier` do not fit it, the version exists already, or the name has
+            another model's and `replace` is false.
         ResourceError: the disk refused.
         EluZooError: the written SavedModel failed a check.
     """
@@ -74,10 +80,8 @@ def export_saved_model(
             f"{keras.config.backend()}. Load the weights there; they are the same file."
         )
     answer = answers.make(model, class_names, autoencoder, classifier)
-    with versions.written(directory, name, version, versions.SAVED_MODEL) as (
-        path,
-        temporary,
-    ):
+    target = Target(directory, name, versions.SAVED_MODEL, version, source, replace)
+    with target.written() as (path, temporary):
         endpoints = signatures.endpoints(answer)
         _save(endpoints, answer.class_names, temporary)
         warmup.write(temporary / warmup.FILE, name, answer.image_shape, endpoints)

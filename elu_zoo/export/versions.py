@@ -1,12 +1,10 @@
 """The layout of exports: <directory>/<name>/<version>/, versions are integers."""
 
-import contextlib
-import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
@@ -20,6 +18,19 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
+def check_name(name: object) -> None:
+    """Checks that a model can have this name under a server.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if not is_name(name):
+        raise errors.UsageError(
+            "name must be of letters, digits, '_', '-' and '.', start with none of the "
+            f"last two and hold a letter or '_'. Received: {name!r}."
+        )
+
+
 def is_version(name: str) -> bool:
     """Says whether a folder's `name` is a version: a positive decimal integer."""
     return name.isascii() and name.isdecimal() and int(name) > 0
@@ -31,37 +42,6 @@ def versions(folder: Path) -> dict[int, Path]:
         return {}
     found = {int(path.name): path for path in folder.iterdir() if is_version(path.name)}
     return dict(sorted(found.items()))
-
-
-@contextlib.contextmanager
-def written(
-    directory: str | os.PathLike, name: str, version: int | None, file: str
-) -> Iterator[tuple[Path, Path]]:
-    """Yields a version's path and a temporary folder that becomes it.
-
-    When the block raises, nothing is left of it, nor of the folders above.
-
-    Args:
-        directory: the base of all exports; made when it does not exist.
-        name: the model's name.
-        version: as of `new_version`.
-        file: which of `SAVED_MODEL`, `ONNX` and `LITERT` the version will hold.
-
-    Raises:
-        UsageError: a name that no server can carry, a version that cannot be written,
-            or a model's folder with versions that servers would take for this one's.
-        ResourceError: the disk refused.
-    """
-    if not is_name(name):
-        raise errors.UsageError(
-            f"name must be of letters, digits, '_', '-' and '.', got {name!r}."
-        )
-    folder = Path(directory) / name
-    with _disk_errors(folder), _no_empty_folders(folder):
-        _check_same_kind(folder, file)
-        path = new_version(folder, version)
-        with files.new_directory(path) as temporary:
-            yield path, temporary
 
 
 def write_labels(path: Path, class_names: Sequence[str]) -> None:
@@ -94,22 +74,6 @@ def new_version(folder: Path, version: int | None) -> Path:
     return folder / str(version)
 
 
-def _check_same_kind(folder: Path, file: str) -> None:
-    """Refuses a SavedModel among versions of another format, and the reverse.
-
-    A server takes the highest version, and fails when it is no SavedModel.
-    """
-    others = (ONNX, LITERT) if file == SAVED_MODEL else (SAVED_MODEL,)
-    for path in versions(folder).values():
-        for other in others:
-            if (path / other).exists():
-                raise errors.UsageError(
-                    f"{path} holds {other}, and {file} may not lie among its versions: "
-                    "a server takes the highest, whatever it is. Name another "
-                    "directory."
-                )
-
-
 def find_version(directory: Path) -> Path:
     """Returns the version folder that `directory` means.
 
@@ -140,26 +104,3 @@ def find_version(directory: Path) -> Path:
             "or <name>/<version>/saved_model.pb in it, with an integer <version>."
         )
     return list(versions(models[0]).values())[-1]
-
-
-@contextlib.contextmanager
-def _disk_errors(folder: Path):
-    try:
-        yield
-    except errors.EluZooError:
-        raise
-    except OSError as error:
-        raise errors.ResourceError(f"Cannot export to {folder}: {error}") from error
-
-
-@contextlib.contextmanager
-def _no_empty_folders(folder: Path):
-    """Removes the folders above the version again when the export fails."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(OSError):
-            for path in made:
-                path.rmdir()
-        raise

@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 from tensorflow_serving.apis import get_model_metadata_pb2, model_pb2
 
 from elu_zoo.serving.servable import Servable
+from elu_zoo.weights import provenance
 
 FIELD = "signature_def"
 
@@ -47,14 +48,21 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def described(found: Servable) -> dict[str, Any]:
-    """Returns what a person is shown of a model, for the page."""
+    """Returns what a person is shown of a model, for the page.
+
+    What the model's export does not say, as that of another program, is None.
+    """
     origin = found.origin
+    weights = provenance.weights(origin)
+    fields = ("dataset", "activation", "alpha", "input_shape")
     return {
         "name": found.name,
         "version": found.version,
         "signatures": sorted(found.signatures),
         "class_names": list(found.class_names),
-        **{field: origin.get(field) for field in ("activation", "input_shape")},
+        "network": origin.get("model"),
+        **{field: origin.get(field) for field in fields},
+        **{field: weights.get(field) for field in ("tag", "sha256")},
     }
 
 

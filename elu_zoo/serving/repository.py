@@ -19,6 +19,7 @@ from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.signature import Signature
+from elu_zoo.weights import provenance
 
 State = get_model_status_pb2.ModelVersionStatus.State
 _LARGEST = 2**63 - 1  # version, as a message holds it
@@ -206,7 +207,8 @@ class Repository:
         old, model.serving = model.serving, new
         if new:
             _set(model, new.version, State.AVAILABLE)
-            logging.getLogger(__name__).info("serving %s/%d", name, new.version)
+            label = f"{name}/{new.version}: {provenance.text(new.origin)}"
+            logging.getLogger(__name__).info("serving %s", label)
         if old:
             _set(model, old.version, State.END)
             logging.getLogger(__name__).info("unloaded %s/%d", name, old.version)

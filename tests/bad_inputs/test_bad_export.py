@@ -31,12 +31,14 @@ def test_a_version_among_those_of_another_format(refused, here):
 
 @pytest.mark.parametrize("already", [False, True])
 def test_a_full_disk(refused, here, already):
+    replace = []
     if already:
         _version(here, 1)
+        replace = ["--replace"]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        error = refused(1, "export", *MODEL, "--export_dir=out")
+        error = refused(1, "export", *MODEL, "--export_dir=out", *replace)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "Cannot export to out/mnist_mlp_8x128: " in error

@@ -1,15 +1,19 @@
 """elu-zoo-export, as a user types it."""
 
 import importlib.util
+import json
+import re
 
 import numpy as np
 import pytest
 
 from elu_zoo import zoo
+from elu_zoo.export import origin
 from elu_zoo.export.saved_model import load_saved_model
-from elu_zoo.weights import h5
+from elu_zoo.weights import entries, h5
 
-MODEL = "--model=mnist_mlp_8x128"
+NET = "mnist_mlp_8x128"
+MODEL = f"--model={NET}"
 
 
 def test_versions(process, cli, trained, tmp_path):
@@ -29,6 +33,42 @@ def test_versions(process, cli, trained, tmp_path):
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/2\n")
     result = cli("export", *arguments, "--version=7")
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/7\n")
+
+
+def test_another_name(cli, process, trained, tmp_path, monkeypatch):
+    """A trained model beside the zoo's own, and refused or replacing it."""
+    entry = json.loads((trained / "outcome.json").read_text())
+    (published,) = [t for t in entries.manifest() if t.startswith(f"{NET}.mnist_elu-")]
+    assert cli("export", MODEL, "--weights=mnist", "--export_dir=out").code == 0
+    own = MODEL, "--weights", trained, "--export_dir=out"
+    with monkeypatch.context() as patch:
+        patch.setattr(zoo, "get_model", pytest.fail)
+        refused = cli("export", *own).error
+    for words in (
+        f"out/{NET}/1 holds another model: mnist, elu (alpha 1), {published}.",
+        f"Version 2 (mnist_5k, elu (alpha 1), {entry['tag']}) would be served",
+        "--name=<another name>",
+        "--replace",
+    ):
+        assert words in refused
+    result = cli("export", *own, "--name=my_digits", "--replace")
+    assert (result.code, result.out, result.err) == (0, "out/my_digits/1\n", "")
+    listed = re.findall(r'name: "(.*)"', (tmp_path / "out/models.config").read_text())
+    assert listed == [NET, "my_digits"]
+    result = process("export", *own, "--replace")
+    assert (result.code, result.out) == (0, f"out/{NET}/2\n")
+    (line,) = result.err.splitlines()
+    change = f"{published} -> {entry['tag']}"
+    assert line.endswith(f"version 2 of {NET} replaces version 1: {change}")
+
+
+@pytest.mark.parametrize("name", ["", "12", ".net", "a/b", "../net", "net\n", "é"])
+def test_a_name_that_no_server_can_carry(cli, trained, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(origin, "of_weights", pytest.fail)
+    arguments = MODEL, "--weights", trained, "--export_dir=o", f"--name={name}"
+    result = cli("export", *arguments)
+    assert result.code == 2 and "name must be of letters" in result.error
+    assert not (tmp_path / "o").exists()
 
 
 def test_unverified_weights(cli, tmp_path):

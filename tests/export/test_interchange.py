@@ -125,17 +125,21 @@ def test_constants_are_no_inputs():
 
 
 def test_versions_and_kinds(tmp_path, format):
-    assert export(tmp_path, format).name == "1"
-    assert export(tmp_path, format, version=5).name == "5"
+    of_a, of_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
+    assert export(tmp_path, format, **of_a).name == "1"
+    assert export(tmp_path, format, version=5, **of_a).name == "5"
     with pytest.raises(errors.UsageError, match="exists already .* write 6"):
-        export(tmp_path, format, version=5)
+        export(tmp_path, format, version=5, **of_a)
+    with pytest.raises(errors.UsageError, match="net/5 holds another model: a. Ver"):
+        export(tmp_path, format, **of_b)
+    assert export(tmp_path, format, replace=True, **of_b).name == "6"
     both = {"class_names": ("a", "b")}
     with pytest.raises(errors.UsageError, match=rf"net/1 holds {FILES[format]}"):
         export_saved_model(small(), tmp_path, name="net", **both)
     export_saved_model(small(), tmp_path, name="other", **both)
     with pytest.raises(errors.UsageError, match=r"other/1 holds saved_model.pb"):
         export(tmp_path, format, name="other")
-    assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5"]
+    assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5", "6"]
     assert '"net"' not in (tmp_path / "models.config").read_text()
 
 

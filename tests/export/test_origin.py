@@ -47,6 +47,7 @@ def test_weights_with_an_entry(tmp_path, activation, alpha):
     assert written == {
         "format": 1,
         "model": made_weights.MODEL,
+        "dataset": "mnist",
         "activation": "relu" if activation == "relu" else "elu",
         "alpha": alpha,
         "weights": {"tag": entry["tag"], "sha256": files.sha256(weights)},
@@ -75,6 +76,7 @@ def test_weights_without_an_entry(tmp_path):
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     found = origin.of_weights("mnist_mlp_8x128", **arguments)
     assert found["weights"] == {"tag": None, "sha256": files.sha256(path)}
+    assert found["dataset"] is None
     assert (found["activation"], found["alpha"]) == ("relu", None)
 
 

@@ -138,13 +138,23 @@ def test_bfloat16_model(tmp_path):
 
 def test_versions(tmp_path):
     assert export(tmp_path) == tmp_path / "net" / "1"
-    assert export(tmp_path, version=7) == tmp_path / "net" / "7"
+    assert export(tmp_path, version=7, replace=True) == tmp_path / "net" / "7"
     (tmp_path / "net" / "notes").mkdir()
-    assert export(tmp_path) == tmp_path / "net" / "8"
+    assert export(tmp_path, replace=True) == tmp_path / "net" / "8"
     before = (tmp_path / "net" / "7" / "saved_model.pb").stat()
     with pytest.raises(errors.UsageError, match="exists already .* write 9"):
-        export(tmp_path, version=7)
+        export(tmp_path, version=7, replace=True)
     assert (tmp_path / "net" / "7" / "saved_model.pb").stat() == before
+
+
+def test_other_weights_replace_only_when_told(tmp_path):
+    sources = [{"weights": {"tag": tag, "sha256": tag}} for tag in "ab"]
+    export(tmp_path, source=sources[0])
+    for source in (sources[1], None):
+        with pytest.raises(errors.UsageError, match="holds another model: a. Version"):
+            export(tmp_path, source=source)
+    assert export(tmp_path, source=sources[0]).name == "2"
+    assert export(tmp_path, source=sources[1], replace=True).name == "3"
 
 
 @pytest.mark.parametrize("version", [0, -1, 1.0, True, "2"])
@@ -228,7 +238,7 @@ def test_a_training_form_of_elu_is_refused(tmp_path):
 def test_earlier_versions_survive_a_failure(tmp_path):
     path = export(tmp_path)
     with pytest.raises(errors.EluZooError, match="differ by"):
-        export(tmp_path, small((4, 4, 1), Differs()))
+        export(tmp_path, small((4, 4, 1), Differs()), replace=True)
     assert list((tmp_path / "net").iterdir()) == [path]
 
 

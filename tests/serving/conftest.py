@@ -1,8 +1,10 @@
 """Signatures and small SavedModels; nothing is collected without the extra."""
 
+import asyncio
 import contextlib
 import importlib.util
 import tracemalloc
+import types
 
 import pytest
 import tensorflow as tf
@@ -136,3 +138,35 @@ def loaded(saved):
     from elu_zoo.serving import servable
 
     return servable.load("net", 1, saved, lambda name, signature: None)
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def page(runner, tmp_path_factory):
+    import browser
+
+    if not browser.PROGRAM:
+        pytest.skip("there is no Chromium")
+    with browser.started(runner, tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def surface(runner):
+    """The address of a REST surface without models; answers while `runner` runs."""
+    from aiohttp import test_utils
+
+    from elu_zoo.serving.metrics import Metrics
+    from elu_zoo.serving.rest_surface import RestSurface
+
+    repository = types.SimpleNamespace(serving=list)
+    limits = dict(max_body_bytes=1024, max_batch_size=8, timeout_seconds=5)
+    rest = RestSurface(repository, Metrics(), **limits)
+    runner.run((server := test_utils.TestServer(rest.application())).start_server())
+    yield str(server.make_url("/"))
+    runner.run(server.close())

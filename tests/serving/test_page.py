@@ -1,72 +1,28 @@
 """The server's page, in headless Chromium where there is one."""
 
-import asyncio
 import json
 import re
 import subprocess
 import sys
 import threading
-import types
 
 import aiohttp
-import browser
 import numpy as np
 import pytest
 import tensorflow as tf
-from aiohttp import test_utils
+from page_stand_in import ANSWERED, SHOWN, answered, model, stub
 
 import elu_zoo
 from elu_zoo.data import sources
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.serving.metrics import Metrics
-from elu_zoo.serving.rest_surface import RestSurface
 
 CLASSIFIER, AUTOENCODER = "mnist_mlp_8x128", "mnist_autoencoder"
 PNG = tf.io.encode_png(np.zeros((3, 3, 1), np.uint8)).numpy()
-# Of each model, what a person sees.
-SHOWN = """[...document.querySelectorAll(".model")].map((model) => {
-    const all_of = (selector) => [...model.querySelectorAll(selector)];
-    const texts = (selector) => all_of(selector).map((e) => e.textContent);
-    const canvas = model.querySelector("canvas");
-    const area = canvas && [0, 0, canvas.width, canvas.height];
-    return {
-        text: model.innerText, title: texts("h2")[0], names: texts(".name"),
-        percents: texts(".percent"), errors: texts(".error"), took: texts(".took"),
-        widths: all_of(".bar").map((e) => e.offsetWidth),
-        pixels: canvas && [...canvas.getContext("2d").getImageData(...area).data],
-    };
-})"""
-ANSWERED = 'document.querySelectorAll(".took, .answer .error").length'
 
 
 def text_of(element):
     return f'document.getElementById("{element}").innerText'
-
-
-@pytest.fixture(scope="module")
-def runner():
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def page(runner, tmp_path_factory):
-    if not browser.PROGRAM:
-        pytest.skip("there is no Chromium")
-    with browser.started(runner, tmp_path_factory.mktemp("profile")) as page:
-        yield page
-
-
-@pytest.fixture(scope="module")
-def surface(runner):
-    """The address of a REST surface without models; answers while `runner` runs."""
-    repository = types.SimpleNamespace(serving=list)
-    limits = dict(max_body_bytes=1024, max_batch_size=8, timeout_seconds=5)
-    rest = RestSurface(repository, Metrics(), **limits)
-    runner.run((server := test_utils.TestServer(rest.application())).start_server())
-    yield str(server.make_url("/"))
-    runner.run(server.close())
 
 
 def test_html(runner, surface):
@@ -93,28 +49,6 @@ def test_html(runner, surface):
     assert script.count("byId(") == len(re.findall(r'byId\("', script))
     assert not re.search(r'(?:src|href)="(?!data:)|url\(|@import', text)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write", script)
-
-
-def model(name="net", signatures=("serve_bytes",), class_names=("a", "b"), **fields):
-    described = {"activation": None, "input_shape": None, **fields}
-    names = {"signatures": signatures, "class_names": class_names}
-    return {"name": name, "version": 3, **names, **described}
-
-
-def answered(prediction):
-    return 200, json.dumps({"predictions": [prediction]})
-
-
-def stub(models=None, **answers):
-    """A script in which a server has models; answers are (status, text) by name."""
-    found = {f"/v1/models/{name}:predict": answer for name, answer in answers.items()}
-    if models is not None:
-        found["/models"] = 200, json.dumps(models)
-    return f"""window.fetch = async (path) => {{
-        const found = {json.dumps(found)}[path];
-        if (!found) throw new TypeError("it hung up");
-        return new Response(found[1], {{status: found[0]}});
-    }};"""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +106,8 @@ def test_names_are_text(page, surface):
     names = (hostile, "crane", "crane", "w" * 200, "</script>", "")
     probabilities = [0.4, 0.3, 0.2, 0.0999, 0.0001, 0]
     name = "n" * 100
-    net = model(name, class_names=names, activation="<b>", input_shape=[9, 8, 3])
+    facts = {"activation": "<b>", "dataset": "<i>", "network": "<u>", "tag": "<s>"}
+    net = model(name, class_names=names, input_shape=[9, 8, 3], **facts)
     answers = {name: answered({"probabilities": probabilities})}
     page.open(surface, stub([net], **answers))
     page.drop((f"{hostile}.png", PNG))
@@ -181,7 +116,8 @@ def test_names_are_text(page, surface):
     distinct = ["crane (class 1)", "crane (class 2)"]
     assert shown["names"] == [hostile, *distinct, *names[3:5]]
     assert shown["percents"] == ["40.0 %", "30.0 %", "20.0 %", "10.0 %", "< 0.1 %"]
-    assert "version 3 · <b> · 8\xa0×\xa09\xa0pixels, colour" in shown["text"]
+    facts = "version 3 · network <u>", "trained on <i> · <b>", "weights <s>"
+    assert set(facts) <= set(shown["text"].splitlines())
     assert hostile in page.evaluate(text_of("caption"))
     assert page.evaluate('document.querySelectorAll("#results img").length') == 0
     for width in (320, 900, 1200):
