@@ -1,7 +1,7 @@
-"""Makes our layers known to Keras as soon as Keras itself is imported.
+"""Makes our layers and optimizer known to Keras as soon as Keras itself is imported.
 
-`keras.models.load_model` finds a saved layer by its registered name, and imports no
-package but its own to look for it. Importing our layers with `import elu_zoo` would
+`keras.models.load_model` finds a saved object by its registered name, and imports no
+package but its own to look for it. Importing ours with `import elu_zoo` would
 load Keras and TensorFlow there; so they are imported right after Keras, whoever
 imports it.
 """
@@ -10,7 +10,10 @@ import importlib
 import importlib.util
 import sys
 
-_LAYERS = ("elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.layers")
+_MODULES = (
+    *("elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.layers"),
+    "elu_zoo.training.muon",
+)
 
 
 def install() -> None:
@@ -22,7 +25,7 @@ def install() -> None:
 
 
 def _register() -> None:
-    for name in _LAYERS:
+    for name in _MODULES:
         importlib.import_module(name)
 
 

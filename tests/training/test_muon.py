@@ -1,0 +1,178 @@
+"""Muon against a float64 NumPy rendering, and as an optimizer of Keras."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.training.muon import Muon
+
+A, B, C = 3.4445, -4.7750, 2.0315
+
+
+class Reference:
+    """Muon in float64: one kernel, or a variable of SGD."""
+
+    def __init__(self, value, momentum=0.9, steps=3, factor=2.5, decay=0.0):
+        self.value, self.m = np.float64(value), np.zeros(np.shape(value))
+        self.momentum, self.steps = momentum, steps
+        self.factor, self.decay = factor, decay
+
+    def direction(self, gradient):
+        self.m = self.momentum * self.m + gradient
+        return gradient + self.momentum * self.m
+
+    def sgd(self, gradient, rate):
+        u = self.direction(gradient + self.decay * self.value)
+        self.value = self.value - rate * self.factor * u
+
+    def muon(self, gradient, rate):
+        u = self.direction(gradient).reshape(-1, gradient.shape[-1])
+        w = self.value.reshape(u.shape)
+        x = u / np.linalg.norm(u)
+        for _ in range(self.steps):
+            x = A * x + B * (x @ x.T) @ x + C * (x @ x.T) @ (x @ x.T) @ x
+        moved = w - rate * np.linalg.norm(w) * x / np.sqrt(min(w.shape))
+        moved *= np.linalg.norm(w) / np.linalg.norm(moved)
+        self.value = moved.reshape(self.value.shape)
+
+
+def network():
+    keras.utils.set_random_seed(0)
+    image = keras.Input((6, 6, 3))
+    x = keras.layers.Conv2D(5, 3, name="wide")(image)
+    x = keras.layers.Conv2D(40, 2, name="tall", activation="elu")(x)
+    x = keras.layers.Dense(7, name="dense")(keras.layers.Flatten()(x))
+    x = keras.layers.PReLU(name="slopes")(x)
+    return keras.Model(image, keras.layers.Dense(4, name="classifier")(x))
+
+
+def gradients(model, steps):
+    draws = np.random.default_rng(1)
+    return [
+        [draws.normal(size=v.shape).astype("float32") for v in model.trainable_weights]
+        for _ in range(steps)
+    ]
+
+
+# Bounds are shares of a variable's norm, after four steps that go a fifth of it in all;
+# bfloat16 has 8 significant bits.
+@pytest.mark.parametrize(
+    ("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 1e-2)], ids=str
+)
+@pytest.mark.parametrize("entries", [{}, {"momentum": 0.5, "steps": 5, "decay": 0.1}])
+def test_steps(dtype, bound, entries):
+    model = network()
+    names = {"steps": "newton_schulz_steps", "decay": "sgd_decay"}
+    given = {names.get(k, k): v for k, v in entries.items()}
+    optimizer = Muon(0.1, compute_dtype=dtype, **given)
+    optimizer.build(model.trainable_variables)
+    of_sgd = "bias", "alpha"
+    found = []
+    for v in model.trainable_weights:
+        decays = v.path.endswith("classifier/kernel")
+        own = dict(entries) if decays else {**entries, "decay": 0.0}
+        found.append(Reference(np.asarray(v), **own))
+    for i, of_step in enumerate(gradients(model, 4)):
+        optimizer.learning_rate.assign(0.1 / (i + 1))
+        optimizer.apply([tf.constant(g) for g in of_step])
+        for variable, reference, g in zip(
+            model.trainable_weights, found, of_step, strict=True
+        ):
+            sgd = variable.name in of_sgd or "classifier" in variable.path
+            step = reference.sgd if sgd else reference.muon
+            step(np.float64(g), 0.1 / (i + 1))
+    for variable, reference in zip(model.trainable_weights, found, strict=True):
+        sgd = variable.name in of_sgd or "classifier" in variable.path
+        error = np.linalg.norm(np.asarray(variable) - reference.value)
+        error /= np.linalg.norm(reference.value)
+        assert error <= (1e-6 if sgd else bound), variable.path
+
+
+def test_kernels_keep_their_norm():
+    model = network()
+    optimizer = Muon(0.3)
+    kernel = model.get_layer("tall").kernel
+    before = np.linalg.norm(np.asarray(kernel))
+    for of_step in gradients(model, 3):
+        optimizer.apply([tf.constant(g) for g in of_step], model.trainable_variables)
+    np.testing.assert_allclose(np.linalg.norm(np.asarray(kernel)), before, 1e-5)
+
+
+def test_a_zero_gradient_leaves_everything():
+    model = network()
+    before = [np.asarray(v) for v in model.trainable_weights]
+    zeros = [tf.zeros(v.shape) for v in model.trainable_weights]
+    Muon(0.1).apply(zeros, model.trainable_variables)
+    for old, variable in zip(before, model.trainable_weights, strict=True):
+        np.testing.assert_array_equal(old, np.asarray(variable))
+
+
+def test_a_kernel_of_zeros_stays_finite():
+    model = network()
+    model.get_layer("dense").kernel.assign(np.zeros((360, 7)))
+    (of_step,) = gradients(model, 1)
+    Muon(0.1).apply([tf.constant(g) for g in of_step], model.trainable_variables)
+    assert not np.asarray(model.get_layer("dense").kernel).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weight_decay": 0.01}, "have no decay. Received: weight_decay=0.01"),
+        ({"momentum": 1.0}, r"momentum is in \[0, 1\). Received: 1.0"),
+        ({"newton_schulz_steps": 0}, "whole number >= 1. Received: 0"),
+        ({"newton_schulz_steps": True}, "whole number >= 1. Received: True"),
+        ({"sgd_factor": 0.0}, "sgd_factor is > 0. Received: 0.0"),
+        ({"sgd_decay": -1.0}, "sgd_decay is >= 0. Received: -1.0"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        Muon(**arguments)
+
+
+def test_compile_fit_save(tmp_path):
+    """It trains by Keras' fit, compiled too, and goes on from a saved model."""
+    draws = np.random.default_rng(0)
+    images = draws.normal(size=(64, 6, 6, 3)).astype("float32")
+    labels = images[:, 0, 0, 0] > 0
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model = network()
+    model.compile(Muon(0.05, sgd_factor=1.0), loss, jit_compile=True)
+    history = model.fit(images, labels, epochs=8, verbose=0).history["loss"]
+    assert history[-1] < 0.5 * history[0]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded.optimizer, Muon)
+    assert loaded.optimizer.get_config() == model.optimizer.get_config()
+    for one in (model, loaded):
+        one.fit(images, labels, shuffle=False, verbose=0)
+    for one, other in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, 1e-6, 1e-6)
+
+
+def test_two_replicas_take_the_steps_of_one():
+    devices = tf.config.list_logical_devices("CPU")
+    strategy = tf.distribute.MirroredStrategy(
+        [d.name for d in devices[:2]] if len(devices) > 1 else None,
+        tf.distribute.ReductionToOneDevice(),
+    )
+    assert strategy.num_replicas_in_sync == 2
+    with strategy.scope():
+        mirrored = network()
+        optimizer = Muon(0.1, compute_dtype="float32")
+        optimizer.build(mirrored.trainable_variables)
+    (of_step,) = gradients(mirrored, 1)
+
+    def on_replica():
+        halves = [tf.constant(g) / 2 for g in of_step]
+        optimizer.apply(halves, mirrored.trainable_variables)
+
+    tf.function(strategy.run)(on_replica)
+    alone = network()
+    other = Muon(0.1, compute_dtype="float32")
+    other.apply([tf.constant(g) for g in of_step], alone.trainable_variables)
+    for a, b in zip(alone.get_weights(), mirrored.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6)
