@@ -67,6 +67,39 @@ class FanInNormal(keras.initializers.Initializer):
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
+class FanInOrthogonal(keras.initializers.Initializer):
+    """Orthogonal rows or columns, with the norm that `FanInNormal` has on average.
+
+    The kernel as a matrix of `(inputs, outputs)` has equal singular values; its
+    Frobenius norm is sqrt(scale * outputs). The draws are NumPy's Philox, made
+    orthogonal by a QR decomposition (Saxe et al., 2014).
+
+    Args:
+        scale: > 0, as of `FanInNormal`.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, scale: float, seed: int):
+        self.scale = scale
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        inputs, outputs = math.prod(shape[:-1]), shape[-1]
+        many, few = max(inputs, outputs), min(inputs, outputs)
+        draws = np.random.Generator(np.random.Philox(self.seed))
+        q, r = np.linalg.qr(draws.standard_normal((many, few)))
+        q *= np.sign(np.diag(r))  # else the signs are those that LAPACK likes
+        matrix = q if inputs >= outputs else q.T
+        scaled = matrix * math.sqrt(self.scale * outputs / few)
+        return keras.ops.convert_to_tensor(
+            scaled.reshape(shape).astype("float32"), dtype=dtype
+        )
+
+    def get_config(self):
+        return {"scale": self.scale, "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
 class Normal(keras.initializers.Initializer):
     """Normal of a given deviation, not truncated, from NumPy's Philox.
 

@@ -43,6 +43,7 @@ def elu_cifar_11(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=1.0,
+    initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:
     """Eleven convolutional layers in seven stacks.
@@ -73,6 +74,7 @@ def elu_cifar_11(
         kernel_decay: gradient of the penalty on kernels, divided by the kernels; the
             paper's L2 weight decay is 0.0005.
         init_scale: variance of initial kernels times fan-in; 2 is He's.
+        initial_kernels: `normal`, or `orthogonal` of the same norm.
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -99,6 +101,7 @@ def elu_cifar_11(
         dropout_placement=dropout_placement,
         kernel_decay=kernel_decay,
         init_scale=init_scale,
+        initial_kernels=initial_kernels,
         conv_dtype=conv_dtype,
     )
 
@@ -118,6 +121,7 @@ def elu_cifar_18(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=1.0,
+    initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:
     """The paper's "18" convolutional layers in eight stacks; its list counts 19.
@@ -146,6 +150,7 @@ def elu_cifar_18(
         kernel_decay: gradient of the penalty on kernels, divided by the kernels; the
             paper's L2 weight decay is 0.0005.
         init_scale: variance of initial kernels times fan-in; 2 is He's.
+        initial_kernels: `normal`, or `orthogonal` of the same norm.
         conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
@@ -172,5 +177,6 @@ def elu_cifar_18(
         dropout_placement=dropout_placement,
         kernel_decay=kernel_decay,
         init_scale=init_scale,
+        initial_kernels=initial_kernels,
         conv_dtype=conv_dtype,
     )

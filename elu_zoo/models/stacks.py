@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, layer_seed
+from elu_zoo.initializers import FanInNormal, FanInOrthogonal, layer_seed
 from elu_zoo.layers import Dropout, image_input
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models.arguments import (
@@ -21,6 +21,7 @@ from elu_zoo.models.units import activated
 PADDINGS = ("caffe", "same")
 PLACEMENTS = ("last", "all")
 CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
+INITIAL_KERNELS = {"normal": FanInNormal, "orthogonal": FanInOrthogonal}
 
 Stack = Sequence[tuple[int, int, int]]
 
@@ -41,6 +42,7 @@ def conv_stacks(
     dropout_placement: str,
     kernel_decay: float,
     init_scale: float,
+    initial_kernels: str,
     conv_dtype: str,
 ) -> keras.Model:
     """Builds stacks of convolutions, and the classifier as a stack of its own.
@@ -71,6 +73,7 @@ def conv_stacks(
         kernel_decay: d of a penalty d / 2 * |kernel|^2, whose gradient is
             d * kernel, as in Caffe; biases are free of it.
         init_scale: the variance of initial kernels times their fan-in.
+        initial_kernels: `normal`, or `orthogonal` of the same norm.
         conv_dtype: `float32`, or `bfloat16` for convolutions that multiply in
             bfloat16; variables, pooling, activations and logits stay float32.
 
@@ -94,7 +97,8 @@ def conv_stacks(
     check_kernels(kernel_decay, init_scale)
     check_dropout(dropout, len(stacks) + 1)
 
-    convolved = Convolution(padding, kernel_decay, init_scale, seed)
+    check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
+    convolved = Convolution(padding, kernel_decay, init_scale, seed, initial_kernels)
     dtype = CONV_DTYPES[conv_dtype]
     image, x = image_input(input_shape, preprocessing)
     for i, stack in enumerate(stacks, 1):
@@ -124,12 +128,14 @@ class Convolution:
         kernel_decay: see `conv_stacks`.
         init_scale: see `conv_stacks`.
         seed: the run's seed.
+        initial_kernels: see `conv_stacks`.
     """
 
     padding: str
     kernel_decay: float
     init_scale: float
     seed: int
+    initial_kernels: str = "normal"
 
     def __call__(self, x, units: int, field: int, name: str, dtype: Any, stride=1):
         """Returns `units` maps of `x`, from `field` x `field` pixels each."""
@@ -141,7 +147,7 @@ class Convolution:
             field,
             strides=stride,
             padding="valid" if even else "same",
-            kernel_initializer=FanInNormal(
+            kernel_initializer=INITIAL_KERNELS[self.initial_kernels](
                 self.init_scale, layer_seed(self.seed, name)
             ),
             kernel_regularizer=decay(self.kernel_decay),

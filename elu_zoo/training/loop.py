@@ -154,7 +154,7 @@ def train(
             finetuning.freeze(model, config)
             classifier = registry.entry(config.model.name).classifier
             precision.apply(model, config.train.precision, classifier)
-            optimizer = optimizers.create(config.train, model, total)
+            optimizer = optimizers.create(config, model, total)
         calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
         policy = places.create_policy(model, replicas, compile, calls, accumulate)
         computed = pooled_first(model)

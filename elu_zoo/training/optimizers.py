@@ -1,4 +1,4 @@
-"""The optimizer of a run: SGD, with what the paper's rivals add to it."""
+"""The optimizer of a run: SGD, with what the paper's rivals add to it, or Muon."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,11 @@ from typing import Any
 import keras
 from ml_collections import ConfigDict
 
-from elu_zoo import errors
+from elu_zoo import errors, registry
 from elu_zoo.training import schedules
+from elu_zoo.training.muon import Muon
+
+OPTIMIZERS = "sgd", "muon"
 
 
 class SGD(keras.optimizers.SGD):
@@ -58,38 +61,69 @@ class SGD(keras.optimizers.SGD):
 
 
 def create(
-    train: ConfigDict, model: keras.Model, iterations: int
+    config: ConfigDict, model: keras.Model, iterations: int
 ) -> keras.optimizers.Optimizer:
     """Returns the optimizer that a config asks for, built for a model.
 
     Args:
-        train: the config's entry.
+        config: the run's.
         model: what is trained.
         iterations: of the run.
 
     Raises:
         UsageError: a factor is of no variable of the model.
     """
+    train = config.train
+    if train.get("optimizer", "sgd") == "muon":
+        optimizer = _muon(config)
+    else:
+        optimizer = _sgd(train, model, iterations)
+    optimizer.build(model.trainable_variables)
+    return optimizer
+
+
+def _muon(config: ConfigDict) -> Muon:
+    train = config.train
+    classifier = registry.entry(config.model.name).classifier
+    return Muon(
+        momentum=train.momentum,
+        # Processors without bfloat16 are slow in it.
+        compute_dtype="float32" if train.precision == "float32" else "bfloat16",
+        sgd_layers=(classifier,) if classifier else (),
+        sgd_factor=train.get("sgd_factor", 1.0),
+        sgd_decay=train.get("sgd_decay", 0.0),
+    )
+
+
+def _sgd(
+    train: ConfigDict, model: keras.Model, iterations: int
+) -> keras.optimizers.SGD:
     given = train.get("learning_rate_factors", ())
     factors = _factors(model, given) if given else [1.0] * len(model.trainable_weights)
     first, until = train.get("momentum_rise", (0.0, 0))
     if given or until:
         (rise,) = schedules.in_iterations([until], iterations)
-        optimizer = SGD(train.momentum, train.nesterov, factors, first, rise)
-    else:
-        optimizer = keras.optimizers.SGD(
-            momentum=train.momentum, nesterov=train.nesterov
-        )
-    optimizer.build(model.trainable_variables)
-    return optimizer
+        return SGD(train.momentum, train.nesterov, factors, first, rise)
+    return keras.optimizers.SGD(momentum=train.momentum, nesterov=train.nesterov)
 
 
-def check(train: ConfigDict, iterations: int) -> None:
+def check(config: ConfigDict, iterations: int) -> None:
     """Checks the entries of `create` that need no model.
 
     Raises:
-        UsageError: one is out of its range.
+        UsageError: one is out of its range, or is of the other optimizer.
     """
+    train = config.train
+    if train.get("optimizer", "sgd") not in OPTIMIZERS:
+        raise errors.unknown("train.optimizer", train.optimizer, OPTIMIZERS)
+    if train.get("optimizer") == "muon":
+        _check_muon(config)
+    elif train.get("sgd_factor", 1.0) != 1 or train.get("sgd_decay", 0.0) != 0:
+        raise errors.UsageError(
+            "train.sgd_factor and train.sgd_decay are of train.optimizer=muon; with "
+            "sgd they are 1.0 and 0.0, and train.learning_rates and model.kernel_decay "
+            f"say it. Received: {train.get('sgd_factor')}, {train.get('sgd_decay')}."
+        )
     for entry in train.get("learning_rate_factors", ()):
         pair = isinstance(entry, tuple) and len(entry) == 2
         if not (pair and isinstance(entry[0], str) and _is_positive(entry[1])):
@@ -111,6 +145,30 @@ def check(train: ConfigDict, iterations: int) -> None:
     if not (isinstance(first, float) and 0 <= first <= train.momentum):
         raise errors.UsageError(expected)
     schedules.check_boundaries("train.momentum_rise's end", (until,), iterations)
+
+
+def _check_muon(config: ConfigDict) -> None:
+    train = config.train
+    decays = ("kernel_decay", "classifier_decay")
+    decays = [f"model.{key}" for key in decays if config.model.get(key)]
+    if decays:
+        raise errors.UsageError(
+            "train.optimizer=muon keeps the norm of kernels, which therefore have no "
+            f"decay; train.sgd_decay is of the classifier's. Set {' and '.join(decays)}"
+            " to 0.0."
+        )
+    others = ("learning_rate_factors", "momentum_rise")
+    others = [f"train.{key}" for key in others if train.get(key)]
+    if others:
+        raise errors.UsageError(
+            f"{' and '.join(others)} are of train.optimizer=sgd. Leave them out."
+        )
+    if not train.nesterov:
+        raise errors.UsageError(
+            "The momentum of train.optimizer=muon is Nesterov's. Set train.nesterov "
+            "to True."
+        )
+    _muon(config)  # checks the numbers
 
 
 def _factors(model: keras.Model, given: Sequence[tuple[str, float]]) -> list[float]:

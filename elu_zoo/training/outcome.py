@@ -27,7 +27,7 @@ from elu_zoo.weights import entries, h5
 # Arguments of builders that matter until the weights are trained, and no longer.
 _OF_TRAINING = (
     *("kernel_decay", "classifier_decay", "init_scale", "deviations", "dropout"),
-    *("first_deviation", "classifier_deviation"),
+    *("first_deviation", "classifier_deviation", "initial_kernels"),
     *("auxiliary_heads", "constrained", "weights"),
 )
 

@@ -11,6 +11,7 @@ from elu_zoo import errors, registry
 from elu_zoo.data import sources
 from elu_zoo.training import losses, optimizers, phases, precision, schedules
 
+SCHEDULES = "paper", "fast", "quick"
 _KINDS = {
     "name": str,
     "seed": int,
@@ -63,6 +64,17 @@ _OPTIONAL = {
     "train.heads_until": float,
     "train.learning_rate_factors": tuple,
     "train.momentum_rise": tuple,
+    "train.optimizer": str,
+    "train.sgd_factor": float,
+    "train.sgd_decay": float,
+}
+# What says the same as no entry is no part of a config's hash: a new entry makes no
+# finished run another one.
+_NEUTRAL = {
+    "train.optimizer": "sgd",
+    "train.sgd_factor": 1.0,
+    "train.sgd_decay": 0.0,
+    "model.initial_kernels": "normal",
 }
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
@@ -71,8 +83,13 @@ _GIVEN = (
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
-    """Returns the config as plain JSON values."""
-    return json.loads(config.to_json_best_effort())
+    """Returns the config as plain JSON values, but for later entries' neutral ones."""
+    values = json.loads(config.to_json_best_effort())
+    for key, neutral in _NEUTRAL.items():
+        part, _, name = key.partition(".")
+        if values.get(part, {}).get(name) == neutral:
+            del values[part][name]
+    return values
 
 
 def config_hash(config: ConfigDict) -> str:
@@ -123,8 +140,8 @@ def check(config: ConfigDict) -> None:
     _check_data(config)
     if train.nesterov and not train.momentum:
         raise errors.UsageError("train.nesterov needs train.momentum > 0.")
-    if config.schedule not in ("paper", "fast"):
-        raise errors.unknown("schedule", config.schedule, ["paper", "fast"])
+    if config.schedule not in SCHEDULES:
+        raise errors.unknown("schedule", config.schedule, SCHEDULES)
     precision.check(train.precision)
     of_images = losses.get(train.loss).of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
@@ -230,7 +247,7 @@ def check_run(
         train.boundaries, train.learning_rates, iterations, train.learning_rate_shape
     )
     phases.check(config, iterations)
-    optimizers.check(train, iterations)
+    optimizers.check(config, iterations)
 
 
 def _check_entries(config: ConfigDict) -> None:
@@ -241,7 +258,7 @@ def _check_entries(config: ConfigDict) -> None:
     missing = [key for key, value in entries.items() if value is None]
     if missing:
         raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
-    for key in _flat(as_dict(config)):
+    for key in _flat(json.loads(config.to_json_best_effort())):
         if key in arguments:
             kinds[key], entries[key] = arguments[key], _get(config, key)
         elif key not in kinds and not key.startswith("model.activation."):

@@ -17,9 +17,10 @@ def network():
     return keras.Model(image, keras.layers.Dense(2, name="classifier")(x))
 
 
-def train(**entries):
-    given = {"momentum": 0.9, "nesterov": False} | entries
-    return ConfigDict({key: value for key, value in given.items()})
+def config(model=None, **entries):
+    given = {"momentum": 0.9, "nesterov": False, "precision": "float32"} | entries
+    model = {"name": "mnist_mlp_8x128"} | (model or {})
+    return ConfigDict({"model": model, "train": given})
 
 
 def reference(weight, gradients, rates, momenta, nesterov):
@@ -58,7 +59,7 @@ FACTORS = (("classifier/bias", 0.5), ("bias", 2.0), ("first/kernel", 0.1))
 )
 def test_updates(entries, factors, momenta, nesterov):
     model = network()
-    optimizer = optimizers.create(train(nesterov=nesterov, **entries), model, STEPS)
+    optimizer = optimizers.create(config(nesterov=nesterov, **entries), model, STEPS)
     variables = model.trainable_variables
     draws = np.random.default_rng(0)
     gradients = [
@@ -76,7 +77,7 @@ def test_updates(entries, factors, momenta, nesterov):
 
 def test_without_momentum():
     model = network()
-    given = train(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
+    given = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
     optimizer = optimizers.create(given, model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     before = [np.asarray(v) for v in model.trainable_variables]
@@ -88,14 +89,14 @@ def test_without_momentum():
 
 
 def test_keras_own_where_nothing_is_added():
-    assert type(optimizers.create(train(), network(), STEPS)) is keras.optimizers.SGD
+    assert type(optimizers.create(config(), network(), STEPS)) is keras.optimizers.SGD
 
 
 def test_layers_that_are_frozen_need_no_factor():
     model = network()
     model.get_layer("first").trainable = False
     factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)  # they may have one
-    optimizer = optimizers.create(train(learning_rate_factors=factors), model, STEPS)
+    optimizer = optimizers.create(config(learning_rate_factors=factors), model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     bias = np.asarray(model.get_layer("classifier").bias)
     run(optimizer, model.trainable_variables, gradients)
@@ -105,7 +106,7 @@ def test_layers_that_are_frozen_need_no_factor():
 
 @pytest.mark.parametrize("name", ["biases", "frist/kernel", "classifier"])
 def test_a_variable_that_is_not_there(name):
-    given = train(learning_rate_factors=((name, 2.0),))
+    given = config(learning_rate_factors=((name, 2.0),))
     with pytest.raises(errors.UsageError, match=f"{name}.* Did you mean"):
         optimizers.create(given, network(), STEPS)
 
@@ -129,11 +130,45 @@ def test_a_variable_that_is_not_there(name):
 )
 def test_refusals(entries, words):
     with pytest.raises(errors.UsageError, match=words):
-        optimizers.check(train(**entries), STEPS)
+        optimizers.check(config(**entries), STEPS)
+
+
+MUON = {"optimizer": "muon", "nesterov": True}
+
+
+@pytest.mark.parametrize(
+    ("model", "entries", "words"),
+    [
+        ({}, {"optimizer": "mulon"}, "Did you mean 'muon'"),
+        ({}, {"sgd_factor": 2.0}, "are of train.optimizer=muon.* Received: 2.0, None"),
+        ({}, {"sgd_decay": 0.1}, "are of train.optimizer=muon.* Received: None, 0.1"),
+        ({"kernel_decay": 0.1}, MUON, "Set model.kernel_decay to 0.0"),
+        ({"classifier_decay": 0.1}, MUON, "Set model.classifier_decay to 0.0"),
+        ({}, MUON | {"momentum_rise": (0.5, 3)}, "train.momentum_rise are of"),
+        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors are of"),
+        ({}, MUON | {"nesterov": False}, "Set train.nesterov to True"),
+        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is > 0"),
+    ],
+)
+def test_refusals_of_muon(model, entries, words):
+    with pytest.raises(errors.UsageError, match=words):
+        optimizers.check(config(model, **entries), STEPS)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16_conv"])
+def test_muon(precision):
+    entries = MUON | {"sgd_factor": 2.0, "sgd_decay": 0.1, "momentum": 0.8}
+    given = config(precision=precision, **entries)
+    optimizers.check(given, STEPS)
+    found = optimizers.create(given, network(), STEPS).get_config()
+    expected = {"momentum": 0.8, "sgd_factor": 2.0, "sgd_decay": 0.1}
+    expected["sgd_layers"] = ["classifier"]
+    expected["compute_dtype"] = precision.removesuffix("_conv")
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_accepts():
-    optimizers.check(train(), STEPS)
-    optimizers.check(train(momentum_rise=(0.0, 5)), STEPS)
-    optimizers.check(train(momentum_rise=(0.9, 0.5)), STEPS)
-    optimizers.check(train(learning_rate_factors=FACTORS), STEPS)
+    optimizers.check(config(), STEPS)
+    optimizers.check(config(momentum_rise=(0.0, 5)), STEPS)
+    optimizers.check(config(momentum_rise=(0.9, 0.5)), STEPS)
+    optimizers.check(config(learning_rate_factors=FACTORS), STEPS)

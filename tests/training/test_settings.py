@@ -5,6 +5,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.training import settings
+from elu_zoo.weights import entries
 
 NAN = float("nan")
 
@@ -156,8 +157,20 @@ def test_an_unknown_entry_is_told_each_known_one_once():
     with pytest.raises(errors.UsageError) as caught:
         settings.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 40
+    assert len(known) == len(set(known)) == 44
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
+
+
+@pytest.mark.parametrize("tag", entries.list_weights("elu_cifar_11.*"))
+def test_later_entries_leave_a_hash_as_it_was(tag):
+    """Muon and orthogonal kernels came after the runs of the shipped weights."""
+    entry = entries.manifest()[tag]
+    activation = entry["arguments"]["activation"]["name"]
+    config = elu_cifar_11.get_config(
+        f"dataset={entry['dataset']},schedule=fast,epochs=30,activation={activation}"
+    )
+    assert config.train.optimizer == "sgd"
+    assert settings.config_hash(config) == settings.dict_hash(entry["config"])
 
 
 @pytest.mark.parametrize("key", ["padding", "kernel_decay", "init_scale"])
