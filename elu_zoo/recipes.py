@@ -1,78 +1,10 @@
-"""How a weight file was trained: sections of its model card, and the command."""
+"""How a weight file was trained: sections of its model card."""
 
 import re
-import shlex
 from importlib import resources
 from typing import Any
 
-from elu_zoo.weights import entries
 from elu_zoo.weights.entries import Entry
-
-# Of the package's own configs, whose names tell the arguments that made them.
-_NAME = re.compile(
-    r"(?P<file>\w+)((?<=table1_baselines)-(?P<net>\w+))?(-(?P<dataset>cifar\w+))?"
-    r"(-(paper|fast)(?P<epochs>\d+))?"
-    r"(?P<validation>-validation)?(?P<same>-same)?(?P<rate>-lr.+)?"
-)
-
-
-def command(entry: Entry) -> str | None:
-    """Returns the command of a run's config; None for a config of one's own.
-
-    It is that of the published weights to the letter. Of other runs, entries that
-    were overridden by --config.<entry> are not in it.
-    """
-    config = entry["config"]
-    name, other_data, _ = config["name"].partition("@")
-    data = ""
-    if other_data:
-        named = config["data"].get("folder") or config["data"]["name"]
-        data = f" --data={shlex.quote(named)}"
-    if name.startswith("finetune-"):
-        return _finetuning(config) + data
-    found = _NAME.fullmatch(name)
-    if not found:
-        return None
-    installed = resources.files("elu_zoo.configs")
-    if not installed.joinpath(f"{found['file']}.py").is_file():
-        return None
-    model = config["model"]
-    arguments = {
-        "net": found["net"],
-        "dataset": found["dataset"],
-        "schedule": found["epochs"] and config["schedule"],
-        "epochs": found["epochs"],
-        "padding": found["same"] and "same",
-        "learning_rate": found["rate"] and config["train"]["learning_rates"][0],
-        "validation": bool(found["validation"]),
-        "activation": model["activation"]["name"],
-        "batch_norm": model["batch_norm"],
-        "seed": str(config["seed"]),
-        "smoke": config["smoke"],
-    }
-    given = ",".join(f"{key}={value}" for key, value in arguments.items() if value)
-    alpha = model["activation"].get("alpha")
-    override = "" if alpha is None else f" --config.model.activation.alpha={alpha}"
-    return f"elu-zoo-train --config={found['file']}:{given}{override}{data}"
-
-
-def _finetuning(config: dict[str, Any]) -> str:
-    """Returns the command of a run of configs/finetune.py, without its data."""
-    model, train, data = config["model"], config["train"], config["data"]
-    arguments = {
-        "model": model["name"],
-        "weights": model["weights"] or "none",
-        "activation": model["activation"]["name"],
-        "freeze": "+".join(train["freeze"]) or "none",
-        "learning_rate": train["learning_rates"][1],
-        "epochs": config["schedule_epochs"],
-        "examples": 0 if config["smoke"] else data["train_examples"],
-        "validation": not data["train_on_validation"],
-        "seed": config["seed"],
-        "smoke": config["smoke"],
-    }
-    given = ",".join(f"{key}={value}" for key, value in arguments.items())
-    return f"elu-zoo-train --config={shlex.quote(f'finetune:{given}')}"
 
 
 def training_data(entry: Entry) -> str:
@@ -125,16 +57,16 @@ def preprocessing(entry: Entry) -> str:
 
 def procedure(entry: Entry) -> str:
     """Returns the section on the run: its command, and what its config says."""
-    shell = command(entry)
-    how = "The config is none of the package's; the entry holds all of it."
-    if shell:
-        file = shell.partition("--config=")[2].strip("'").partition(":")[0]
-        how = (
-            f"```sh\n{shell}\n```\n\n`configs/{file}.py` says what the paper leaves "
-            "open and what was chosen."
-        )
-        if entry["tag"] not in entries.manifest():
-            how += " What --config.<entry>=<value> changed stands in the entry alone."
+    how = "The entry holds the config, which was made in Python."
+    if shell := entry.get("command"):
+        how = f"```sh\n{shell}\n```"
+        file = re.search(r"--config[= ]'?(\w+)", shell)
+        installed = resources.files("elu_zoo.configs")
+        if file and installed.joinpath(f"{file[1]}.py").is_file():
+            how += (
+                f"\n\n`configs/{file[1]}.py` says what the paper leaves open and what "
+                "was chosen."
+            )
     rows = {
         "schedule": schedule(entry),
         "learning rate": _learning_rate(entry),

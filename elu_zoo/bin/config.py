@@ -4,6 +4,7 @@ import importlib
 import os
 import re
 import runpy
+import shlex
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -72,6 +73,17 @@ def resolved(argv: list[str]) -> list[str]:
             _check_index(config, key.removeprefix("config."))
     flag = f"--config={path}{colon}{arguments}"
     return [flag if c else a for a, c in zip(argv, is_config, strict=True)]
+
+
+def command(argv: list[str]) -> str:
+    """Returns the part of a command line that decides the numbers of a run."""
+    words, name = ["elu-zoo-train"], ""
+    for argument in argv[1:]:
+        is_flag = argument.startswith("-")
+        name = argument.lstrip("-").partition("=")[0] if is_flag else name
+        if name in ("config", "data", "module") or name.startswith("config."):
+            words.append(argument)
+    return shlex.join(words)
 
 
 def _check_index(config: ConfigDict, key: str) -> None:

@@ -4,12 +4,13 @@ elu-zoo-train --config=quickstart
 elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epochs=10
 """
 
+import sys
 from pathlib import Path
 
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
-from elu_zoo.bin.config import default_workdir, with_data
+from elu_zoo.bin.config import command, default_workdir, with_data
 
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
@@ -70,6 +71,7 @@ def main(argv: list[str]) -> None:
         accumulate=_ACCUMULATE.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
         observe=training.Observe(activation_images=_ACTIVATION_IMAGES.value),
+        command=command(sys.argv),
     )
     if entry:
         print("test", objective.describe(entry["metrics"], "test_"))

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import importlib
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,14 +89,25 @@ class Trial:
     changes: tuple[tuple[str, Any], ...] = ()
     observe: Observe = Observe()
 
+    @property
+    def command(self) -> str:
+        """The command line that makes the config."""
+        flag = f"--config={self.config}:{self._all_arguments}"
+        changes = [f"--config.{key}={value}" for key, value in self.changes]
+        return shlex.join(["elu-zoo-train", flag, *changes])
+
+    @property
+    def _all_arguments(self) -> str:
+        own = f"{self.arguments}," if self.arguments else ""
+        return (
+            f"{own}activation={self.activation},seed={self.seed},"
+            f"batch_norm={self.batch_norm},smoke={self.budget == 'smoke'}"
+        )
+
     def load(self) -> ConfigDict:
         """Returns the config."""
         module = importlib.import_module(f"elu_zoo.configs.{self.config}")
-        arguments = (
-            f"{self.arguments},activation={self.activation},seed={self.seed},"
-            f"batch_norm={self.batch_norm},smoke={self.budget == 'smoke'}"
-        )
-        config = module.get_config(arguments)
+        config = module.get_config(self._all_arguments)
         for key, value in self.changes:
             *parents, last = key.split(".")
             entry = config

@@ -70,7 +70,13 @@ def _perform(trial, plan, measure):
     keras.backend.clear_session()
     config = trial.load()
     try:
-        training.train(config, workdir, data_dir=plan.data_dir, observe=trial.observe)
+        training.train(
+            config,
+            workdir,
+            data_dir=plan.data_dir,
+            observe=trial.observe,
+            command=trial.command,
+        )
     except errors.Interrupted as error:
         _stopped.append(str(error))
         raise

@@ -50,6 +50,7 @@ def train(
     accumulate: int = 1,
     allow_config_change: bool = False,
     observe: Observe | None = None,
+    command: str | None = None,
 ) -> Entry | None:
     """Trains what `config` describes and returns the entry of its weights.
 
@@ -72,6 +73,7 @@ def train(
             entry names the changes, and the result is neither config's alone.
         observe: what the run keeps of its way, for figures and statistics; nothing by
             default.
+        command: the command line that makes the config, for the entry and its card.
 
     Returns:
         The entry; None on machines of a cluster that write no files.
@@ -248,7 +250,7 @@ def train(
                 if chief:
                     entry = outcome.write(
                         config, workdir, model, evaluator, data, validation,
-                        preprocessing, position, commit, signals.check(signal),
+                        preprocessing, position, commit, command, signals.check(signal),
                     )  # fmt: skip
                     files.write_json(workdir / "config.json", position.config)
         except signals.Stopped:

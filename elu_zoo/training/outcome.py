@@ -55,6 +55,7 @@ def write(
     preprocessing: dict[str, Any],
     position: Position,
     commit: str,
+    command: str | None = None,
     check: Callable[[], None] | None = None,
 ) -> entries.Entry:
     """Writes the final weights, measured as they will be read: in float16.
@@ -69,6 +70,7 @@ def write(
         preprocessing: of the model.
         position: of the run, at its end.
         commit: of the code that ran.
+        command: see `train`.
         check: see `Evaluator`; where it raises, nothing is written.
 
     Returns:
@@ -139,7 +141,12 @@ def write(
         "data_terms": terms,
         "sources": [],
     }
-    others = {"parent": parent and parent["tag"], "images": data.images}
+    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+    others = {
+        "command": command,
+        "parent": parent and parent["tag"],
+        "images": data.images,
+    }
     others |= {"note": data.note, "config_changes": position.config_changes}
     entry |= {key: value for key, value in others.items() if value}
     # A folder that is copied elsewhere brings what whitens its images.

@@ -6,6 +6,7 @@ published to the same entry. A tag is immutable: it ends in the file's own hash.
 
 import fnmatch
 import functools
+import hashlib
 import json
 import math
 import os
@@ -38,6 +39,7 @@ _TYPES = {
 }
 # What decides which network a weight file belongs to, and what its outputs mean.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
+MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
 _LEVELS = 20
 
@@ -54,12 +56,22 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
     return f"{model}.{dataset}_{variant(arguments)}-{sha256[:8]}"
 
 
+def meaning_hash(entry: Entry) -> str:
+    """Returns the SHA-256 of what an entry says its weights are.
+
+    That is network, data set, arguments, preprocessing, classes, config and the hash of
+    the file: nothing in a weight file itself tells them.
+    """
+    text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def check(entry: Any, origin: str) -> Entry:
     """Returns `entry` after checking that it is one that this version reads.
 
     Raises:
-        CorruptError: a field is missing or of another form, or the format is a newer
-            one.
+        CorruptError: a field is missing or of another form, or was edited, or the
+            format is a newer one.
     """
     if not isinstance(entry, dict):
         raise errors.CorruptError(f"{origin} is not an entry of a weight file.")
@@ -85,6 +97,12 @@ def check(entry: Any, origin: str) -> Entry:
     _check(is_named, arguments, "activation", "dict with a name", origin)
     is_flag = isinstance(arguments["batch_norm"], bool)
     _check(is_flag, arguments, "batch_norm", "bool", origin)
+    # Entries of earlier versions have none.
+    if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
+        raise errors.CorruptError(
+            f"{origin} was edited: {', '.join(_MEANING)} are not those of which it has "
+            "the hash. Get it again, from where the weights came."
+        )
     return entry
 
 

@@ -63,8 +63,11 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
     (tmp_path / "mine.py").write_text(CONFIG)
     result = cli("train", "--config", "mine.py:other", "--config.train.epochs=1")
     assert result.code == 0, result.err
-    rows = (tmp_path / "runs/other/elu-s4-smoke/metrics.jsonl").read_text()
-    assert len(rows.splitlines()) == 1
+    folder = tmp_path / "runs/other/elu-s4-smoke"
+    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 1
+    entry = json.loads((folder / "outcome.json").read_text())
+    expected = "elu-zoo-train --config mine.py:other --config.train.epochs=1"
+    assert entry["command"] == expected
 
 
 @pytest.mark.parametrize(

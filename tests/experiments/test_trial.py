@@ -1,11 +1,14 @@
 """A plan's checks and choices; a trial's config, folder and names."""
 
 import dataclasses
+import runpy
+import shlex
 from pathlib import Path
 
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.bin import config as config_flag
 from elu_zoo.experiments.trial import BUDGETS, Plan, Trial
 from elu_zoo.training import settings
 from elu_zoo.training.observing import Observe
@@ -156,3 +159,17 @@ def test_labels():
     assert TRIAL.label == "mnist_depth, relu, seed 7"
     label = of(batch_norm=True, variant="lr 1").label
     assert label == "mnist_depth, lr 1, relu + batch norm, seed 7"
+
+
+def test_the_command_makes_the_config():
+    trial = of(changes=(("train.epochs", 3), ("train.learning_rates", (0.1,))))
+    command = shlex.split(trial.command)
+    config = config_flag.resolved(command)[1].removeprefix("--config=")
+    path, _, arguments = config.partition(":")
+    found = runpy.run_path(path)["get_config"](arguments)
+    assert command[2:] == [
+        "--config.train.epochs=3",
+        "--config.train.learning_rates=(0.1,)",
+    ]
+    found.train.epochs, found.train.learning_rates = 3, (0.1,)
+    assert settings.as_dict(found) == settings.as_dict(trial.load())

@@ -48,7 +48,11 @@ def test_perform(trained, plan):
     assert rows == [{"trial": ELU, "workdir": ELU.folder(plan), "plan": plan}]
     ((config, workdir, arguments),) = trained
     assert config.to_dict() == ELU.load().to_dict() and workdir == ELU.folder(plan)
-    assert arguments == {"data_dir": "prepared", "observe": ELU.observe}
+    assert arguments == {
+        "data_dir": "prepared",
+        "observe": ELU.observe,
+        "command": ELU.command,
+    }
 
 
 def test_a_finished_run_that_did_not_keep_what_is_asked(trained, plan):

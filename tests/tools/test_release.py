@@ -39,6 +39,7 @@ def finished(folder, **changes):
     of_weights = "tag model arguments sha256 bytes parameters".split()
     same = (e for e in entries.manifest().values() if e["model"] == made["model"])
     entry = {**next(same), **{k: made[k] for k in of_weights}, "sources": [], **changes}
+    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
     made_weights.write(folder, entry, content)
     files.write_json(folder / "outcome.json", entry)
     text = "".join(json.dumps(row) + "\n" for row in LAST)

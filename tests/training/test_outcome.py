@@ -156,3 +156,12 @@ def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
     assert list(before) == [entry["tag"] + entries.SUFFIX]
     assert json.loads((tmp_path / (entry["tag"] + ".json")).read_text()) == entry
     assert outcome.find(tmp_path) == entry
+
+
+def test_the_entry_knows_its_command_and_what_it_means(smoke, train, tmp_path):
+    entry = train(smoke(), tmp_path, command="elu-zoo-train --config=x")
+    assert entry["command"] == "elu-zoo-train --config=x"
+    (beside,) = tmp_path.glob("*.weights.h5")
+    for name in ("outcome.json", beside.name.replace(".weights.h5", ".json")):
+        found = json.loads((tmp_path / name).read_text())
+        assert found[entries.MEANING_HASH] == entries.meaning_hash(found)

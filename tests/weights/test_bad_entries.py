@@ -48,7 +48,20 @@ def outcome_elsewhere(tag):
     return change
 
 
+def edited(key, value):
+    """An entry with the hash of what it meant, before an argument was edited."""
+
+    def change(path):
+        entry = json.loads(beside(path).read_text())
+        entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+        entry["arguments"]["activation"][key] = value
+        beside(path).write_text(json.dumps(entry))
+
+    return change
+
+
 ROWS = {
+    "an alpha that was edited": (edited("alpha", 0.3), {}, CORRUPT, "json was edited"),
     "another network for the builder": (
         entered(model="mnist_mlp_5x256"), {}, CORRUPT, "contradicts itself"
     ),
