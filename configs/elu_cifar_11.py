@@ -95,6 +95,7 @@ def get_config(arg: str = "") -> ConfigDict:
 
     config.train.batch_size = 100
     config.train.epochs = 2 if config.smoke else epochs
+    config.train.label_smoothing = 0.0  # in what is minimised, not what is recorded
     config.train.precision = "bfloat16_conv"
     config.train.momentum = 0.9
     config.train.nesterov = not paper

@@ -6,7 +6,6 @@ The functions have the names and arguments of `distribution`, the step those of
 
 import contextlib
 import functools
-from collections.abc import Callable
 
 import jax
 import keras
@@ -16,6 +15,7 @@ from absl import logging
 from elu_zoo import errors, layers
 from elu_zoo.data.sources import Split
 from elu_zoo.training import cluster, policy
+from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy
 
 
@@ -107,7 +107,7 @@ class JaxStep:
     Args:
         model: takes raw images.
         optimizer: a built Keras optimizer of the model's variables.
-        loss: `(images, labels, outputs) -> (batch,)`.
+        objective: the loss, and what is minimised with it.
         data: the training images and labels.
         batch_size: of an iteration.
         strategy: the device.
@@ -119,7 +119,7 @@ class JaxStep:
         self,
         model: keras.Model,
         optimizer: keras.optimizers.Optimizer,
-        loss: Callable,
+        objective: Objective,
         data: Split,
         batch_size: int,
         strategy: OneDevice,
@@ -128,7 +128,7 @@ class JaxStep:
     ):
         self._model = model
         self._optimizer = optimizer
-        self._loss = loss
+        self._objective = objective
         self._batch_size = batch_size
         self._policy = policy
         self._augmentation = augmentation
@@ -218,5 +218,8 @@ class JaxStep:
         outputs, others, penalties = self._model.stateless_call(
             weights, others, images, training=True, return_losses=True
         )
-        loss = self._loss(images, labels, outputs).sum() / self._batch_size
+        loss = self._objective(images, labels, outputs).sum() / self._batch_size
+        smoothing = self._objective.smoothing(labels, outputs)
+        if smoothing is not None:
+            penalties = [*penalties, smoothing.sum() / self._batch_size]
         return loss + sum(penalties), (loss, others)

@@ -138,7 +138,9 @@ def train(
         if encoded:
             _check_arguments(config, data)
         preprocessing = _preprocessing(config, data)
-        objective = Objective(config.train.loss, preprocessing)
+        objective = Objective(
+            config.train.loss, preprocessing, config.train.get("label_smoothing", 0.0)
+        )
         # Once, not in every epoch again, and before zeros are put around; an
         # autoencoder's targets need raw images.
         autoencoder = registry.entry(config.model.name).is_autoencoder

@@ -19,6 +19,21 @@ def softmax_cross_entropy(labels, logits):
     return keras.ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 
 
+def smoothing(labels, logits):
+    """Returns what smoothing labels wholly adds to their cross entropy, `(batch,)`.
+
+    Of targets (1 - s) * label + s * uniform the softmax cross entropy is that of the
+    labels, plus s times this: logit of the label - mean of all logits (Szegedy et al.,
+    2016).
+
+    Args:
+        labels: integer class of each example, `(batch,)`.
+        logits: `(batch, num_classes)`.
+    """
+    own = keras.ops.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
+    return keras.ops.sum(own * logits, axis=-1) - keras.ops.mean(logits, axis=-1)
+
+
 def squared_hinge(labels, scores):
     """Returns the sum over classes of max(0, 1 - t z)^2, one against all, `(batch,)`.
 

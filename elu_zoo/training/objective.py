@@ -21,10 +21,15 @@ class Objective:
         loss: a name of `losses.LOSSES`.
         preprocessing: the model's, see `preprocessing_layers`; an autoencoder's
             targets are its preprocessed images.
+        label_smoothing: the share of a label's probability that goes to all classes
+            alike, in what is minimised; of the softmax cross entropy.
     """
 
-    def __init__(self, loss: str, preprocessing: dict[str, Any]):
+    def __init__(
+        self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0
+    ):
         self._loss = losses.get(loss)
+        self._label_smoothing = label_smoothing
         self._readout = keras.activations.get(registry.READOUTS[loss])
         of_images = self._loss.of_images
         self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
@@ -44,6 +49,24 @@ class Objective:
             return self._loss.function(labels, outputs)
         heads = range(outputs.shape[1])
         return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
+
+    def smoothing(self, labels, outputs):
+        """Returns what label smoothing adds to the loss of each example, `(batch,)`.
+
+        It is minimised with the loss, and recorded nowhere: a recorded loss is that of
+        the labels. None without smoothing.
+
+        Args:
+            labels: integer classes, `(batch,)`.
+            outputs: as of a call.
+        """
+        if not self._label_smoothing:
+            return None
+        heads = (
+            [outputs] if len(outputs.shape) == 2 else keras.ops.unstack(outputs, axis=1)
+        )
+        added = sum(losses.smoothing(labels, logits) for logits in heads)
+        return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
         """Returns means over a split: `loss` and, of labels, `error_percent`.

@@ -64,6 +64,7 @@ _OPTIONAL = {
     "train.heads_until": float,
     "train.learning_rate_factors": tuple,
     "train.momentum_rise": tuple,
+    "train.label_smoothing": float,
     "train.optimizer": str,
     "train.sgd_factor": float,
     "train.sgd_decay": float,
@@ -71,11 +72,13 @@ _OPTIONAL = {
 # What says the same as no entry is no part of a config's hash: a new entry makes no
 # finished run another one.
 _NEUTRAL = {
+    "train.label_smoothing": 0.0,
     "train.optimizer": "sgd",
     "train.sgd_factor": 1.0,
     "train.sgd_decay": 0.0,
     "model.initial_kernels": "normal",
 }
+_SMOOTHED = "softmax_cross_entropy"
 # Arguments of a builder that other entries stand for.
 _GIVEN = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
@@ -149,6 +152,12 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which gives "
             f"{'classes' if of_images else 'images'}. Use {' or '.join(fit)}."
+        )
+    smoothing = train.get("label_smoothing", 0.0)
+    if not 0 <= smoothing < 1 or (smoothing and train.loss != _SMOOTHED):
+        raise errors.UsageError(
+            f"train.label_smoothing is in [0, 1), and 0.0 unless train.loss is "
+            f"{_SMOOTHED}. Received: {smoothing}, and {train.loss}."
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo.data.sources import Split
+from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_update import Update
 
@@ -22,7 +23,7 @@ class TFStep:
     Args:
         model: takes raw images; of the strategy's scope.
         optimizer: a built Keras optimizer of the same scope.
-        loss: `(images, labels, outputs) -> (batch,)`.
+        objective: the loss, and what is minimised with it.
         data: the training images and labels.
         batch_size: over all replicas.
         strategy: the strategy of model and optimizer.
@@ -34,7 +35,7 @@ class TFStep:
         self,
         model: keras.Model,
         optimizer: keras.optimizers.Optimizer,
-        loss: Callable,
+        objective: Objective,
         data: Split,
         batch_size: int,
         strategy: tf.distribute.Strategy,
@@ -46,7 +47,7 @@ class TFStep:
         self._policy = policy
         self._augmented = augmentation is not None
         self._update = Update(
-            model, optimizer, loss, batch_size, strategy, policy, augmentation
+            model, optimizer, objective, batch_size, strategy, policy, augmentation
         )
         self._images = tf.Variable(data.images, trainable=False)
         self._labels = tf.Variable(data.labels, trainable=False)

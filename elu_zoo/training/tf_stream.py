@@ -9,6 +9,7 @@ import tensorflow as tf
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.sources import Split
 from elu_zoo.training import cluster
+from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_update import Update
 
@@ -21,7 +22,7 @@ class TFStream:
     Args:
         model: takes what the augmentation gives; of the strategy's scope.
         optimizer: a built Keras optimizer of the same scope.
-        loss: `(images, labels, outputs) -> (batch,)`.
+        objective: the loss, and what is minimised with it.
         data: the training examples.
         batch_size: over all replicas.
         strategy: the strategy of model and optimizer.
@@ -33,7 +34,7 @@ class TFStream:
         self,
         model: keras.Model,
         optimizer: keras.optimizers.Optimizer,
-        loss: Callable,
+        objective: Objective,
         data: EncodedSplit,
         batch_size: int,
         strategy: tf.distribute.Strategy,
@@ -46,7 +47,7 @@ class TFStream:
         self._policy = policy
         self._augmented = augmentation is not None
         self._update = Update(
-            model, optimizer, loss, batch_size, strategy, policy, augmentation
+            model, optimizer, objective, batch_size, strategy, policy, augmentation
         )
         several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
         machine, machines = cluster.place() if several else (0, 1)

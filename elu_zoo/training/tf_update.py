@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from elu_zoo import activations, layers
+from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy
 
 
@@ -17,7 +18,7 @@ class Update:
     Args:
         model: takes what the augmentation gives; of the strategy's scope.
         optimizer: a built Keras optimizer of the same scope.
-        loss: `(images, labels, outputs) -> (batch,)`.
+        objective: the loss, and what is minimised with it.
         batch_size: over all replicas.
         strategy: the strategy of model and optimizer.
         policy: what is compiled, and in how many parts gradients are computed.
@@ -28,7 +29,7 @@ class Update:
         self,
         model: keras.Model,
         optimizer: keras.optimizers.Optimizer,
-        loss: Callable,
+        objective: Objective,
         batch_size: int,
         strategy: tf.distribute.Strategy,
         policy: Policy,
@@ -36,7 +37,7 @@ class Update:
     ):
         self._model = model
         self._optimizer = optimizer
-        self._loss = loss
+        self._objective = objective
         self._batch_size = batch_size
         self._policy = policy
         self._augmentation = augmentation
@@ -108,8 +109,7 @@ class Update:
             return self._pure_gradients(*values, *given)
         with self._context(iteration, batch), tf.GradientTape() as tape:
             outputs = self._model(images, training=True)
-            loss = self._mean_loss(images, labels, outputs)
-            minimised = self._penalised(loss, self._model.losses)
+            loss, minimised = self._losses(images, labels, outputs, self._model.losses)
         return loss, tape.gradient(minimised, [w.value for w in weights])
 
     def _gradients(self, weights, others, iteration, batch, images, labels):
@@ -118,14 +118,17 @@ class Update:
             outputs, _, penalties = self._model.stateless_call(
                 weights, others, images, training=True, return_losses=True
             )
-            loss = self._mean_loss(images, labels, outputs)
-            minimised = self._penalised(loss, penalties)
+            loss, minimised = self._losses(images, labels, outputs, penalties)
         return loss, tape.gradient(minimised, weights)
 
-    def _penalised(self, loss, penalties):
+    def _losses(self, images, labels, outputs, penalties):
+        """Returns a part's share of the mean loss, and of what is minimised."""
+        loss = self._share(self._objective(images, labels, outputs))
+        smoothing = self._objective.smoothing(labels, outputs)
+        minimised = loss if smoothing is None else loss + self._share(smoothing)
         # Every part of every replica adds its share.
         parts = self._replicas * self._policy.accumulate
-        return loss + sum(penalties) / parts if penalties else loss
+        return loss, minimised + sum(penalties) / parts if penalties else minimised
 
     @contextlib.contextmanager
     def _context(self, iteration, batch):
@@ -134,8 +137,8 @@ class Update:
         with activations.form(form), layers.keyed(iteration, batch):
             yield
 
-    def _mean_loss(self, images, labels, outputs):
-        return tf.reduce_sum(self._loss(images, labels, outputs)) / self._batch_size
+    def _share(self, losses):
+        return tf.reduce_sum(losses) / self._batch_size
 
 
 def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:

@@ -220,3 +220,22 @@ def test_top5_error_of_one_image(larger, equal, missed):
 def test_top5_error_is_of_more_than_100_classes(split, classes, measured):
     found = objective("softmax_cross_entropy").measure([(split, outputs([classes]))])
     assert ("top5_error_percent" in found) == measured
+
+
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_label_smoothing(split, heads):
+    """Loss and smoothing are the cross entropy with smooth targets, of all heads."""
+    z = outputs([*heads, CLASSES])
+    smooth = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
+    added = smooth.smoothing(split.labels, z)
+    found = np.asarray(smooth(None, split.labels, z)) + np.asarray(added)
+    z = z.astype(np.float64).reshape(COUNT, -1, CLASSES)
+    log_p = z - np.log(np.exp(z).sum(-1, keepdims=True))
+    target = 0.9 * np.eye(CLASSES)[split.labels] + 0.1 / CLASSES
+    expected = -(target[:, None] * log_p).sum((1, 2))
+    np.testing.assert_allclose(found, expected, 1e-5)
+
+
+def test_without_label_smoothing(split):
+    plain = Objective("softmax_cross_entropy", {"kind": "none"})
+    assert plain.smoothing(split.labels, outputs([CLASSES])) is None
