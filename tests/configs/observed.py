@@ -16,7 +16,8 @@ def get_config(name, arg=""):
 
 
 def flat(config):
-    return settings._flat(settings.as_dict(config))
+    """Returns every entry of a config, neutral ones too, by its whole name."""
+    return settings._flat(json.loads(config.to_json_best_effort()))
 
 
 def loader(shape, classes, images=None):

@@ -55,6 +55,7 @@ FIELDS = {
     "model.padding": ("same", "pads", 3, 0),
     "model.kernel_decay": (0.25, "decay", 0.0005, 0.25),
     "model.init_scale": (4.0, "kernel", None, None),
+    "model.initial_kernels": ("orthogonal", "kernel", None, None),
     "data.name": ("cifar10", "dataset", "cifar100", "cifar10"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
@@ -62,6 +63,10 @@ FIELDS = {
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(10)), 1.5),
+    "train.label_smoothing": (0.1, "smoothing", None, 0.05),
+    "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
+    "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
+    "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
     "train.precision": ("float32", "computes", "bfloat16", "float32"),
     "train.momentum": (0.5, "momentum", 0.9, 0.5),
     "train.nesterov": (True, "nesterov", False, True),
@@ -76,7 +81,11 @@ FIELDS = {
     "train.dropout_placement": (("all",) * 3, "inside", INSIDE, AFTER),
 }
 # The large network has a stack more; straight lines have a rate more.
+MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
 TOGETHER = {
+    "train.optimizer": MUON,
+    "train.sgd_factor": MUON,
+    "train.sgd_decay": MUON,
     "model.name": {"train.dropout": dropout(8)},
     "train.learning_rate_shape": {"train.boundaries": ()},
 }
@@ -99,14 +108,19 @@ def observe(tmp_path_factory):
         found["corners"] = None if draws is None else [draws.min(), draws.max()]
         padding = keras.layers.ZeroPadding2D
         found["pads"] = sum(isinstance(x, padding) for x in model.layers)
-        found["decay"] = pytest.approx(2 * float(conv.kernel_regularizer.l2))
+        penalty = conv.kernel_regularizer
+        found["decay"] = penalty and pytest.approx(2 * float(penalty.l2))
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
-        for name in ("momentum", "nesterov"):
-            found[name] = getattr(self._update._optimizer, name)
+        optimizer, objective = self._update._optimizer, self._update._objective
+        found["optimizer"] = type(optimizer).__name__
+        for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay"):
+            found[name] = getattr(optimizer, name, None)
         labels = self._labels.numpy()[batches[0]]
         z = np.zeros((len(labels), 10), "float32")
-        loss = self._update._loss(None, labels, z)
+        loss = objective(None, labels, z)
+        # A logit of 1 where the label is another class, half of the mean of two.
+        found["smoothing"] = objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
         return np.full(count, np.mean(loss))
 
     constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
