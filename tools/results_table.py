@@ -32,7 +32,6 @@ def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
             published, found.runs, found.paper, networks, link
         ),
         "tally": lambda link: counts.tally(found.claims, link),
-        "claims": lambda link: counts.claims(found.claims, link),
         "finetune": lambda link: runs.finetuned(found.runs),
         "reliability": lambda link: counts.survived(found.faults),
         "speed": lambda link: speed.five(found.times, link),

@@ -1,6 +1,6 @@
 """Counts: claims of the paper that hold, and faults that training survived."""
 
-from elu_zoo.experiments import judging, report
+from elu_zoo.experiments import judging
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"
@@ -15,11 +15,6 @@ def tally(claims: runs.Rows, link: marks.Link) -> str:
         f"{fails} do not hold and {open_} are not decided at our budget: "
         f"[each of them]({link(_REPORT)}#the-claims-one-by-one)."
     )
-
-
-def claims(rows: runs.Rows, link: marks.Link) -> str:
-    """Returns how many claims of the paper each experiment decides, as a table."""
-    return report.tally(rows, link(_REPORT))
 
 
 def survived(rows: runs.Rows) -> str:
