@@ -15,7 +15,7 @@ from elu_zoo.weights import entries, store
 def preprocess_input(
     images: np.ndarray, name: str, weights: str | os.PathLike | None = None
 ) -> np.ndarray:
-    """Returns what a model without preprocessing layers takes, as a new array.
+    """Returns what `get_model(..., preprocessing=False)` takes, as a new array.
 
     Args:
         images: raw 0..255 images, `(batch, height, width, channels)`.

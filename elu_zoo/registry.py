@@ -89,8 +89,9 @@ def register_model(
     Every builder has the arguments `(activation, *, batch_norm, num_classes,
     input_shape, width, seed, preprocessing)`, all with defaults, and may have more.
     It applies `preprocessing_layers(preprocessing)` to its input unless that is None,
-    and returns logits. An autoencoder has no `num_classes`; it returns one number a
-    pixel, in the image's shape.
+    and returns logits. Without that argument it is built with
+    `get_model(..., preprocessing=False)` alone. An autoencoder has no `num_classes`; it
+    returns one number a pixel, in the image's shape.
 
     Args:
         builder: the function; absent when the decorator is called with arguments.

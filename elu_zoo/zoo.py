@@ -15,6 +15,7 @@ from absl import logging
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, registry
 from elu_zoo.models import cost, cut
+from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.models.arguments import check_bool
 from elu_zoo.weights import entries, h5, opening, store
 
@@ -23,7 +24,7 @@ def get_model(
     name: str,
     *,
     weights: str | os.PathLike | None = None,
-    preprocessing: bool | str | Mapping[str, Any] | None = None,
+    preprocessing: bool | str | Mapping[str, Any] = True,
     include_top: bool = True,
     features: str | Sequence[str] | None = None,
     classifier_activation: str | None = None,
@@ -37,11 +38,12 @@ def get_model(
         weights: None for the seeded initial weights; a data set's name
             (`"mnist"`: the activation picks the file), a tag of `list_weights()`,
             the path of a `.weights.h5` file, or a finished run's folder.
-        preprocessing: whether the model takes raw 0..255 images. True by default
-            when `weights` is given, else False. Without weights, a network that
-            takes statistics of a data set takes those that it was registered with, or
-            those of the data set named here; a description of
-            `elu_zoo.layers.preprocessing_layers` is taken as it is.
+        preprocessing: whether the model takes raw 0..255 images, with weights or
+            without; False for images that are preprocessed already, see
+            `preprocess_input`. Without weights, a network that takes statistics of a
+            data set takes those that it was registered with, or those of the data set
+            named here; a description of `elu_zoo.layers.preprocessing_layers` is
+            taken as it is.
         include_top: False returns the classifier's input instead of logits, of an
             autoencoder the code.
         features: the name of a layer, or several, whose outputs are returned
@@ -60,7 +62,9 @@ def get_model(
         an autoencoder to `(batch, height, width, channels)`.
 
     Raises:
-        UsageError: an unknown name or an argument out of its range.
+        UsageError: an unknown name, an argument out of its range, or images of another
+            size than the network's statistics are of.
+        NotFoundError: the network's statistics are not on this machine.
         CorruptError: the weight file is damaged or of another network.
         ResourceError: the weights do not fit the memory.
 
@@ -92,20 +96,11 @@ def get_model(
         arguments = _merged(arguments, entry, registered.any_size)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, entry, classifier_activation)
-    wanted = found if preprocessing is None else preprocessing is not False
-    if wanted:
-        if not registered.takes("preprocessing"):
-            raise errors.UsageError(
-                f"The builder of {name} has no argument 'preprocessing', so that its "
-                "model cannot take raw images. See elu_zoo.register_model."
-            )
-        own = entry["preprocessing"] if entry else registered.preprocessing
-        arguments["preprocessing"] = _preprocessing(name, own, preprocessing)
-        if entry and arguments["preprocessing"] != own:
-            raise errors.UsageError(
-                f"The weights {entry['tag']} were trained on {own}. Received: "
-                f"preprocessing={preprocessing!r}. Leave it out, or pass False."
-            )
+    layers = preprocessing_of.chosen(
+        registered, preprocessing, entry, arguments.get("input_shape")
+    )
+    if layers is not None:
+        arguments["preprocessing"] = layers
     if entry and not found.is_published:
         model = _build_carefully(registered, found, arguments)
     else:
@@ -127,28 +122,6 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
         if argument not in known:
             known = [*known, "weights"]  # of get_model, which may have been meant
             raise errors.unknown(f"argument of {registered.name}", argument, known)
-
-
-def _preprocessing(
-    name: str, own: dict[str, Any], asked: bool | str | Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Returns the description of what was asked for."""
-    if isinstance(asked, Mapping):
-        # As the entries of weights are read, where there are no tuples.
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asked.items()}
-    if not isinstance(asked, str):
-        if not isinstance(asked, bool | None):
-            raise errors.UsageTypeError(
-                "preprocessing is True, False, a data set's name or a description of "
-                f"layers. Received: {asked!r}."
-            )
-        return own
-    if "statistics" not in own:
-        raise errors.UsageError(
-            f"{name} takes no statistics of a data set; preprocessing is True or "
-            f"False. Received: {asked!r}."
-        )
-    return {**own, "statistics": asked}
 
 
 def _check_readout(
@@ -197,6 +170,12 @@ def _merged(
 def _build(registered: registry.ModelEntry, arguments: dict[str, Any]) -> keras.Model:
     try:
         return registered.builder(**arguments)
+    except errors.NotFoundError as error:  # before any weight is drawn
+        raise errors.NotFoundError(
+            f"{registered.name} makes its input of raw images by statistics that are "
+            f"not on this machine. {error} Pass preprocessing=False for a network that "
+            "takes images which are preprocessed already."
+        ) from error
     except MemoryError as error:
         raise errors.ResourceError(
             f"The weights of this {registered.name} do not fit the memory: {error}. "
@@ -327,10 +306,11 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
 
     Args:
         name: a name of `list_models()`.
-        **builder_arguments: as of `get_model`; the builder's defaults otherwise.
+        **builder_arguments: as of `get_model`; the builder's defaults otherwise, and
+            `preprocessing=False`: sizes and costs are those of the network alone.
     """
     registered = registry.entry(name)
-    model = get_model(name, **builder_arguments)
+    model = get_model(name, **{"preprocessing": False, **builder_arguments})
     published = entries.manifest()
     tags = [t for t in entries.list_weights() if published[t]["model"] == name]
     return ModelInfo(

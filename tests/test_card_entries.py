@@ -107,7 +107,9 @@ def by_hand(model, classes):
 @functools.cache
 def of_keras(model, classes, activation):
     arguments = {"num_classes": classes} if classes else {}
-    network = elu_zoo.get_model(model, activation=activation, **arguments)
+    network = elu_zoo.get_model(
+        model, activation=activation, **arguments, preprocessing=False
+    )
     return cost.parameters(network), cost.multiply_accumulates(network)
 
 

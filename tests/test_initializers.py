@@ -26,7 +26,7 @@ def expected_seed(seed, layer):
 
 def kernels(model=MODEL, width=0.25, **arguments):
     """Kernel and bias of each dense layer or convolution, by its name."""
-    model = elu_zoo.get_model(model, width=width, **arguments)
+    model = elu_zoo.get_model(model, width=width, **arguments, preprocessing=False)
     return {
         layer.name: [np.asarray(w) for w in layer.weights]
         for layer in model.layers

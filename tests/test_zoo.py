@@ -123,9 +123,12 @@ def test_model_info(published):
     assert set(map(str, info.weights.values())) == {"{'test_error_percent': 2.0}"}
 
 
-def test_model_info_of_weights(published):
-    info = elu_zoo.model_info(MODEL, weights="mnist")
-    assert info.output_shapes["dense1"] == (13,) and "rescale" in info.output_shapes
+@pytest.mark.parametrize(("raw", "first"), [({}, 1), ({"preprocessing": True}, 2)])
+def test_model_info_of_weights(published, raw, first):
+    """Of the network alone, unless its preprocessing is asked for."""
+    shapes = elu_zoo.model_info(MODEL, weights="mnist", **raw).output_shapes
+    assert list(shapes)[first:][:2] == ["flatten", "dense1"]
+    assert shapes["dense1"] == (13,)
 
 
 # Arguments.
@@ -169,20 +172,18 @@ def test_features(images, features, shapes):
     whole = elu_zoo.get_model(MODEL, width=WIDTH)
     model = elu_zoo.get_model(MODEL, width=WIDTH, features=features)
     assert model.name == MODEL
-    x = images.astype(np.float32) / 255
-    found = model(x)
+    found = model(images)
     found = {features: found} if isinstance(features, str) else found
     assert {name: tuple(value.shape) for name, value in found.items()} == shapes
     for name, value in found.items():
-        expected = keras.Model(whole.input, whole.get_layer(name).output)(x)
+        expected = keras.Model(whole.input, whole.get_layer(name).output)(images)
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
 def test_without_top(images):
     model = elu_zoo.get_model(MODEL, width=WIDTH, include_top=False)
     last = elu_zoo.get_model(MODEL, width=WIDTH, features="act_dense8")
-    x = images.astype(np.float32) / 255
-    np.testing.assert_array_equal(np.asarray(model(x)), np.asarray(last(x)))
+    np.testing.assert_array_equal(np.asarray(model(images)), np.asarray(last(images)))
     assert "classifier" not in [layer.name for layer in model.layers]
 
 
@@ -200,10 +201,9 @@ def test_without_top_of_a_network_that_has_none(monkeypatch):
 
 def test_classifier_activation(images):
     model = elu_zoo.get_model(MODEL, width=WIDTH, classifier_activation="softmax")
-    x = images.astype(np.float32) / 255
-    logits = np.asarray(elu_zoo.get_model(MODEL, width=WIDTH)(x), np.float64)
+    logits = np.asarray(elu_zoo.get_model(MODEL, width=WIDTH)(images), np.float64)
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    np.testing.assert_allclose(np.asarray(model(x)), expected, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(model(images)), expected, rtol=1e-5)
     assert model.layers[-1].name == "predictions"
 
 
@@ -233,18 +233,17 @@ def test_weights(made, published, images, arguments, name):
     np.testing.assert_array_equal(np.asarray(found), exact)
 
 
-def test_raw_images_only_by_default_with_weights(published, images):
-    layers = {
-        key: [x.name for x in elu_zoo.get_model(MODEL, **key_arguments).layers]
-        for key, key_arguments in {
-            "bare": {},
-            "asked": {"preprocessing": True},
-            "weights": {"weights": "mnist"},
-            "refused": {"weights": "mnist", "preprocessing": False},
-        }.items()
-    }
-    has = {key: "rescale" in names for key, names in layers.items()}
-    assert has == {"bare": False, "asked": True, "weights": True, "refused": False}
+@pytest.mark.parametrize("weights", [None, "mnist"])
+@pytest.mark.parametrize(
+    ("arguments", "raw"),
+    [({}, True), ({"preprocessing": True}, True), ({"preprocessing": False}, False)],
+)
+def test_raw_images_unless_refused(published, images, weights, arguments, raw):
+    model = elu_zoo.get_model(MODEL, weights=weights, **arguments)
+    bare = elu_zoo.get_model(MODEL, weights=weights, preprocessing=False)
+    assert ("rescale" in [layer.name for layer in model.layers]) == raw
+    expected = bare(elu_zoo.preprocess_input(images, MODEL, weights) if raw else images)
+    np.testing.assert_array_equal(np.asarray(model(images)), np.asarray(expected))
 
 
 def test_other_num_classes(published, images, caplog):
@@ -340,6 +339,7 @@ def test_a_builder_without_preprocessing_cannot_take_raw_images(monkeypatch):
 
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     elu_zoo.register_model(plain)
-    assert elu_zoo.get_model("plain").output_shape == (None, 2)
-    with pytest.raises(errors.UsageError, match="no argument 'preprocessing'"):
-        elu_zoo.get_model("plain", preprocessing=True)
+    model = elu_zoo.get_model("plain", preprocessing=False)
+    assert model.output_shape == (None, 2)
+    with pytest.raises(errors.UsageError, match="'preprocessing'.*Pass .*=False"):
+        elu_zoo.get_model("plain")

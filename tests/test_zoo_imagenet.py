@@ -1,12 +1,13 @@
 """The front door of the ImageNet network: means, crops, any size, files."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo import activations, errors, files, registry
+from elu_zoo import activations, errors, files, initializers, registry
 from elu_zoo.layers import statistics_file
 from elu_zoo.weights import entries, h5
 
@@ -67,7 +68,7 @@ def trained(mean, tmp_path):
 
 def test_raw_images(mean, images):
     raw, plain = (
-        elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, None)
+        elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, False)
     )
     assert raw.input_shape == (None, 256, 256, 3)
     centres = (images - mean)[:, 16:240, 16:240]
@@ -107,7 +108,7 @@ def test_weights_fit_any_size(trained):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"input_shape": (128, 128, 3)}, r"gives images \(224, 224, 3\).*128.*=False"),
+        ({"input_shape": (128, 128, 3)}, r"fit crops of 224 x 224 .*128.*ing=False"),
         ({"spp_levels": (1, 2, 4)}, r"with spp_levels=\[1, 2\]. Received.*\[1, 2, 4\]"),
         ({"stem_stride": 1}, "trained with stem_stride=2. Received: stem_stride=1"),
         ({"preprocessing": "photos"}, "were trained on .*Received: preprocessing='pho"),
@@ -138,9 +139,21 @@ def test_another_number_of_classes(trained, images):
     ],
 )
 def test_cut(mean, arguments, layer, shape):
-    model = elu_zoo.get_model(NET, **SMALL, **arguments)
+    model = elu_zoo.get_model(NET, **SMALL, **arguments, preprocessing=False)
     assert model.output_shape == (None, *shape)
     assert model.layers[-1].name == layer
+
+
+def test_a_missing_mean_is_said_before_weights_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+    monkeypatch.setattr(initializers.FanInNormal, "__call__", None)
+    with pytest.raises(errors.NotFoundError) as caught:
+        elu_zoo.get_model(NET)
+    assert re.fullmatch(
+        f"{NET} .* not on this machine. There is no mean image 'imagenet2012'.* "
+        "Training on a data set makes such a file. Pass preprocessing=False .*",
+        str(caught.value),
+    )
 
 
 def test_model_info():

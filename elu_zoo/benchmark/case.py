@@ -20,7 +20,7 @@ _MOST_STEPS = 100
 @functools.cache
 def _multiply_accumulates(name: str) -> tuple[int, int]:
     """Returns those of a network and of its first layer, of one image."""
-    model = zoo.get_model(name)
+    model = zoo.get_model(name, preprocessing=False)
     kernels = (keras.layers.Dense, keras.layers.Conv2D)
     first = next(i for i, x in enumerate(model.layers) if isinstance(x, kernels))
     start = keras.Model(model.input, model.layers[first].output)
@@ -89,7 +89,11 @@ class Case:
             one = isinstance(rates, float)
             still = {"dropout": 0.0 if one else [0.0] * len(rates)}
         return zoo.get_model(
-            self.model, activation=self.activation, batch_norm=self.batch_norm, **still
+            self.model,
+            preprocessing=False,  # which is no part of a step
+            activation=self.activation,
+            batch_norm=self.batch_norm,
+            **still,
         )
 
     def data(self) -> tuple[Split, np.ndarray]:

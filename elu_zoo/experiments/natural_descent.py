@@ -126,6 +126,7 @@ def _run(
 def _initial(unit: str, seed: int, plan: Plan) -> list[np.ndarray]:
     model = zoo.get_model(
         "mnist_mlp_8x128",
+        preprocessing=False,
         activation=unit,
         input_shape=(14, 14, 1),
         width=plan.of(0.125, 0.25, 0.25),

@@ -85,7 +85,7 @@ def trained(workdir: Path) -> keras.Model:
     Its weights are those of the last snapshot.
     """
     entry = outcome.find(workdir)
-    model = zoo.get_model(entry["model"], **entry["arguments"])
+    model = zoo.get_model(entry["model"], preprocessing=False, **entry["arguments"])
     model.set_weights(list(observing.read_snapshots(workdir).values())[-1])
     return model
 

@@ -222,7 +222,11 @@ def test_the_seed_decides():
 @pytest.mark.parametrize("convolutions", ["float32", "bfloat16"])
 def test_a_network_of_the_zoo_of_any_precision(convolutions):
     model = elu_zoo.get_model(
-        "elu_cifar_11", width=0.02, input_shape=(8, 8, 3), conv_dtype=convolutions
+        "elu_cifar_11",
+        width=0.02,
+        input_shape=(8, 8, 3),
+        conv_dtype=convolutions,
+        preprocessing=False,
     )
     images = np.random.default_rng(0).integers(0, 256, (3, 8, 8, 3), "uint8")
     found = noise_response(model, images, sigma=20, draws=2)
@@ -273,7 +277,11 @@ def test_derivative(activation, expected):
             "has no activation layers",
         ),
         (
-            {"model": elu_zoo.get_model("mnist_autoencoder", width=0.01)},
+            {
+                "model": elu_zoo.get_model(
+                    "mnist_autoencoder", width=0.01, preprocessing=False
+                )
+            },
             r"Received: mnist_autoencoder with outputs \[\(None, 28, 28, 1\)\]",
         ),
     ],

@@ -42,6 +42,7 @@ def _alpha(value):
 
 
 ALPHA = "alpha must be a finite number > 0. Received: alpha="
+SMALL_IMAGES = {"model": "elu_imagenet_15", "preprocessing": False}
 SHAPE = r"input_shape is \(height, width, channels\)"
 ARGUMENTS = [
     ("unknown_activation", {"activation": "eluu"}, "'eluu'. Did you mean 'elu'.*Known"),
@@ -87,12 +88,12 @@ ARGUMENTS = [
     ("shape_unknown", {"input_shape": (None, None, 3)}, ">= 1. Received: None"),
     (
         "images_smaller_than_the_pools",
-        {"model": "elu_imagenet_15", "input_shape": (96, 224, 3)},
+        {**SMALL_IMAGES, "input_shape": (96, 224, 3)},
         r"at least 97 x 97: .* Received: input_shape=\(96, 224, 3\). Take larger",
     ),
     (
         "images_smaller_than_another_pyramid",
-        {"model": "elu_imagenet_15", "input_shape": (32, 32, 3), "spp_levels": (1, 2)},
+        {**SMALL_IMAGES, "input_shape": (32, 32, 3), "spp_levels": (1, 2)},
         "at least 33 x 33",
     ),
     ("features_of_another_type", {"features": 3}, "or a list of names. Received: 3"),
@@ -105,6 +106,7 @@ ARGUMENTS = [
         "allow_unverified is True or False. Received: 'False'",
     ),
     ("preprocessing_number", {"preprocessing": 3}, "of layers. Received: 3"),
+    ("preprocessing_none", {"preprocessing": None}, "True, False, .*Received: None"),
     ("preprocessing_of_nothing", {"preprocessing": {}}, "Unknown preprocessing None"),
     (
         "preprocessing_by_a_word",

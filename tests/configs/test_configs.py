@@ -313,7 +313,7 @@ def test_the_papers_schedule(name, epochs, rate, units):
     assert (train["momentum"], train["precision"]) == (0, "float32")
     assert config.model.width == 1 and config.data.train_examples == 0
     assert config.train.loss == registry.entry(config.model.name).loss
-    model = zoo.get_model(config.model.name)
+    model = zoo.get_model(config.model.name, preprocessing=False)
     found = [x.units for x in model.layers if isinstance(x, keras.layers.Dense)]
     assert found == units
 

@@ -13,7 +13,9 @@ HIDDEN = {f"{part}{i}" for part in ("encoder", "decoder") for i in (1, 2, 3)}
 
 
 def get(**arguments):
-    return elu_zoo.get_model(MODEL, **{"width": 0.05, "seed": 4, **arguments})
+    return elu_zoo.get_model(
+        MODEL, **{"preprocessing": False, "width": 0.05, "seed": 4, **arguments}
+    )
 
 
 def scrambled(model):
@@ -112,12 +114,12 @@ def test_weights_of_a_file(images, tmp_path):
     path = tmp_path / "mine.weights.h5"
     files.write_bytes(path, h5.write(trained))
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
-    model = get(**arguments, seed=9)
+    model = get(**arguments, seed=9, preprocessing=True)
     assert "rescale" in [layer.name for layer in model.layers]
     for found, weight in zip(model.weights, trained.weights, strict=True):
         exact = np.asarray(weight).astype(np.float16)
         np.testing.assert_array_equal(np.asarray(found), exact)
-    code = get(**arguments, include_top=False)
+    code = get(**arguments, preprocessing=True, include_top=False)
     expected = keras.Model(model.input, model.get_layer("code").output)
     np.testing.assert_array_equal(
         np.asarray(code(images)), np.asarray(expected(images))

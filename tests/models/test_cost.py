@@ -24,7 +24,7 @@ MLP = 784 * 128 + 7 * 128 * 128 + 128 * 10
     ],
 )
 def test_mlp(arguments, parameters, macs):
-    model = elu_zoo.get_model("mnist_mlp_8x128", **arguments)
+    model = elu_zoo.get_model("mnist_mlp_8x128", **arguments, preprocessing=False)
     assert cost.parameters(model) == parameters
     assert cost.multiply_accumulates(model) == macs
 
@@ -37,7 +37,7 @@ def test_autoencoder(arguments, hidden):
     """The code has neither norm nor slopes."""
     units = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
     macs = sum(a * b for a, b in zip(units, units[1:], strict=False))
-    model = elu_zoo.get_model("mnist_autoencoder", **arguments)
+    model = elu_zoo.get_model("mnist_autoencoder", **arguments, preprocessing=False)
     assert cost.parameters(model) == macs + sum(units[1:]) + hidden
     assert cost.multiply_accumulates(model) == macs
 

@@ -38,7 +38,7 @@ def dense(model):
 
 
 def kernels(name, **arguments):
-    model = elu_zoo.get_model(name, width=0.1, **arguments)
+    model = elu_zoo.get_model(name, width=0.1, **arguments, preprocessing=False)
     return {layer.name: np.asarray(layer.kernel) for layer in dense(model)}
 
 
@@ -67,7 +67,7 @@ def test_graph(name, batch_norm):
 def test_initial_weights(name):
     """He uniform: bounds sqrt(6 / fan_in), variance 2 / fan_in; biases of zero."""
     fan_in = 784
-    for layer in dense(elu_zoo.get_model(name)):
+    for layer in dense(elu_zoo.get_model(name, preprocessing=False)):
         kernel = np.asarray(layer.kernel, np.float64)
         assert kernel.shape == (fan_in, UNITS[name][layer.name])
         bound = math.sqrt(6 / fan_in)
@@ -100,7 +100,9 @@ def test_another_seed_is_another_start(name):
 
 
 def test_equal_shapes_start_apart():
-    model = elu_zoo.get_model("mnist_autoencoder", input_shape=(10, 3, 1), width=0.03)
+    model = elu_zoo.get_model(
+        "mnist_autoencoder", input_shape=(10, 3, 1), width=0.03, preprocessing=False
+    )
     same = {}
     for layer in dense(model):
         kernel = np.asarray(layer.kernel)
@@ -120,7 +122,7 @@ def test_equal_shapes_start_apart():
 )
 def test_width(name, width, units):
     """The output's units are the data's."""
-    model = elu_zoo.get_model(name, width=width)
+    model = elu_zoo.get_model(name, width=width, preprocessing=False)
     assert [layer.units for layer in dense(model)] == units
 
 
@@ -134,7 +136,9 @@ def test_width(name, width, units):
     ],
 )
 def test_shapes(name, arguments, shape, output_shape):
-    model = elu_zoo.get_model(name, width=0.05, input_shape=list(shape), **arguments)
+    model = elu_zoo.get_model(
+        name, width=0.05, input_shape=list(shape), **arguments, preprocessing=False
+    )
     assert model.input_shape == (None, *shape)
     assert model.output_shape == (None, *output_shape)
     assert model(np.zeros((2, *shape), np.float32)).shape == (2, *output_shape)
@@ -145,7 +149,7 @@ def test_outputs_stay_float32_under_a_users_own_policy(name):
     policy = keras.config.dtype_policy()
     try:
         keras.config.set_dtype_policy("mixed_bfloat16")
-        mixed = elu_zoo.get_model(name, width=0.1)
+        mixed = elu_zoo.get_model(name, width=0.1, preprocessing=False)
     finally:
         keras.config.set_dtype_policy(policy)
     assert dense(mixed)[0].compute_dtype == "bfloat16"
@@ -153,7 +157,7 @@ def test_outputs_stay_float32_under_a_users_own_policy(name):
     images = np.random.default_rng(0).random((4, 28, 28, 1)).astype(np.float32)
     found = mixed(images)
     assert found.dtype == "float32"
-    plain = np.asarray(elu_zoo.get_model(name, width=0.1)(images))
+    plain = np.asarray(elu_zoo.get_model(name, width=0.1, preprocessing=False)(images))
     np.testing.assert_allclose(np.asarray(found), plain, atol=0.1 * plain.std())
     values = np.asarray(found).ravel().view(np.uint32)
     assert (values & 0xFFFF).any(), "digits of bfloat16 alone"
@@ -173,12 +177,12 @@ def test_outputs_stay_float32_under_a_users_own_policy(name):
 @pytest.mark.parametrize("name", UNITS)
 def test_refused_arguments(name, arguments, message):
     with pytest.raises(errors.UsageError, match=message.format(name=name)):
-        elu_zoo.get_model(name, **arguments)
+        elu_zoo.get_model(name, **arguments, preprocessing=False)
 
 
 @pytest.mark.parametrize("classes", [0, 1.5, True])
 def test_refused_classes(classes):
     with pytest.raises(errors.UsageError, match="num_classes is an integer >= 1"):
-        elu_zoo.get_model("mnist_mlp_5x256", num_classes=classes)
+        elu_zoo.get_model("mnist_mlp_5x256", num_classes=classes, preprocessing=False)
     with pytest.raises(errors.UsageError, match="autoencoder and has no classes"):
-        elu_zoo.get_model("mnist_autoencoder", num_classes=classes)
+        elu_zoo.get_model("mnist_autoencoder", num_classes=classes, preprocessing=False)

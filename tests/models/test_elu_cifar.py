@@ -48,7 +48,7 @@ each_net = pytest.mark.parametrize("name", KERNELS)
 
 @pytest.fixture(scope="module")
 def models():
-    return {name: elu_zoo.get_model(name) for name in KERNELS}
+    return {name: elu_zoo.get_model(name, preprocessing=False) for name in KERNELS}
 
 
 def convolutions(model):
@@ -91,7 +91,7 @@ def test_parameters_of_each_stack(models, name):
     ],
 )
 def test_parameters(name, classes, parameters):
-    model = elu_zoo.get_model(name, num_classes=classes)
+    model = elu_zoo.get_model(name, num_classes=classes, preprocessing=False)
     assert cost.parameters(model) == parameters
 
 
@@ -103,7 +103,7 @@ def test_multiply_accumulates(name, padding):
 
 @each_net
 def test_weights_fit_any_size(models, name):
-    larger = elu_zoo.get_model(name, input_shape=(48, 48, 3))
+    larger = elu_zoo.get_model(name, input_shape=(48, 48, 3), preprocessing=False)
     for value, other in zip(larger.weights, models[name].weights, strict=True):
         assert value.path == other.path
         np.testing.assert_array_equal(np.asarray(value), np.asarray(other))
@@ -131,7 +131,9 @@ def start_loss(name, activation, count, **arguments):
     draws = np.random.default_rng(0)
     images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
     labels = draws.integers(0, 100, count)
-    model = elu_zoo.get_model(name, activation=activation, **arguments)
+    model = elu_zoo.get_model(
+        name, activation=activation, **arguments, preprocessing=False
+    )
     logits = np.asarray(model(images), np.float64)
     logits -= logits.max(1, keepdims=True)
     of_label = logits[np.arange(count), labels]

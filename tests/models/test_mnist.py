@@ -25,7 +25,9 @@ ACTIVATIONS = {
 
 
 def get(**arguments):
-    return elu_zoo.get_model(MODEL, **{"width": 0.25, **arguments})
+    return elu_zoo.get_model(
+        MODEL, **{"preprocessing": False, "width": 0.25, **arguments}
+    )
 
 
 def images(n=8, dtype="uint8"):

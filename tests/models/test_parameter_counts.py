@@ -76,7 +76,7 @@ def test_no_model_is_missing():
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_count(name):
-    model = elu_zoo.get_model(name)
+    model = elu_zoo.get_model(name, preprocessing=False)
     assert cost.parameters(model) == PARAMETERS[name]
     assert model.count_params() == PARAMETERS[name]
     if name == "elu_imagenet_15":
@@ -104,7 +104,7 @@ def check_imagenet(model):
 
 @pytest.mark.parametrize(("name", "arguments", "parameters"), OF_ARGUMENTS)
 def test_count_of_arguments(name, arguments, parameters):
-    model = elu_zoo.get_model(name, **arguments)
+    model = elu_zoo.get_model(name, **arguments, preprocessing=False)
     assert cost.parameters(model) == parameters == model.count_params()
 
 
@@ -129,7 +129,9 @@ def test_levels(levels, parameters):
     bins = sum(n * n for n in levels)
     assert parameters == PARAMETERS["elu_imagenet_15"] - (21 - bins) * 1024 * 4096
     default, other = (
-        elu_zoo.get_model("elu_imagenet_15", width=0.02, **arguments)
+        elu_zoo.get_model(
+            "elu_imagenet_15", width=0.02, **arguments, preprocessing=False
+        )
         for arguments in ({}, {"spp_levels": levels})
     )
     of_a_bin = round(0.02 * 1024) * round(0.02 * 4096)

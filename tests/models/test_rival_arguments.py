@@ -26,7 +26,7 @@ OF_ALL = [
 @pytest.mark.parametrize("name", NETS)
 def test_refused(name, changes, message):
     with pytest.raises(errors.UsageError, match=message):
-        elu_zoo.get_model(name, **changes)
+        elu_zoo.get_model(name, **{"preprocessing": False, **changes})
 
 
 RATE = "dropout rate is in .* Received: "
@@ -85,4 +85,4 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
 )
 def test_refused_own_arguments(name, changes, message):
     with pytest.raises(errors.UsageError, match=message):
-        elu_zoo.get_model(name, **changes)
+        elu_zoo.get_model(name, **changes, preprocessing=False)

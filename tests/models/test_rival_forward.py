@@ -14,7 +14,9 @@ def images(shape=(32, 32, 3), count=2):
 
 def built(name, **arguments):
     """A narrow network whose biases have values of their own too."""
-    model = elu_zoo.get_model(name, **{"width": 0.05, **arguments})
+    model = elu_zoo.get_model(
+        name, **{"preprocessing": False, "width": 0.05, **arguments}
+    )
     draws = np.random.default_rng(1)
     for weight in model.weights:
         if weight.name == "bias":
@@ -122,12 +124,14 @@ def test_heads_of_dsn():
     assert model.layers[-1].name == "heads" and model.layers[-1].active
     without = deployed(model)
     check(without, images(), expected[:, 0])
-    plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7)
+    plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7, preprocessing=False)
     assert [x.path for x in without.weights] == [x.path for x in plain.weights]
 
 
 def test_heads_of_dsn_see_no_norm():
-    model = elu_zoo.get_model("dsn", auxiliary_heads=True, batch_norm=True, width=0.02)
+    model = elu_zoo.get_model(
+        "dsn", auxiliary_heads=True, batch_norm=True, width=0.02, preprocessing=False
+    )
     for i in (1, 2, 3):
         flat = model.get_layer(f"head{i}_flatten")
         assert flat.input is model.get_layer(f"block{i}_conv").output
@@ -145,7 +149,7 @@ def test_maxout():
 
 
 def test_what_the_dropout_of_maxouts_input_keeps_is_not_scaled():
-    model = elu_zoo.get_model("maxout", width=0.02)
+    model = elu_zoo.get_model("maxout", width=0.02, preprocessing=False)
     drops = [x for x in model.layers if x.name.endswith("_drop")]
     assert [x.scaled for x in drops] == [False] + [True] * 4
 
@@ -187,7 +191,7 @@ def test_highway_19():
 
 
 def test_highways_begin_by_carrying():
-    model = elu_zoo.get_model("highway_19")
+    model = elu_zoo.get_model("highway_19", preprocessing=False)
     gates = [x for x in model.layers if x.name.endswith("_gate")]
     outputs = keras.Model(model.input, [x.output for x in gates])(images())
     for gate in outputs:
@@ -232,7 +236,7 @@ def test_fmp():
     ],
 )
 def test_fmp_keeps_blocks_of_32_maps(arguments, kept):
-    model = elu_zoo.get_model("fmp", width=0.01, **arguments)
+    model = elu_zoo.get_model("fmp", width=0.01, **arguments, preprocessing=False)
     for n, count in kept.items():
         rate = model.get_layer(f"conv{n}_drop").rate
         maps = n * arguments.get("filters", 160)

@@ -52,7 +52,9 @@ def layers(model, kinds):
 @pytest.mark.parametrize("batch_norm", [False, True])
 @each_net
 def test_activations(name, batch_norm):
-    model = elu_zoo.get_model(name, activation="elu", width=0.02, batch_norm=batch_norm)
+    model = elu_zoo.get_model(
+        name, activation="elu", width=0.02, batch_norm=batch_norm, preprocessing=False
+    )
     assert [x.name for x in layers(model, ELU)] == [f"act_{x}" for x in SITES[name]]
     normalised = [x for x in SITES[name] if batch_norm and x != "classifier"]
     norms = layers(model, keras.layers.BatchNormalization)
@@ -71,7 +73,9 @@ def test_activations(name, batch_norm):
 
 
 def test_maxout_is_normalised_by_pieces():
-    model = elu_zoo.get_model("maxout", width=0.02, batch_norm=True)
+    model = elu_zoo.get_model(
+        "maxout", width=0.02, batch_norm=True, preprocessing=False
+    )
     for name in SITES["maxout"]:
         norm, unit = model.get_layer(f"norm_{name}"), model.get_layer(f"act_{name}")
         assert norm.input is model.get_layer(name).output
@@ -83,14 +87,16 @@ def test_maxout_is_normalised_by_pieces():
     "activation", ["maxout", {"name": "maxout"}, {"name": "maxout", "alpha": None}]
 )
 def test_names_of_maxout(activation):
-    model = elu_zoo.get_model("maxout", activation=activation, width=0.02)
+    model = elu_zoo.get_model(
+        "maxout", activation=activation, width=0.02, preprocessing=False
+    )
     found = [layer.name for layer in layers(model, elu_zoo.layers.Maxout)]
     assert found == ["act_h0", "act_h1", "act_h2", "act_h3"]
 
 
 @each_net
 def test_default_activations(name):
-    model = elu_zoo.get_model(name, width=0.02)
+    model = elu_zoo.get_model(name, width=0.02, preprocessing=False)
     for site in SITES[name]:
         layer = model.get_layer(f"act_{site}")
         if name == "maxout":
@@ -103,7 +109,7 @@ def test_default_activations(name):
 
 @each_net
 def test_dropout(name):
-    model = elu_zoo.get_model(name, width=0.02)
+    model = elu_zoo.get_model(name, width=0.02, preprocessing=False)
     found = layers(model, (Dropout, FeatureMapDropout))
     assert {x.name: x.rate for x in found} == pytest.approx(RATES[name])
     assert [x.name for x in found] == list(RATES[name])
@@ -125,14 +131,14 @@ def test_dropout(name):
     ],
 )
 def test_other_dropout(name, arguments, expected):
-    model = elu_zoo.get_model(name, **arguments, width=0.02)
+    model = elu_zoo.get_model(name, **arguments, width=0.02, preprocessing=False)
     found = layers(model, (Dropout, FeatureMapDropout))
     assert [x.rate for x in found] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("regions", ["pseudorandom", "random"])
 def test_regions(regions):
-    model = elu_zoo.get_model("fmp", regions=regions, width=0.02)
+    model = elu_zoo.get_model("fmp", regions=regions, width=0.02, preprocessing=False)
     pools = layers(model, elu_zoo.layers.FractionalMaxPooling2D)
     assert [x.name for x in pools] == numbered("pool", 12)
     assert {x.regions for x in pools} == {regions}

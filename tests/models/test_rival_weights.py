@@ -64,7 +64,9 @@ def check_uniform(kernel, limit):
 def test_normal(name, arguments, deviations):
     """The first entry that a layer's name begins with is its deviation; None: He's."""
     checked = 0
-    for layer, kernel in kernels(elu_zoo.get_model(name, **arguments)).items():
+    for layer, kernel in kernels(
+        elu_zoo.get_model(name, **arguments, preprocessing=False)
+    ).items():
         for start, deviation in deviations.items():
             if layer == start or (start != "conv1" and layer.startswith(start)):
                 check_normal(kernel, deviation or math.sqrt(2 / fan_in(kernel)))
@@ -76,7 +78,7 @@ def test_normal(name, arguments, deviations):
 @pytest.mark.parametrize("name, layers", [("maxout", 5), ("allcnn_c", 9)])
 def test_uniform(name, layers):
     """Caffe's xavier, but of maxout U(-.005, .005)."""
-    drawn = kernels(elu_zoo.get_model(name))
+    drawn = kernels(elu_zoo.get_model(name, preprocessing=False))
     assert len(drawn) == layers
     for kernel in drawn.values():
         xavier = math.sqrt(3 / fan_in(kernel))
@@ -85,14 +87,16 @@ def test_uniform(name, layers):
 
 def test_uniform_of_the_heads_of_dsn():
     """On the limits that the log of its authors' run on CIFAR-10 shows."""
-    drawn = kernels(elu_zoo.get_model("dsn", auxiliary_heads=True))
+    drawn = kernels(elu_zoo.get_model("dsn", auxiliary_heads=True, preprocessing=False))
     for head, limit in ("1", 0.00123526), ("2", 0.00247053), ("3", 0.00494106):
         check_uniform(drawn[f"head{head}"], limit * (1 + 5e-6))  # six digits of it
 
 
 def test_uniform_of_fmp():
     """As many pixels as pooling takes in make the weight of what goes back."""
-    for name, kernel in kernels(elu_zoo.get_model("fmp", filters=32)).items():
+    for name, kernel in kernels(
+        elu_zoo.get_model("fmp", filters=32, preprocessing=False)
+    ).items():
         alpha = {"conv13": 4, "conv14": 1, "classifier": 1}.get(name, 2 ** (4 / 3))
         limit = math.sqrt(6 / (fan_in(kernel) + kernel.shape[-1] * alpha))
         check_uniform(kernel, limit)
@@ -100,12 +104,16 @@ def test_uniform_of_fmp():
 
 @each_net
 def test_biases(name):
-    for layer, bias in biases(elu_zoo.get_model(name, width=0.05)).items():
+    for layer, bias in biases(
+        elu_zoo.get_model(name, width=0.05, preprocessing=False)
+    ).items():
         assert (bias == (-2 if layer.endswith("_gate") else 0)).all()
 
 
 def test_gate_bias():
-    model = elu_zoo.get_model("highway_19", width=0.05, gate_bias=-1)
+    model = elu_zoo.get_model(
+        "highway_19", width=0.05, gate_bias=-1, preprocessing=False
+    )
     found = {layer: bias for layer, bias in biases(model).items() if bias.any()}
     plain = {1, 6, 12, 18}
     assert set(found) == {f"conv{i}_gate" for i in range(1, 18) if i not in plain}
@@ -126,7 +134,9 @@ def test_gate_bias():
 def test_equal_initial_weights(name, changes):
     expected = of_elu(name)
     found = kernels(
-        elu_zoo.get_model(name, width=0.03, **{"activation": "elu", **changes})
+        elu_zoo.get_model(
+            name, width=0.03, **{"preprocessing": False, "activation": "elu", **changes}
+        )
     )
     assert list(found) == list(expected)
     for layer, kernel in found.items():
@@ -135,7 +145,9 @@ def test_equal_initial_weights(name, changes):
 
 @functools.cache
 def of_elu(name, seed=0):
-    model = elu_zoo.get_model(name, activation="elu", width=0.03, seed=seed)
+    model = elu_zoo.get_model(
+        name, activation="elu", width=0.03, seed=seed, preprocessing=False
+    )
     return kernels(model)
 
 
@@ -156,7 +168,8 @@ def test_another_seed(name):
 )
 def test_equal_initial_weights_of_own_arguments(name, changes):
     expected, found = (
-        kernels(elu_zoo.get_model(name, width=0.03, **x)) for x in ({}, changes)
+        kernels(elu_zoo.get_model(name, width=0.03, **x, preprocessing=False))
+        for x in ({}, changes)
     )
     for layer, kernel in expected.items():
         np.testing.assert_array_equal(found[layer], kernel, layer)
@@ -176,7 +189,9 @@ def test_equal_initial_weights_of_own_arguments(name, changes):
     ],
 )
 def test_decay(name, arguments):
-    model = elu_zoo.get_model(name, width=0.03, batch_norm=True, **arguments)
+    model = elu_zoo.get_model(
+        name, width=0.03, batch_norm=True, **arguments, preprocessing=False
+    )
     weights = model.trainable_variables
     with tf.GradientTape() as tape:
         penalty = sum(model.losses)
@@ -188,12 +203,14 @@ def test_decay(name, arguments):
             key = "classifier_decay" if "classifier" in weight.path else "kernel_decay"
             factor = arguments.get(key, arguments["kernel_decay"])
             np.testing.assert_allclose(gradient, factor * np.asarray(weight), rtol=1e-5)
-    assert elu_zoo.get_model(name, width=0.03).losses == []
+    assert elu_zoo.get_model(name, width=0.03, preprocessing=False).losses == []
 
 
 def test_bounds_of_maxout():
     bounds = {"h0": 0.9, "h1": 1.9365, "h2": 1.9365, "h3": 1.9, "classifier": 1.9365}
-    model = elu_zoo.get_model("maxout", width=0.03, constrained=True)
+    model = elu_zoo.get_model(
+        "maxout", width=0.03, constrained=True, preprocessing=False
+    )
     for name, bound in bounds.items():
         layer = model.get_layer(name)
         shape = layer.kernel.shape
@@ -203,7 +220,7 @@ def test_bounds_of_maxout():
         norms = np.linalg.norm(bounded, axis=0)
         np.testing.assert_allclose(norms[1:], bound, rtol=1e-5)
         np.testing.assert_allclose(bounded[:, 0], 1e-4, rtol=1e-3)
-    free = elu_zoo.get_model("maxout", width=0.03)
+    free = elu_zoo.get_model("maxout", width=0.03, preprocessing=False)
     assert {free.get_layer(name).kernel_constraint for name in bounds} == {None}
 
 
@@ -212,7 +229,9 @@ def test_bounds_of_maxout():
 
 @each_net
 def test_conv_dtype(name):
-    model = elu_zoo.get_model(name, width=0.03, conv_dtype="bfloat16")
+    model = elu_zoo.get_model(
+        name, width=0.03, conv_dtype="bfloat16", preprocessing=False
+    )
     halves = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
     own = keras.layers.Conv2D | keras.layers.ZeroPadding2D
     expected = {x.name for x in model.layers if isinstance(x, own)}
@@ -227,7 +246,7 @@ def test_logits_stay_float32_under_a_users_own_policy(name):
     arguments = {"auxiliary_heads": True} if name == "dsn" else {}
     try:
         keras.config.set_dtype_policy("mixed_bfloat16")
-        model = elu_zoo.get_model(name, width=0.03, **arguments)
+        model = elu_zoo.get_model(name, width=0.03, **arguments, preprocessing=False)
     finally:
         keras.config.set_dtype_policy(policy)
     assert model.layers[3].compute_dtype == "bfloat16"

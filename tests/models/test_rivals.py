@@ -74,7 +74,10 @@ each_net = pytest.mark.parametrize("name", SHAPES)
 
 @pytest.fixture(scope="module")
 def models():
-    return {name: elu_zoo.get_model(name, **SMALL.get(name, {})) for name in SHAPES}
+    return {
+        name: elu_zoo.get_model(name, **SMALL.get(name, {}), preprocessing=False)
+        for name in SHAPES
+    }
 
 
 def convolutions(model):
@@ -108,7 +111,9 @@ def test_sizes_of_fractional_pooling():
 @each_net
 def test_width(name):
     """The classifier's units are the classes."""
-    model = elu_zoo.get_model(name, width=0.5, num_classes=7, **SMALL.get(name, {}))
+    model = elu_zoo.get_model(
+        name, width=0.5, num_classes=7, **SMALL.get(name, {}), preprocessing=False
+    )
     for layer in convolutions(model):
         if layer.name in SHAPES[name].keys() - {"classifier"}:
             assert layer.filters == SHAPES[name][layer.name][1] // 2, layer.name
@@ -128,7 +133,9 @@ def test_width(name):
     ],
 )
 def test_other_images(name, shape, layer, size):
-    model = elu_zoo.get_model(name, input_shape=shape, **SMALL.get(name, {}))
+    model = elu_zoo.get_model(
+        name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False
+    )
     assert model.get_layer(layer).output.shape[1:] == size
     images = np.ones((2, *shape), np.float32)
     assert np.isfinite(np.asarray(model(images))).all()
@@ -138,7 +145,7 @@ def test_other_images(name, shape, layer, size):
 def test_weights_fit_any_size(name):
     assert elu_zoo.registry.entry(name).any_size
     own, other = (
-        elu_zoo.get_model(name, width=0.05, input_shape=shape)
+        elu_zoo.get_model(name, width=0.05, input_shape=shape, preprocessing=False)
         for shape in ((32, 32, 3), (40, 56, 3))
     )
     for value, expected in zip(other.weights, own.weights, strict=True):

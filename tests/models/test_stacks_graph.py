@@ -54,7 +54,11 @@ def table(sizes):
 def test_sizes(name, padding, sizes):
     side = int(sizes[:2])
     model = elu_zoo.get_model(
-        name, width=0.01, padding=padding, input_shape=(side, side, 3)
+        name,
+        width=0.01,
+        padding=padding,
+        input_shape=(side, side, 3),
+        preprocessing=False,
     )
     found = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
     stacks = list(table(sizes))

@@ -40,7 +40,7 @@ def exports(request, tmp_path_factory):
     dense = zoo.get_model(DENSE, weights="mnist")
     described = predictor.description(dense, DENSE, weights="mnist")
     export_saved_model(dense, folder, name=DENSE, **described)
-    conv = zoo.get_model(CONV, width=0.05, num_classes=5)
+    conv = zoo.get_model(CONV, width=0.05, num_classes=5, preprocessing=False)
     export_saved_model(conv, folder, name=CONV, class_names=list("abcde"))
     return folder
 

@@ -169,7 +169,9 @@ def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
 
 
 def dense(**arguments):
-    return zoo.get_model("mnist_mlp_8x128", width=0.02, **arguments)
+    return zoo.get_model(
+        "mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False
+    )
 
 
 def convolutional():
@@ -244,7 +246,7 @@ def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced,
     if flags:
         path.write_text(flags)
     monkeypatch.setattr(distribution, "Path", lambda _: path)
-    model = zoo.get_model("elu_cifar_11", width=0.01)
+    model = zoo.get_model("elu_cifar_11", width=0.01, preprocessing=False)
     precision.apply(model, reduced)
     distribution.create_policy(model, 1, "auto", None)
     assert ("This processor has no bfloat16" in caplog.text) == said

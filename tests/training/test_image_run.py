@@ -226,7 +226,7 @@ def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
     draws = np.repeat(CENTRE, 100, 0) if augmentation == "none" else draws
     net = zoo.get_model(
         NAME, num_classes=101, input_shape=(16, 16, 3), width=0.02, stem_stride=1,
-        spp_levels=(1,),
+        spp_levels=(1,), preprocessing=False,
     )  # fmt: skip
     loss, *_ = measures(net, cropped((trained - mean)[:100], draws), labels[:100])
     (row,) = rows(tmp_path / "metrics.jsonl")

@@ -168,7 +168,7 @@ def test_snapshots(plain, whole):
     found = observing.read_snapshots(whole[0])
     assert list(found) == [0, 2, 3]
     initial = elu_zoo.get_model(
-        "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1)
+        "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1), preprocessing=False
     )
     trained = elu_zoo.get_model("mnist_mlp_8x128", weights=whole[0]).get_weights()
     last = at_checkpoint(plain[0], TOTAL, 18)

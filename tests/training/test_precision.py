@@ -257,7 +257,7 @@ def test_compiled_runs(train, tmp_path, arguments):
     ],
 )
 def test_logits_keep_their_digits_whatever_is_trained_after_them(name, arguments):
-    model = zoo.get_model(name, width=0.05, **arguments)
+    model = zoo.get_model(name, width=0.05, **arguments, preprocessing=False)
     precision.apply(model, "bfloat16_conv", "classifier")
     assert model.get_layer("classifier").compute_dtype == "float32"
     assert len(computing(model)) > 5
