@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from unittest import mock
 
 import array_record.python.array_record_data_source  # noqa: F401  (defines flags)
 from absl import app, flags
@@ -61,6 +62,7 @@ def run_here(binary, *arguments) -> Result:
             redirect_stdout(out),
             redirect_stderr(err),
             warnings.catch_warnings(),
+            mock.patch.dict(os.environ),
         ):
             # ml_collections loads a config so.
             warnings.filterwarnings("ignore", "the load_module", DeprecationWarning)

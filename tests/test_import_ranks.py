@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 # The design's ranks; its rank 0 has an order of its own.
 RANKS = (
     "errors",
-    "files initializers registry",
+    "files initializers quiet registry",
     "activations",
     "layers weights",
     "models data recipes results",

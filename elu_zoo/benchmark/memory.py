@@ -7,6 +7,7 @@ import multiprocessing
 import re
 from pathlib import Path
 
+from elu_zoo import quiet
 from elu_zoo.benchmark.case import Case
 
 
@@ -17,7 +18,7 @@ def mebibytes(case: Case) -> float:
         FileNotFoundError: the system does not tell, as Linux does in /proc.
     """
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(1, context, quiet.follow) as pool:
         return pool.submit(_measured, case).result()
 
 

@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import dataclasses
-import logging
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors, registry
+from elu_zoo import errors, quiet, registry
 from elu_zoo.benchmark import limit, report
 from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.report import Row
@@ -59,8 +58,6 @@ def op(settings: Settings) -> list[Row]:
     """The unit alone: ours, other libraries', and the copy that is its limit."""
     from elu_zoo.benchmark import op
 
-    # A function for each form: TensorFlow takes them for one that is traced again.
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)
     found = []
     for size in _SIZES:
         for kind in op.PASSES:
@@ -219,19 +216,18 @@ PARTS: dict[str, Callable[[Settings], list[Row]]] = {
 ON_JAX = ("step", "unit")
 
 
-def measure(part: str, settings: Settings, prepare: Callable[[], None]) -> list[Row]:
+def measure(part: str, settings: Settings) -> list[Row]:
     """Returns what a part finds, in a process of its own.
 
     Args:
         part: of `PARTS`.
         settings: what it measures.
-        prepare: is called first in that process.
 
     Raises:
         ResourceError: the process was killed.
     """
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(1, context, prepare) as pool:
+    with concurrent.futures.ProcessPoolExecutor(1, context, quiet.follow) as pool:
         try:
             return pool.submit(PARTS[part], settings).result()
         except BrokenProcessPool:

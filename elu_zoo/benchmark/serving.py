@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors
-from elu_zoo.benchmark import inference, report
+from elu_zoo import errors, quiet
+from elu_zoo.benchmark import report
 from elu_zoo.benchmark.report import Row
-from elu_zoo.export.saved_model import load_saved_model
 
 CLIENTS = 1, 8, 32
 BASELINE = "in process"
@@ -40,6 +39,9 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
         raise errors.UsageError(
             "The part serving needs the extra: pip install 'elu-zoo[serving]'."
         )
+    # Here and not above: the server's process imports this file before it is quiet.
+    from elu_zoo.benchmark import inference
+
     _, images = inference.exported(name, 1, folder)
     with contextlib.ExitStack() as stack:
         forms = _forms(name, images, folder, stack)
@@ -53,6 +55,7 @@ def _forms(
     name: str, images: np.ndarray, folder: Path, stack: contextlib.ExitStack
 ) -> dict[str, _Load]:
     from elu_zoo.benchmark import load
+    from elu_zoo.export.saved_model import load_saved_model
 
     loaded = load_saved_model(folder / name)
     forms = {
@@ -125,6 +128,7 @@ def _server(folder: Path, batched: bool) -> Iterator[tuple[str, str]]:
 
 
 def _serve(folder: Path, batched: bool, connection) -> None:
+    quiet.follow()
     from elu_zoo.serving import server
 
     settings = server.Settings(

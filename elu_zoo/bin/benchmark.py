@@ -58,7 +58,7 @@ def main(argv: list[str]) -> None:
     for name in names:
         print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
         try:
-            rows = parts.measure(name, settings, flags.import_tensorflow_silently)
+            rows = parts.measure(name, settings)
         except errors.EluZooError as error:
             failed.append(f"{name} was not measured: {error}")
             continue

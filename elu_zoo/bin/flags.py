@@ -7,14 +7,13 @@ import logging
 import os
 import re
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 
 from absl import app, flags
 from absl import logging as absl_logging
 
-from elu_zoo import errors
+from elu_zoo import errors, quiet
 from elu_zoo.bin import config
 
 app.define_help_flags()
@@ -70,7 +69,11 @@ _SHARED: dict[str, Callable[[], object]] = {
 # Of binaries that take a model with its weights.
 OF_MODELS = "model", "weights", "activation", "allow_unverified", "module"
 
-_DEBUG = flags.DEFINE_bool("debug", False, "Show a traceback with an error.")
+_DEBUG = flags.DEFINE_bool(
+    "debug",
+    False,
+    "Show a traceback with an error, and all that libraries write, with time and file.",
+)
 
 
 def define(*names: str) -> None:
@@ -133,7 +136,7 @@ def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]
         logging.getLogger(name).setLevel(logging.WARNING)
     _check_backend()
     if not _DEBUG.value:
-        import_tensorflow_silently()
+        quiet.start()
     if "module" in flags.FLAGS and flags.FLAGS.module:
         _import(flags.FLAGS.module)
     return main(argv)
@@ -185,33 +188,6 @@ def _check_backend() -> None:
         raise errors.UsageError(
             f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
         )
-
-
-def import_tensorflow_silently() -> None:
-    """Imports TensorFlow without the lines that its C++ code writes while it loads.
-
-    They name a CPU's features and a missing GPU, some as errors, on every start;
-    what a user must know of them, `training.distribution` says. --debug shows them.
-    On every backend: wherever TensorFlow is installed, Keras imports it in the end.
-    """
-    if importlib.util.find_spec("tensorflow") is None:
-        return
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as written:
-        os.dup2(written.fileno(), 2)
-        try:
-            import tensorflow as tf
-
-            tf.config.list_physical_devices("GPU")
-        except BaseException:
-            written.seek(0)
-            os.write(kept, written.read())
-            raise
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
 
 
 def _fail(message: str, exit_code: int) -> None:

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from elu_zoo import quiet
+
 _stopped: list[str] = []  # why this process begins no other run
 _idle = threading.Event()
 
@@ -31,6 +33,7 @@ def start(named: Sequence[str], workdir: Path) -> None:
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
+    quiet.follow()
     if named:
         from elu_zoo.experiments import own_activations
 

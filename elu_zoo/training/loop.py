@@ -118,7 +118,7 @@ def train(
             }
         )
         if finished:
-            logging.info("%s is finished: %s", workdir, outcome.summary(finished))
+            logging.info("%s is finished.", workdir)
             return finished
         if chief and (workdir / "LOCK").exists():
             # Looked at now as well, before data are read.
@@ -258,9 +258,6 @@ def train(
         except signals.Stopped:
             stopped = signal() or SIGTERM
             raise resuming.interrupted(stopped, position.step, total, workdir) from None
-        if not chief:
-            return None
-        logging.info("Finished %s: %s", workdir, outcome.summary(entry))
         return entry
 
 

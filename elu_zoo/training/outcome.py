@@ -1,6 +1,5 @@
 """What a finished run leaves: its weights as a file, and the entry beside it."""
 
-import json
 import os
 import platform
 import subprocess
@@ -201,8 +200,3 @@ def hardware() -> str:
     except OSError:
         pass
     return f"{name}, {os.cpu_count()} cores"
-
-
-def summary(entry: entries.Entry) -> str:
-    """Returns the line that a finished run prints."""
-    return json.dumps({"tag": entry["tag"], **entry["metrics"]})

@@ -15,10 +15,6 @@ SIZES = [f"{size:.0e}".replace("e+0", "e") for size in parts._SIZES]
 SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
 
 
-def nothing():
-    """Is called first in the part's process."""
-
-
 @pytest.fixture(scope="module")
 def measured():
     """The rows of a part, measured in this process, once."""
@@ -80,7 +76,7 @@ def test_bars_of_the_unit_are_measured(measured):
 
 def test_a_failure_in_the_process_of_a_part():
     with pytest.raises(errors.UsageError, match="no_such_model"):
-        parts.measure("unit", Settings(["no_such_model"]), nothing)
+        parts.measure("unit", Settings(["no_such_model"]))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +107,7 @@ def die(settings):
 def test_a_process_that_is_killed(monkeypatch):
     monkeypatch.setitem(PARTS, "unit", die)
     with pytest.raises(errors.ResourceError, match="part unit was killed, probably"):
-        parts.measure("unit", SMALL, nothing)
+        parts.measure("unit", SMALL)
 
 
 def test_what_is_not_refused():
@@ -128,7 +124,7 @@ def test_extents():
 
 @pytest.mark.slow
 def test_start_up():
-    rows = parts.measure("start_up", SMALL, nothing)
+    rows = parts.measure("start_up", SMALL)
     seconds = {row.form: row.value for row in rows}
     assert seconds["import elu_zoo"] < seconds["import tensorflow"]
     assert seconds["first prediction, elu_cifar_11"] > seconds["import tensorflow"]

@@ -22,7 +22,7 @@ def measured(parts, monkeypatch):
 
     calls = []
 
-    def measure(part, settings, prepare):
+    def measure(part, settings):
         calls.append((part, settings))
         seconds = {"ours": np.array([1.0]), "other": np.array([2.0])}
         return report.timed(part, "a net", seconds, "ours")

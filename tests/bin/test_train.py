@@ -30,7 +30,7 @@ def test_a_run_and_its_rerun(process, tmp_path):
     )
     again = process("train", SMOKE)
     assert (again.code, again.out) == (0, first.out)
-    assert "is finished" in again.err
+    assert again.err.splitlines()[-1] == f"{RUN} is finished."
 
 
 def test_an_autoencoder(cli, tmp_path):

@@ -12,8 +12,9 @@ served = pytest.importorskip("served")
 # One import of TensorFlow for all starts; each has a process of its own.
 STARTS = """
 import gc, json, os, sys
-from elu_zoo.bin import flags, serve
-flags.import_tensorflow_silently()
+from elu_zoo import quiet
+from elu_zoo.bin import serve
+quiet.start()
 from elu_zoo.serving import server
 
 gc.freeze()  # a process does not visit all of TensorFlow's objects as it ends

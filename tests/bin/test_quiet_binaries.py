@@ -1,0 +1,35 @@
+"""What a command writes beside its result: sentences, and all of it with --debug."""
+
+import re
+
+import pytest
+
+PREFIX = r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "
+NOISE = re.compile(
+    rf"{PREFIX}|\.(cc|py|h):\d+\]|^WARNING|oneDNN|cuda|CUDA|cuInit|retracing|\{{", re.M
+)
+TRAIN = "train", "--config=quickstart:smoke=True"
+
+
+def test_train(process):
+    result = process(*TRAIN)
+    assert result.code == 0 and not NOISE.search(result.out + result.err), result
+    first, *rows = result.err.splitlines()
+    assert first.startswith("Strategy one with 1 replica(s); devices of this machine")
+    assert [row.partition(",")[0] for row in rows] == ["step 10", "step 20"]
+    assert [x.split()[0] for x in result.out.splitlines()] == ["test", "weights"]
+
+
+def test_debug(process):
+    result = process(*TRAIN, "--debug")
+    assert result.code == 0
+    assert re.search(rf"{PREFIX}distribution\.py:\d+\] Strategy one", result.err, re.M)
+    assert "oneDNN" in result.err
+
+
+@pytest.mark.slow
+def test_benchmark(process):
+    """Its parts measure in processes of their own, which start others."""
+    parts = "--parts=memory,serving", "--models=mnist_mlp_8x128", "--rounds=1"
+    result = process("benchmark", *parts)
+    assert (result.code, result.err) == (0, ""), result.err

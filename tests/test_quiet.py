@@ -1,0 +1,97 @@
+"""Which lines of a process its user sees, in it and in those that it starts."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import pytest
+
+from elu_zoo import quiet, zoo
+
+SCRIPT = """
+import logging, os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from elu_zoo import quiet
+
+def work():
+    import tensorflow
+    logging.getLogger("absl").warning("a child's %s", "words")
+    return os.getpid()
+
+if __name__ == "__main__":
+    quiet.start()
+    with ProcessPoolExecutor(1, get_context("spawn"), quiet.follow) as pool:
+        print(pool.submit(work).result() != os.getpid())
+"""
+
+
+def test_a_child_is_quiet(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    command = [sys.executable, path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr) == ("True\n", "warning: a child's words\n")
+
+
+@pytest.mark.parametrize("inherited", [True, False])
+def test_a_child_of_another_process_is_not(monkeypatch, inherited):
+    monkeypatch.setenv("ELU_ZOO_QUIET", "1")
+    if not inherited:
+        monkeypatch.delenv("ELU_ZOO_QUIET")
+    started = []
+    monkeypatch.setattr(quiet, "start", lambda: started.append(True))
+    quiet.follow()
+    assert bool(started) == inherited
+
+
+@pytest.fixture
+def said(monkeypatch, capsys):
+    """Logs a record of a file in a process that is quiet; returns what is written."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(quiet, "_import_tensorflow", lambda: None)
+    monkeypatch.setenv("ELU_ZOO_QUIET", "")  # brought back by pytest
+
+    def say(path, level, *arguments, problem=None):
+        quiet.start()
+        found = (type(problem), problem, None) if problem else None
+        logging.getLogger().handle(
+            logging.LogRecord("any", level, str(path), 7, *arguments, found)
+        )
+        return capsys.readouterr().err
+
+    return say
+
+
+OURS, KERAS = Path(zoo.__file__), Path(keras.__file__)
+
+
+@pytest.mark.parametrize(
+    ("path", "level", "expected"),
+    [
+        (OURS, logging.INFO, "a 1\n"),
+        (OURS, logging.WARNING, "warning: a 1\n"),
+        (OURS, logging.ERROR, "warning: a 1\n"),
+        (KERAS, logging.INFO, ""),
+        (KERAS, logging.WARNING, ""),
+        (KERAS, logging.ERROR, "warning: a 1\n"),
+        ("/home/me/units.py", logging.INFO, "a 1\n"),
+        ("/home/me/units.py", logging.WARNING, "warning: a 1\n"),
+    ],
+)
+def test_lines(said, path, level, expected):
+    assert said(path, level, "a %d", (1,)) == expected
+
+
+def test_an_installed_package_is_ours(said, monkeypatch):
+    folder = Path("/venv/site-packages/elu_zoo")
+    monkeypatch.setattr(quiet, "_OURS", folder)
+    assert said(folder / "data/own.py", logging.INFO, "a", ()) == "a\n"
+    assert said(folder.parent / "other/own.py", logging.INFO, "a", ()) == ""
+
+
+def test_a_reason_stands_in_the_line(said):
+    found = said(OURS, logging.ERROR, "Failed.", (), problem=OSError("no disk"))
+    assert found == "warning: Failed. OSError: no disk\n"
