@@ -4,11 +4,14 @@ Without it TensorFlow's start writes of the processor and of a missing GPU, libr
 write of their own ways, and every line begins with a time, a thread and a file.
 """
 
+import contextlib
 import importlib.util
 import logging
 import os
 import sys
 import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 _INHERITED = "ELU_ZOO_QUIET"  # an environment variable: processes pass it on
@@ -24,6 +27,7 @@ def start() -> None:
     handler.setFormatter(_Sentence())
     handler.addFilter(_is_for_the_user)
     logging.getLogger().handlers[:] = [handler]
+    warnings.showwarning = _log_warning
     _import_tensorflow()
 
 
@@ -31,6 +35,13 @@ def follow() -> None:
     """Makes this process quiet where the one that started it is."""
     if _INHERITED in os.environ:
         start()
+
+
+def _log_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    """Takes the place of `warnings.showwarning`."""
+    level, text = logging.WARNING, str(message)
+    record = logging.LogRecord("warnings", level, filename, lineno, text, (), None)
+    logging.getLogger().handle(record)
 
 
 class _Sentence(logging.Formatter):
@@ -51,8 +62,32 @@ def _is_for_the_user(record: logging.LogRecord) -> bool:
     return not foreign or record.levelno >= logging.ERROR
 
 
+@contextlib.contextmanager
+def native() -> Iterator[None]:
+    """Keeps back what C++ code writes in the block, where this process is quiet.
+
+    An error that the block raises brings it back.
+    """
+    if _INHERITED not in os.environ:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as written:
+        os.dup2(written.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            written.seek(0)
+            os.write(kept, written.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
 def _import_tensorflow() -> None:
-    """Imports TensorFlow without the lines that its C++ code writes while it loads.
+    """Imports TensorFlow without the lines that it writes while it loads.
 
     They name a CPU's features and a missing GPU, some as errors, on every start;
     what a user must know of them, `training.distribution` says. On every backend:
@@ -61,18 +96,7 @@ def _import_tensorflow() -> None:
     if importlib.util.find_spec("tensorflow") is None:
         return
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as written:
-        os.dup2(written.fileno(), 2)
-        try:
-            import tensorflow as tf
+    with native():
+        import tensorflow as tf
 
-            tf.config.list_physical_devices("GPU")
-        except BaseException:
-            written.seek(0)
-            os.write(kept, written.read())
-            raise
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+        tf.config.list_physical_devices("GPU")

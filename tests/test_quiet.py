@@ -1,8 +1,11 @@
 """Which lines of a process its user sees, in it and in those that it starts."""
 
+import contextlib
 import logging
+import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import keras
@@ -47,6 +50,22 @@ def test_a_child_of_another_process_is_not(monkeypatch, inherited):
     assert bool(started) == inherited
 
 
+@pytest.mark.parametrize(
+    ("start", "fails", "shown"),
+    [(True, False, ""), (True, True, "of C++\n"), (False, False, "of C++\n")],
+)
+def test_lines_of_native_code(monkeypatch, capfd, start, fails, shown):
+    """They are kept back, unless the block fails: then they may say why."""
+    monkeypatch.setenv("ELU_ZOO_QUIET", "1")
+    if not start:
+        monkeypatch.delenv("ELU_ZOO_QUIET")
+    with contextlib.suppress(OSError), quiet.native():
+        os.write(2, b"of C++\n")
+        if fails:
+            raise OSError
+    assert capfd.readouterr().err == shown
+
+
 @pytest.fixture
 def said(monkeypatch, capsys):
     """Logs a record of a file in a process that is quiet; returns what is written."""
@@ -83,6 +102,15 @@ OURS, KERAS = Path(zoo.__file__), Path(keras.__file__)
 )
 def test_lines(said, path, level, expected):
     assert said(path, level, "a %d", (1,)) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [(KERAS, ""), ("/home/me/units.py", "warning: 100 % odd\n")]
+)
+def test_warnings_of_python(said, capsys, path, expected):
+    said(OURS, logging.INFO, "", ())
+    warnings.showwarning("100 % odd", FutureWarning, str(path), 3)
+    assert capsys.readouterr().err == expected
 
 
 def test_an_installed_package_is_ours(said, monkeypatch):

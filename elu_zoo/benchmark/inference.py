@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo import registry, zoo
+from elu_zoo import quiet, registry, zoo
 from elu_zoo.benchmark import machine
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
@@ -76,7 +76,8 @@ def _litert(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], obj
     interpreter = Interpreter(path, num_threads=machine.cores())
     (source,) = interpreter.get_input_details()
     interpreter.resize_tensor_input(source["index"], x.shape)
-    interpreter.allocate_tensors()
+    with quiet.native():  # it names its delegate, once
+        interpreter.allocate_tensors()
     (sink,) = interpreter.get_output_details()
 
     def call():

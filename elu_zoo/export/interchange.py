@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo import errors
+from elu_zoo import errors, quiet
 from elu_zoo.export import answers, checks, origin, versions
 from elu_zoo.export.answers import Answer, Autoencoder
 from elu_zoo.export.target import Target
@@ -52,7 +52,10 @@ def load_litert(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
     """
     from ai_edge_litert.interpreter import Interpreter
 
-    runner = Interpreter(str(path)).get_signature_runner("serving_default")
+    interpreter = Interpreter(str(path))
+    with quiet.native():  # it names its delegate, once
+        interpreter.allocate_tensors()
+    runner = interpreter.get_signature_runner("serving_default")
     return lambda images: runner(**{INPUT: np.asarray(images, np.float32)})
 
 

@@ -159,10 +159,8 @@ def reference(config, count):
     """The run of a config, one eager step of plain Keras after the other."""
     data, size, train = sources.load("mnist_5k"), config.train.batch_size, config.train
     arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
-    decay = config.model.kernel_decay
-    model = zoo.get_model(
-        "small_stacks", preprocessing=True, kernel_decay=decay, **arguments
-    )
+    arguments |= {key: config.model[key] for key in ("kernel_decay", "init_scale")}
+    model = zoo.get_model("small_stacks", preprocessing=True, **arguments)
     optimizer = keras.optimizers.SGD(momentum=train.momentum)
     crops, losses, in_force = layers.PadCropFlip(), [], []
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
