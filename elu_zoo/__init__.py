@@ -21,6 +21,7 @@ _PUBLIC = {
     "list_models": "elu_zoo.zoo",
     "model_info": "elu_zoo.zoo",
     "model_card": "elu_zoo.cards",
+    "load_image": "elu_zoo.predictions",
     "preprocess_input": "elu_zoo.predictions",
     "decode_predictions": "elu_zoo.predictions",
     "list_weights": "elu_zoo.weights",

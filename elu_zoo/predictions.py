@@ -2,14 +2,80 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.layers import preprocess
+from elu_zoo.data import images as image_files
+from elu_zoo.data import plausibility
+from elu_zoo.layers import preprocess, statistics_file
 from elu_zoo.weights import entries, store
+
+
+def load_image(
+    path: str | os.PathLike,
+    name: str,
+    weights: str | os.PathLike | None = None,
+    *,
+    invert: bool = False,
+) -> np.ndarray:
+    """Reads an image file as a model takes it: what elu-zoo-predict feeds the model.
+
+    The file is PNG or JPEG, of any size. It is turned upright as its EXIF data say,
+    transparency is laid on white, colours become grey for a model of grey images (and
+    grey becomes colours), and another size is resized, bilinear with antialiasing,
+    without keeping proportions. A warning is logged where the image looks like pixels
+    in [0, 1], or dark on light for a model of MNIST's light digits on black.
+
+    Args:
+        path: of the file.
+        name: the model's name.
+        weights: as of `get_model`; its images' shape is taken, such as that of a run
+            on images of your own. None for the shape that the model is registered with.
+        invert: take 255 - pixels, for dark digits on white.
+
+    Returns:
+        A uint8 array `(1, height, width, channels)`, 0..255, for a model with its
+        preprocessing, as `get_model` returns it; for one without, it goes through
+        `preprocess_input` first.
+
+    Raises:
+        NotFoundError: there is no such file.
+        DataError: it cannot be read, or is no PNG or JPEG image that can be decoded.
+        UsageError: an unknown name, or weights that there are not.
+
+    Example:
+        >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)
+        >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
+        >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
+    """
+    entry = _entry(name, weights, {})
+    shape = _raw_shape(registry.entry(name), entry)
+    path = Path(path).expanduser()
+    image = image_files.read_image(path, shape)[None]
+    image = 255 - image if invert else image
+    complaint = plausibility.scale_complaint(image, [str(path)])
+    if plausibility.takes_light_on_black(shape, entry and entry["dataset"]):
+        remedy = "leave invert=True out" if invert else "pass invert=True"
+        complaint += plausibility.ground_complaint(image, [str(path)], remedy)
+    if complaint:
+        logging.warning("%s", complaint)
+    return image
+
+
+def _raw_shape(
+    registered: registry.ModelEntry, entry: entries.Entry | None
+) -> tuple[int, int, int]:
+    """Returns the shape of the raw images of a model with its preprocessing."""
+    preprocessing = entry["preprocessing"] if entry else registered.preprocessing
+    if preprocessing["kind"] == "mean_crop":
+        return statistics_file.read_mean(preprocessing["statistics"]).shape
+    own = entry["arguments"].get("input_shape") if entry else None
+    return tuple(own or registered.default("input_shape"))
 
 
 def preprocess_input(
@@ -24,7 +90,8 @@ def preprocess_input(
 
     Returns:
         A float32 array `(batch, height, width, channels)`, of the same size unless
-        the preprocessing crops; `images` is left as it is.
+        the preprocessing crops; `images` is left as it is. A warning is logged where
+        images look like pixels in [0, 1].
     """
     description = preprocessing(name, weights)
     images = np.asarray(images)
@@ -33,6 +100,9 @@ def preprocess_input(
             "images has the shape (batch, height, width, channels). Received: "
             f"{images.shape}."
         )
+    names = [f"images[{i}]" for i in range(len(images))]
+    if complaint := plausibility.scale_complaint(images, names):
+        logging.warning("%s", complaint)
     return preprocess(images, description)
 
 
@@ -142,6 +212,20 @@ def preprocessing(
     """
     entry = _entry(name, weights, arguments)
     return entry["preprocessing"] if entry else registry.entry(name).preprocessing
+
+
+def dataset(
+    name: str, weights: str | os.PathLike | None = None, **arguments: Any
+) -> str | None:
+    """Returns the name of the data set that weights were trained on.
+
+    Args:
+        name: the model's name.
+        weights: as of `get_model`; None, as a file without an entry, has none.
+        **arguments: as of `class_names`.
+    """
+    entry = _entry(name, weights, arguments)
+    return entry["dataset"] if entry else None
 
 
 def _entry(

@@ -34,6 +34,12 @@ def png(pixels):
     return tf.io.encode_png(pixels).numpy()
 
 
+def on_white(pixels):
+    """Pixels of two or four channels laid on white, the last one being opacity."""
+    colours, opacity = pixels[..., :-1] / 1.0, pixels[..., -1:] / 255
+    return np.round(colours * opacity + 255 * (1 - opacity)).astype("uint8")
+
+
 def png_of(height, width, color_type, *chunks):
     """A PNG of 8 bits whose header may claim what its chunks do not hold."""
     header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
@@ -49,6 +55,27 @@ def jpeg_of(height, width):
     content = jpeg(noise(16, 16))
     size = content.index(b"\xff\xc0") + 5
     return content[:size] + struct.pack(">HH", height, width) + content[size + 4 :]
+
+
+def with_exif(encoded, orientation, order="<", others=0):
+    """A JPEG with an EXIF segment after its first one.
+
+    Args:
+        encoded: a JPEG.
+        orientation: the value of its tag 0x0112; None for no such tag.
+        order: of bytes, "<" little endian or ">" big endian.
+        others: how many tags stand before it.
+    """
+    entries = [(0x100 + i % 16, 3, 1, 99) for i in range(others)]
+    if orientation is not None:
+        entries.append((0x0112, 3, 1, orientation))
+    tiff = {"<": b"II*\0", ">": b"MM\0*"}[order]
+    tiff += struct.pack(f"{order}IH", 8, len(entries))
+    tiff += b"".join(struct.pack(f"{order}HHIHxx", *entry) for entry in entries)
+    content = b"Exif\0\0" + tiff + bytes(4)
+    segment = b"\xff\xe1" + struct.pack(">H", len(content) + 2) + content
+    end = 4 + struct.unpack(">H", encoded[4:6])[0]  # of the JFIF segment
+    return encoded[:end] + segment + encoded[end:]
 
 
 def fill(root, contents):

@@ -4,6 +4,8 @@ elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
 elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_imagenet_15.*'
+
+Of a folder PNG and JPEG files are taken; one that cannot be used is named: exit code 1.
 """
 
 import json
@@ -24,13 +26,14 @@ _PICTURE = absl_flags.DEFINE_string(
     "picture", "reconstructions.png", "PNG of reconstructions; with --json if named."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object an image.")
+_INVERT = absl_flags.DEFINE_bool("invert", False, "Invert: for dark digits on white.")
 _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match; takes no other flag."
 )
 flags.define(*flags.OF_MODELS, "data", "data_dir")
 
 
-def main(argv: list[str]) -> None:
+def main(argv: list[str]) -> int | None:
     paths, values = argv[1:], absl_flags.FLAGS
     if _PREFETCH.present:
         flags.alone("prefetch", paths)
@@ -45,7 +48,7 @@ def main(argv: list[str]) -> None:
     if not _PICTURE.value.lower().endswith(".png"):
         raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
 
-    from elu_zoo.export import predictor
+    from elu_zoo.export import inputs, predictor
 
     if _SAVED_MODEL.value:
         model = predictor.from_saved_model(_SAVED_MODEL.value)
@@ -56,25 +59,22 @@ def main(argv: list[str]) -> None:
     if not model.is_autoencoder and _PICTURE.present:
         raise errors.UsageError("--picture is of autoencoders; this is a classifier.")
     if paths:
-        images, rows = predictor.images_of_files(paths, model)
+        given = inputs.of_files(paths, model)
     else:
-        images, rows = predictor.images_of_data(
-            values.data, values.data_dir, _COUNT.value, model
-        )
-    note = ""
-    if not model.is_autoencoder:
-        found = predictor.ranked(model, images, _TOP.value)
-    else:
-        found, pixels = predictor.reconstructed(model, images)
-        if _PICTURE.present or not _JSON.value:
-            note = predictor.picture(_PICTURE.value, images, pixels)
-    rows = [row | one for row, one in zip(rows, found, strict=True)]
+        given = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
+    given = given.inverse() if _INVERT.value else given
+    for sentence in given.complaints(model):
+        print(f"warning: {sentence}", file=sys.stderr)
+    found, pixels = predictor.answered(model, given.images, _TOP.value)
+    rows = [row | one for row, one in zip(given.rows, found, strict=True)]
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
-    if note:
+    if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
+        note = predictor.picture(_PICTURE.value, given.images, pixels)
         print(note, file=sys.stderr if _JSON.value else sys.stdout)
+    return 1 if given.left_out else 0
 
 
 def run() -> None:

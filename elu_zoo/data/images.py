@@ -1,130 +1,133 @@
-"""Image files and encoded images to float32 arrays of a model's input shape."""
+"""Image files to the pixels of a model's input shape."""
 
-import contextlib
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors
+from elu_zoo.data import formats
 
-if TYPE_CHECKING:
-    import tensorflow as tf
+# A file of a folder is meant as an image that has one of these, or an image's content.
+SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
+    *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
+)
+_NAMED = 5  # files in a message
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
-_LUMA = np.array([[0.299], [0.587], [0.114]], "float32")  # ITU-R BT.601, as in JPEG.
+Shape = tuple[int, int, int]
 
 
-def decode_image(encoded: "tf.Tensor", shape: tuple[int, int, int]) -> "tf.Tensor":
-    """Decodes one PNG or JPEG image with stock TensorFlow operations.
+class Images(NamedTuple):
+    """What `read_images` read.
 
-    Works eagerly, inside `tf.map_fn` and inside an exported SavedModel. An alpha
-    channel is dropped; an image of another size is resized to fit, bilinear with
-    antialiasing, without keeping its proportions.
-
-    Args:
-        encoded: scalar string tensor, the content of a file.
-        shape: `(height, width, channels)` of the result; channels 1 or 3.
-
-    Returns:
-        float32 tensor of `shape`, values in 0..255.
-
-    Raises:
-        UsageError: `shape` has other channels.
-        tf.errors.InvalidArgumentError: `encoded` is not an image (when it runs).
+    Attributes:
+        pixels: uint8 `(n, height, width, channels)`, 0..255.
+        paths: of each image.
+        left_out: of each file of a folder that cannot be used, a sentence with its
+            path and the reason.
     """
-    import tensorflow as tf
 
-    height, width, channels = shape
-    if channels not in (1, 3):
-        raise errors.UsageError(f"Images have 1 or 3 channels, the shape is {shape}.")
-    image = tf.io.decode_image(encoded, channels=channels, expand_animations=False)
-    image = tf.cast(image, tf.float32)
-    image = tf.cond(
-        tf.reduce_all(tf.shape(image)[:2] == (height, width)),
-        lambda: image,
-        lambda: tf.image.resize(image, (height, width), "bilinear", antialias=True),
-    )
-    return tf.ensure_shape(image, shape)
+    pixels: np.ndarray
+    paths: list[Path]
+    left_out: list[str]
 
 
 def read_images(
-    paths: str | os.PathLike | Sequence[str | os.PathLike],
-    shape: tuple[int, int, int],
-) -> tuple[np.ndarray, list[Path]]:
+    paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape
+) -> Images:
     """Reads image files for prediction.
 
     Args:
-        paths: files of any name, or a folder, or several of them; a folder stands for
-            its images by suffix (see `SUFFIXES`), sorted by name, not recursively.
-        shape: `(height, width, channels)` of the result; see `decode_image`.
-
-    Returns:
-        float32 array `(n, height, width, channels)`, values in 0..255, and the n paths.
+        paths: files of any name, or a folder, or several of them. A folder stands for
+            its images, sorted by name: its files that have an image's suffix (see
+            `SUFFIXES`) or content, hidden ones apart. Folders in it are named in a
+            warning, and not looked into.
+        shape: `(height, width, channels)` of the pixels, of 1 or 3 channels; see
+            `pixels.decoded`.
 
     Raises:
         NotFoundError: a path does not exist.
-        UsageError: no path is given, or `shape` does not have 1 or 3 channels.
-        DataError: a folder has no images; a file is empty, not an image or too large.
+        UsageError: no path is given.
+        DataError: a file that was named cannot be used, or no file of the folders.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    resolved = [file for path in paths for file in _files(Path(path).expanduser())]
-    if not resolved:
+    images, used, left_out = [], [], []
+    for path in (Path(path).expanduser() for path in paths):
+        for file in _files(path):
+            try:
+                images.append(read_image(file, shape))
+                used.append(file)
+            except errors.DataError as error:
+                if file == path:
+                    raise
+                left_out.append(str(error))
+    if left_out and not images:
+        more = f" And {len(left_out) - _NAMED} more." * (len(left_out) > _NAMED)
+        raise errors.DataError(
+            f"No image of {len(left_out)} can be used: "
+            f"{' '.join(left_out[:_NAMED])}{more}"
+        )
+    if not images:
         raise errors.UsageError("No image was given; name a file or a folder.")
-    return np.stack([_read_image(path, shape) for path in resolved]), resolved
+    return Images(np.stack(images), used, left_out)
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise errors.NotFoundError(f"{path} does not exist.")
-    if not path.is_dir():
-        return [path]
-    found = sorted(
-        file
-        for file in path.iterdir()
-        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
-    )
-    if not found:
-        raise errors.DataError(f"{path} holds no image ({' '.join(SUFFIXES)}).")
-    return found
+def read_image(path: Path, shape: Shape) -> np.ndarray:
+    """Returns the pixels of one PNG or JPEG file, uint8 of a shape.
 
+    Args:
+        path: of the file.
+        shape: `(height, width, channels)`; see `pixels.decoded`.
 
-def _read_image(path: Path, shape: tuple[int, int, int]) -> np.ndarray:
-    import tensorflow as tf
-
+    Raises:
+        NotFoundError: it does not exist.
+        DataError: it cannot be read, or is no image that can be used.
+    """
     from elu_zoo.data import pixels
 
     try:
         content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise errors.NotFoundError(f"{path} does not exist.") from error
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
-    if not content:
-        raise errors.DataError(f"{path} is empty (0 bytes), expected an image.")
-    height, width, odd = 0, 0, []
-    # Of another format, or with a bad header: the decoder says so.
-    with contextlib.suppress(errors.DataError, tf.errors.OpError):
-        height, width, odd = pixels.header(content)
-    if height * width > pixels.MOST_PIXELS:
-        raise errors.DataError(
-            f"{path} has {height} x {width} pixels; usable are at most "
-            f"{pixels.MOST_PIXELS} in all."
-        )
-    # TensorFlow decodes BMP, GIF and CMYK to colour only.
-    in_colour = content.startswith((b"BM", b"GIF8")) or pixels.CMYK in odd
-    only_colour = shape[2] == 1 and in_colour
     try:
-        image = decode_image(
-            tf.constant(content), (*shape[:2], 3) if only_colour else shape
-        ).numpy()
-    except tf.errors.OpError as error:
-        # The sentence stands between the names of the node and of the operation.
-        reason = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", error.message, flags=re.DOTALL)
-        raise errors.DataError(
-            f"{path} cannot be decoded as an image of {shape[2]} channel(s): "
-            f"{reason.strip()}"
-        ) from error
-    return image @ _LUMA if only_colour else image
+        return pixels.checked(content, shape, least_side=1)[0]
+    except errors.DataError as error:
+        raise errors.DataError(f"{path} cannot be used: {error}.") from error
+
+
+def _files(path: Path) -> list[Path]:
+    """Returns the image files that a path stands for."""
+    if not path.exists():
+        raise errors.NotFoundError(f"{path} does not exist.")
+    if not path.is_dir():
+        return [path]
+    visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))
+    folders = [x.name for x in visible if x.is_dir()]
+    found = [x for x in visible if not x.is_dir() and _is_meant(x)]
+    held = f"{', '.join(folders[:_NAMED])}{', ...' * (len(folders) > _NAMED)}"
+    if not found:
+        hint = f" Name the folders in it instead: {held}." if folders else ""
+        raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
+    if folders:
+        logging.warning(
+            "%s: the folders in it are not looked into (%s). Name them as well.",
+            *(path, held),
+        )
+    return found
+
+
+def _is_meant(file: Path) -> bool:
+    if file.suffix.lower() in SUFFIXES:
+        return True
+    try:
+        with file.open("rb") as opened:
+            return formats.is_image(opened.read(formats.HEAD))
+    except OSError:
+        return False  # nothing but its name is known, which is no image's

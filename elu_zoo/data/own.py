@@ -16,6 +16,8 @@ from elu_zoo.data.sources import ImageData, Split, names
 
 _PARTS = ("train", "validation", "test")
 _HELD_OUT = 0.1  # of the images, for each part that is missing
+# Of what `pixels.decoded` makes of a file: arrays that another one made are not read.
+_DECODER = "decoder2"
 
 Shape = tuple[int, int, int]
 
@@ -121,7 +123,7 @@ def _of_folder(folder: Path, shape: Shape) -> cache.Arrays:
             raise survey.refusal(bad, len(paths))
         return arrays
 
-    key = f"{found.name}-{found.fingerprint}-{_changed(paths)}-{size}"
+    key = f"{found.name}-{found.fingerprint}-{_changed(paths)}-{size}-{_DECODER}"
     return {
         **cache.load(key, paths, build),
         "class_names": np.array(found.class_names),
@@ -150,7 +152,8 @@ def _of_tfds(
             f"tensorflow-datasets: {error}"
         ) from error
     size = "x".join(map(str, shape or ()))
-    key = f"tfds-{_slug(name)}-{source.version}-{_changed(source.files)}-{size}"
+    changed = f"{_changed(source.files)}-{size}-{_DECODER}"
+    key = f"tfds-{_slug(name)}-{source.version}-{changed}"
     arrays = cache.load(key, source.files, source.read)
     return arrays, str(arrays["terms"])
 

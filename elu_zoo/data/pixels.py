@@ -1,4 +1,4 @@
-"""One encoded image of a training set to pixels of a fixed size, with checks."""
+"""Encoded images to pixels of a fixed size: the zoo's one decoder, with checks."""
 
 import struct
 
@@ -6,15 +6,12 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.data import shapes
+from elu_zoo.data import formats, orientation, shapes
 
 # Above, more memory than a decoder should be trusted with.
 MOST_PIXELS = 2**27
 _TINY_SIDE = 32
-# Another chunk before IHDR would hide the sizes.
-_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _PNG_GREY = (b"\0", b"\4")  # types of colour, the second with transparency
-CMYK = "cmyk"
 _LUMA = (0.299, 0.587, 0.114)
 _AT_ONCE = 1000
 
@@ -23,30 +20,61 @@ Shape = tuple[int, int, int]
 
 
 def decoded(encoded: tf.Tensor, shape: Shape) -> tf.Tensor:
-    """Decodes a JPEG or PNG image, in a graph too.
+    """Decodes a PNG or JPEG image, in a graph too.
+
+    The decoder is the same for training, prediction and exports. Its JPEGs are those of
+    Pillow and other programs that use libjpeg's defaults; they are turned upright, see
+    `orientation.upright`. Transparency is laid on white.
 
     Args:
-        encoded: scalar string tensor.
+        encoded: scalar string tensor, the content of a file.
         shape: of the result, of 1 or 3 channels; see `fitted`.
 
     Returns:
         uint8 tensor of this shape.
+
+    Raises:
+        tf.errors.InvalidArgumentError: it is damaged, or of another format (when it
+            runs).
     """
-    # Its grey is that of `fitted`.
-    image = tf.io.decode_image(encoded, channels=shape[2], expand_animations=False)
-    return fitted(tf.ensure_shape(image, (None, None, shape[2])), shape)
+    is_jpeg = tf.equal(tf.strings.substr(encoded, 0, len(formats.JPEG)), formats.JPEG)
+    image = tf.cond(is_jpeg, lambda: _jpeg(encoded), lambda: _png(encoded))
+    return fitted(tf.ensure_shape(image, (None, None, 3)), shape)
+
+
+def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
+    # The default decoder is faster by some percent and off by up to 13 levels.
+    image = tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
+    return orientation.upright(image, encoded)
+
+
+def _png(encoded: tf.Tensor) -> tf.Tensor:
+    # All kinds become colours with opacity; four channels of a GIF are refused.
+    return _on_white(tf.io.decode_png(encoded, channels=4))
+
+
+def _on_white(images: tf.Tensor) -> tf.Tensor:
+    """Lays images, uint8, on white; their last channel is opacity."""
+    colours, opacity = images[..., :-1], images[..., -1:]
+
+    def laid():
+        # Products of bytes are within uint16, which takes half of float32's memory.
+        ink = tf.cast(255 - colours, tf.uint16) * tf.cast(opacity, tf.uint16)
+        return 255 - tf.cast((ink + 127) // 255, tf.uint8)
+
+    return tf.cond(tf.reduce_all(opacity == 255), lambda: colours, laid)
 
 
 def fitted(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Adapts images to a shape, in a graph too.
 
-    An alpha channel is dropped; grey becomes three equal channels, colours become
+    Transparency is laid on white; grey becomes three equal channels, colours become
     their luma (ITU-R BT.601). Another size is resized to fit, bilinear with
     antialiasing, without keeping proportions, as the paper resizes ImageNet (4.4).
 
     Args:
         images: uint8 `(..., height, width, channels)`, of 1 to 4 channels, which are
-            known.
+            known; the second or fourth is opacity.
         shape: `(height, width, channels)` of the result, of 1 or 3 channels.
 
     Returns:
@@ -54,7 +82,7 @@ def fitted(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     """
     height, width, channels = shape
     if images.shape[-1] in (2, 4):
-        images = images[..., :-1]
+        images = _on_white(images)
     if images.shape[-1] > channels:
         luma = tf.tensordot(tf.cast(images, tf.float32), _LUMA, 1)
         images = _rounded(luma)[..., None]
@@ -84,12 +112,15 @@ def _rounded(values: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.clip_by_value(tf.round(values), 0.0, 255.0), tf.uint8)
 
 
-def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
+def checked(
+    encoded: bytes, shape: Shape, least_side: int = shapes.LEAST_SIDE
+) -> tuple[np.ndarray, str]:
     """Decodes an image that may be anything.
 
     Args:
         encoded: the content of a file.
         shape: see `decoded`.
+        least_side: height and width that it has at least, in pixels.
 
     Returns:
         The pixels, uint8 of this shape, and what is unusual about the image,
@@ -102,14 +133,10 @@ def checked(encoded: bytes, shape: Shape) -> tuple[np.ndarray, str]:
         raise errors.DataError("the file is empty")
     try:
         height, width, odd = header(encoded)
-        if min(height, width) < shapes.LEAST_SIDE or height * width > MOST_PIXELS:
+        if min(height, width) < least_side or height * width > MOST_PIXELS:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; usable are sides of at least "
-                f"{shapes.LEAST_SIDE} and at most {MOST_PIXELS} pixels in all"
-            )
-        if CMYK in odd and shape[2] == 1:
-            raise errors.DataError(
-                "it is CMYK, which is not made grey here; make it RGB"
+                f"{least_side} and at most {MOST_PIXELS} pixels in all"
             )
         pixels = decoded(tf.constant(encoded), shape).numpy()
     except tf.errors.OpError as error:
@@ -127,10 +154,10 @@ def header(encoded: bytes) -> tuple[int, int, list[str]]:
         DataError: it is neither JPEG nor PNG.
         tf.errors.InvalidArgumentError: it is a JPEG whose header is damaged.
     """
-    if encoded.startswith(_JPEG):
+    if encoded.startswith(formats.JPEG):
         height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
-        return height, width, {1: ["grey"], 4: [CMYK]}.get(channels, [])
-    if encoded.startswith(_PNG) and len(encoded) > 24:
+        return height, width, {1: ["grey"], 4: ["cmyk"]}.get(channels, [])
+    if encoded.startswith(formats.PNG) and len(encoded) > 24:
         width, height = struct.unpack(">II", encoded[16:24])
         return height, width, ["png", *["grey"] * (encoded[25:26] in _PNG_GREY)]
-    raise errors.DataError("it is neither JPEG nor PNG")
+    raise formats.refusal(encoded)

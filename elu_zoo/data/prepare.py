@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, files
-from elu_zoo.data import imagenet, records, survey
+from elu_zoo.data import imagenet, pixels, records, survey
 from elu_zoo.data.examples import Example
 from elu_zoo.data.image_folder import CLASS_NAMES, ImageFolder
 from elu_zoo.data.records import Records
@@ -73,19 +73,21 @@ def prepare(
     found, splits = _find(folder, image_size, data_dir)
     mean, report = survey.Mean(), Report({}, {}, [])
 
-    def encode(pixels: np.ndarray) -> tuple[bytes, np.ndarray]:
-        content = tf.io.encode_jpeg(pixels, quality=quality).numpy()
-        return content, tf.io.decode_jpeg(content, channels=3).numpy()
+    shape = (image_size, image_size, 3)
+
+    def encode(image: np.ndarray) -> tuple[bytes, np.ndarray]:
+        content = tf.io.encode_jpeg(image, quality=quality).numpy()
+        return content, pixels.decoded(tf.constant(content), shape).numpy()
 
     def written(split: str) -> Iterator[list[Example]]:
         part: list[Example] = []
         count = 0
-        for seen in survey.look(splits[split], (image_size, image_size, 3), encode):
+        for seen in survey.look(splits[split], shape, encode):
             if not _usable(seen, report, max_bad_examples):
                 continue
-            image, pixels = seen.made
+            image, as_read = seen.made
             if split == "train":
-                mean.add(pixels)
+                mean.add(as_read)
             name = (
                 "/".join(Path(seen.name).parts[-2:]).encode("utf-8", "replace").decode()
             )

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from elu_zoo import errors
@@ -52,8 +51,7 @@ def read(folder: Path, shape: tuple[int, int, int] | None, remedy: str) -> Array
     )
 
     def adapted(example):
-        images = tf.ensure_shape(example[image], own)
-        return pixels.fitted(images, target), example[label]
+        return pixels.decoded(example[image], target), example[label]
 
     arrays: Arrays = {
         "class_names": np.array(info.features[label].names),
@@ -68,6 +66,8 @@ def read(folder: Path, shape: tuple[int, int, int] | None, remedy: str) -> Array
             dataset = builder.as_dataset(
                 split=part,
                 shuffle_files=False,
+                # As predictions and exports decode them.
+                decoders={image: tfds.decode.SkipDecoding()},
                 read_config=tfds.ReadConfig(try_autocache=False),
             )
             dataset = dataset.map(

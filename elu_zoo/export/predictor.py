@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,9 +10,8 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, predictions, registry, zoo
-from elu_zoo.data import pictures, sources
-from elu_zoo.data.images import read_images
-from elu_zoo.export import answers
+from elu_zoo.data import pictures
+from elu_zoo.export import answers, origin
 from elu_zoo.export.loaded import load_saved_model
 
 
@@ -24,11 +24,13 @@ class Predictor:
             by name, see `answers.make`.
         image_shape: `(height, width, channels)`.
         class_names: of each column of a classifier's outputs; none of an autoencoder.
+        dataset: the name of the data set of the training; None where it is not known.
     """
 
     answer: Callable[[np.ndarray], dict[str, np.ndarray]]
     image_shape: tuple[int, int, int]
     class_names: Sequence[str]
+    dataset: str | None = None
 
     @property
     def is_autoencoder(self) -> bool:
@@ -38,7 +40,12 @@ class Predictor:
 def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
-    return Predictor(loaded.predict, loaded.image_shape, loaded.class_names)
+    file = loaded.path / origin.FILE
+    said = json.loads(file.read_bytes()) if file.is_file() else {}
+    dataset = said.get("dataset")  # which older exports do not say
+    return Predictor(
+        loaded.predict, loaded.image_shape, loaded.class_names, dataset=dataset
+    )
 
 
 def from_weights(name: str, **arguments: Any) -> Predictor:
@@ -50,7 +57,8 @@ def from_weights(name: str, **arguments: Any) -> Predictor:
         outputs = answer(np.asarray(images, np.float32))
         return {key: value.numpy() for key, value in outputs.items()}
 
-    return Predictor(predict, answer.image_shape, answer.class_names)
+    dataset = predictions.dataset(name, **arguments)
+    return Predictor(predict, answer.image_shape, answer.class_names, dataset)
 
 
 def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, Any]:
@@ -85,29 +93,19 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
     return {"class_names": None, "autoencoder": autoencoder, "classifier": None}
 
 
-def images_of_files(
-    paths: Sequence[str], predictor: Predictor
-) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Returns the images of files and folders, and a row with the name of each."""
-    images, names = read_images(paths, predictor.image_shape)
-    return images, [{"image": str(name)} for name in names]
+def answered(
+    predictor: Predictor, images: np.ndarray, top: int
+) -> tuple[list[dict[str, Any]], np.ndarray | None]:
+    """Returns what is told of each image, and an autoencoder's reconstructions.
 
-
-def images_of_data(
-    name: str, data_dir: str | None, count: int, predictor: Predictor
-) -> tuple[np.ndarray, list[dict[str, Any]]]:
-    """Returns the first test images, and a row with name and class of each."""
-    if name in sources.ENCODED:
-        raise errors.UsageError(
-            f"The images of {name} stay on the disk: name their files or folders "
-            "instead of --data. elu-zoo-evaluate measures all of them."
-        )
-    data = sources.load(name, data_dir, predictor.image_shape)
-    test = data.test.first(min(count, len(data.test)))
-    return test.images, [
-        {"image": f"{data.name} test {index}", "true": data.class_names[label]}
-        for index, label in enumerate(test.labels)
-    ]
+    Args:
+        predictor: of the model.
+        images: `(batch, height, width, channels)`, 0..255.
+        top: classes of an image, at most.
+    """
+    if predictor.is_autoencoder:
+        return reconstructed(predictor, images)
+    return ranked(predictor, images, top), None
 
 
 def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from elu_zoo.data import images as image_files
+from elu_zoo.data import formats, pixels
 from elu_zoo.export.answers import FEATURES, Answer
 
 # Of an image that a server decodes, and of those of a request: twelve kilobytes can
@@ -10,8 +10,6 @@ from elu_zoo.export.answers import FEATURES, Answer
 MOST_PIXELS = 2**25
 MOST_PIXELS_OF_A_BATCH = 2**27
 _AT_ONCE = 2
-# Another chunk before IHDR would hide the sizes.
-_PNG, _JPEG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff"
 _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 
 
@@ -22,8 +20,8 @@ def endpoints(answer: Answer) -> dict:
 
     - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
     - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
-      decoded and resized in the graph. TensorFlow Serving's REST surface takes an
-      input whose name ends in `_bytes` as {"b64": ...}.
+      decoded and resized in the graph, see `pixels.decoded`. TensorFlow Serving's
+      REST surface takes an input whose name ends in `_bytes` as {"b64": ...}.
     - `features`: `images` as above to `features` alone; of a classifier whose
       classifier layer is known.
 
@@ -62,13 +60,8 @@ def endpoints(answer: Answer) -> dict:
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
     def serve_bytes(image_bytes):
-        images = tf.map_fn(
-            lambda encoded: image_files.decode_image(encoded, shape),
-            bounded(_not_empty(tf.ensure_shape(image_bytes, (None,)), shape)),
-            fn_output_signature=tf.TensorSpec(shape, tf.float32),
-            parallel_iterations=_AT_ONCE,
-        )
-        return answered(images)
+        files = _not_empty(tf.ensure_shape(image_bytes, (None,)), shape)
+        return answered(tf.cast(decoded_images(files, shape), tf.float32))
 
     @tf.function(input_signature=[images_spec])
     def features(images):
@@ -78,6 +71,24 @@ def endpoints(answer: Answer) -> dict:
     if answer.has_features:
         functions[FEATURES] = features
     return {name: f.get_concrete_function() for name, f in functions.items()}
+
+
+def decoded_images(files: tf.Tensor, shape: pixels.Shape) -> tf.Tensor:
+    """Decodes a batch of files, in a graph too.
+
+    Args:
+        files: string tensor (batch,), files of PNG or JPEG, see `bounded`.
+        shape: `(height, width, channels)` of each result, see `pixels.decoded`.
+
+    Returns:
+        uint8 tensor (batch, height, width, channels).
+    """
+    return tf.map_fn(
+        lambda encoded: pixels.decoded(encoded, shape),
+        bounded(files),
+        fn_output_signature=tf.TensorSpec(shape, tf.uint8),
+        parallel_iterations=_AT_ONCE,
+    )
 
 
 def _pixels(encoded: tf.Tensor) -> tf.Tensor:
@@ -94,8 +105,10 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
         shape = tf.io.extract_jpeg_shape(encoded)
         return tf.reduce_prod(tf.cast(shape[:2], tf.float64))
 
-    is_png = tf.equal(tf.strings.substr(header, 0, len(_PNG)), _PNG)
-    is_jpeg = tf.equal(tf.strings.substr(header, 0, len(_JPEG)), _JPEG)
+    def starts_with(magic):
+        return tf.equal(tf.strings.substr(header, 0, len(magic)), magic)
+
+    is_png, is_jpeg = starts_with(formats.PNG), starts_with(formats.JPEG)
     known = tf.debugging.Assert(is_png | is_jpeg, ["The file is no PNG and no JPEG"])
     with tf.control_dependencies([known]):
         return tf.cond(is_png, png, jpeg)
@@ -111,14 +124,14 @@ def bounded(encoded: tf.Tensor) -> tf.Tensor:
         tf.errors.InvalidArgumentError: a file is neither, has more than `MOST_PIXELS`,
             or all have more than `MOST_PIXELS_OF_A_BATCH` together (when it runs).
     """
-    pixels = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
+    counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
     few = [
         tf.debugging.Assert(
-            tf.reduce_max(pixels) <= MOST_PIXELS,
+            tf.reduce_max(counts) <= MOST_PIXELS,
             [f"An image has more than {MOST_PIXELS} pixels"],
         ),
         tf.debugging.Assert(
-            tf.reduce_sum(pixels) <= MOST_PIXELS_OF_A_BATCH,
+            tf.reduce_sum(counts) <= MOST_PIXELS_OF_A_BATCH,
             [f"The images have more than {MOST_PIXELS_OF_A_BATCH} pixels together"],
         ),
     ]

@@ -16,23 +16,18 @@ SECONDS = 5  # the most that an image may take; each takes milliseconds
 HUGE = png_of(30_000, 30_000, 0, (b"IDAT", zlib.compress(bytes(30_001))))
 BITMAP = b"BM" + bytes(12) + struct.pack("<IiiHH", 40, 30_000, 30_000, 1, 24)
 
-# name, content, what a training set says, what a prediction says; None takes it.
+# name, content, what a training set and a prediction say; None takes it.
 FILES = [
-    ("corrupt_png", png(noise(16, 16))[:60], "it cannot be decoded", "cannot be dec"),
-    ("corrupt_jpeg", jpeg(noise(64, 64))[:500], "cannot be decoded", "cannot be dec"),
-    ("jpeg_without_an_end", jpeg(noise(64, 64))[:4], "cannot be decoded", "cannot be"),
-    (
-        "text",
-        b"no image at all",
-        "neither JPEG nor PNG",
-        "cannot be decoded as an imag",
-    ),
-    ("zero_bytes", b"", "the file is empty", r"is empty \(0 bytes\)"),
-    ("zeros", bytes(1000), "neither JPEG nor PNG", "cannot be decoded as an image"),
+    ("corrupt_png", png(noise(16, 16))[:60], "it cannot be decoded", "be decoded"),
+    ("corrupt_jpeg", jpeg(noise(64, 64))[:500], "cannot be decoded", "be decoded"),
+    ("jpeg_without_an_end", jpeg(noise(64, 64))[:4], "be decoded", "be decoded"),
+    ("text", b"no image at all", "it is text; expected PNG", "it is text; expected"),
+    ("zero_bytes", b"", "the file is empty", "the file is empty"),
+    ("zeros", bytes(1000), "neither JPEG nor PNG", "neither JPEG nor PNG"),
     ("one_pixel", png(noise(1, 1)), "has 1 x 1 pixels; usable are", None),
     ("huge_png", HUGE, "has 30000 x 30000 pixels", "has 30000 x 30000 pixels"),
     ("huge_jpeg", jpeg_of(30_000, 30_000), "30000 x 30000", "30000 x 30000"),
-    ("huge_bitmap", BITMAP + bytes(24), "neither JPEG nor PNG", "cannot be decoded"),
+    ("huge_bitmap", BITMAP + bytes(24), "it is a BMP; expected", "it is a BMP; exp"),
     ("grey_png", png(noise(16, 16, channels=1)), None, None),
     ("grey_jpeg", jpeg(noise(16, 16, channels=1)), None, None),
     ("transparent", png(noise(16, 16, channels=4)), None, None),
@@ -69,19 +64,12 @@ def test_to_predict(tmp_path, content, _, words, channels):
     path = tmp_path / "odd.png"
     path.write_bytes(content)
     if words is None:
-        found, _ = images.read_images(path, (28, 28, channels))
+        found = images.read_images(path, (28, 28, channels)).pixels
         assert found.shape == (1, 28, 28, channels)
         return
     with pytest.raises(errors.DataError, match=words) as caught:
         images.read_images(path, (28, 28, channels))
     assert str(caught.value).startswith(str(path))
-
-
-def test_cmyk_for_a_grey_network(tmp_path):
-    photos = {**classes({"a": 6, "b": 6}), "a/inks.jpg": CMYK}
-    folder = fill(tmp_path / "photos", photos)
-    with pytest.raises(errors.DataError, match=r"a/inks.jpg: it is CMYK.*make it RGB"):
-        own.load(str(folder), None, (16, 16, 1))
 
 
 def test_a_training_names_the_image(refused, here):
@@ -102,8 +90,8 @@ def test_a_prediction_names_the_image(refused, here):
     (here / "huge.png").write_bytes(HUGE)
     model = "--model=mnist_mlp_8x128", "--weights=mnist"
     for name, words in {
-        "array.npy": "array.npy cannot be decoded as an image of 1 channel",
-        "huge.png": "huge.png has 30000 x 30000 pixels; usable are at most",
+        "array.npy": "array.npy cannot be used: it is neither JPEG nor PNG",
+        "huge.png": "huge.png cannot be used: it has 30000 x 30000 pixels; usable are at most",
     }.items():
         assert words in refused(1, "predict", *model, name)
     assert "no.png does not exist" in refused(2, "predict", *model, "no.png")

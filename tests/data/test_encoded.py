@@ -176,7 +176,7 @@ def stored(tmp_path):
         ),
         (
             lambda path: path.write_bytes(b"text"),
-            r"^{} cannot be used: it is neither JPEG nor PNG\.$",
+            r"^{} cannot be used: it is text; expected PNG or JPEG\.$",
         ),
         (
             lambda path: path.write_bytes(path.read_bytes()[:-90]),

@@ -46,7 +46,7 @@ def test_oddities_and_reasons():
     kinds = ["cmyk, tiny", "", None, "tiny", None, "png", "grey", None, None]
     assert [None if x.pixels is None else x.oddity for x in seen] == kinds
     reasons = [x.oddity for x in seen if x.pixels is None]
-    assert reasons[:2] == ["the file is empty", "it is neither JPEG nor PNG"]
+    assert reasons[:2] == ["the file is empty", "it is text; expected PNG or JPEG"]
     assert [x.split(";")[0] for x in reasons[2:]] == [
         "it has 30000 x 30000 pixels",
         "it has 7 x 40 pixels",

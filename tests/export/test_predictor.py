@@ -6,7 +6,6 @@ import published_weights as made_weights
 import pytest
 
 from elu_zoo import activations, errors, files, zoo
-from elu_zoo.data import sources
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
 from elu_zoo.weights import entries, h5
@@ -119,12 +118,6 @@ def test_classes_of_one_name(images):
     found = predictor.ranked(asked, images, 3)[0]
     best = {"crane (class 0)": 0.5, "crane (class 2)": 0.3, "dog": 0.1}
     assert found == {"class": "crane (class 0)", "probabilities": best}
-
-
-@pytest.mark.parametrize("name", sources.ENCODED)
-def test_images_that_stay_on_the_disk(name):
-    with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
-        predictor.images_of_data(name, None, 5, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""The formats of image files, told by their first bytes."""
+
+from elu_zoo import errors
+
+JPEG = b"\xff\xd8\xff"
+# Another chunk before IHDR would hide the sizes.
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+HEAD = 512  # bytes that tell
+# Where the bytes stand that tell a format, the bytes, and what people call it.
+_OTHERS = (
+    (0, b"GIF8", "a GIF"),
+    (0, b"BM", "a BMP"),
+    (8, b"WEBP", "a WebP"),
+    (0, b"II*\0", "a TIFF"),
+    (0, b"MM\0*", "a TIFF"),
+    (4, b"ftypavif", "an AVIF"),
+    (4, b"ftyphei", "a HEIC"),
+    (4, b"ftyphev", "a HEIC"),
+    (4, b"ftypmif1", "a HEIC"),
+    (4, b"ftypmsf1", "a HEIC"),
+    (0, b"%PDF", "a PDF"),
+    (0, b"\x89PNG", "a PNG without its header"),
+)
+
+
+def is_image(content: bytes) -> bool:
+    """Whether a file is an image, or a PDF, of whatever format.
+
+    Args:
+        content: of the file, its first `HEAD` bytes or more.
+    """
+    return content.startswith((JPEG, PNG)) or _other(content) is not None
+
+
+def refusal(content: bytes) -> errors.DataError:
+    """Returns the error of a file that is neither JPEG nor PNG; it says what it is."""
+    found = _other(content) or ("text" if _is_text(content) else None)
+    if found is None:
+        return errors.DataError("it is neither JPEG nor PNG")
+    return errors.DataError(f"it is {found}; expected PNG or JPEG")
+
+
+def _other(content: bytes) -> str | None:
+    for start, magic, name in _OTHERS:
+        if content.startswith(magic, start):
+            # Text may start with BM; of a bitmap four bytes after its size are zero.
+            if name != "a BMP" or content[6:10] == bytes(4):
+                return name
+    return None
+
+
+def _is_text(content: bytes) -> bool:
+    # A letter of several bytes may be cut.
+    text = content[:HEAD].decode("utf-8", "ignore")
+    whole = len(text.encode()) > len(content[:HEAD]) - 4
+    lines = text.replace("\t", "").splitlines()
+    return bool(lines) and whole and all(line.isprintable() for line in lines)

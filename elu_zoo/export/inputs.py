@@ -1,0 +1,73 @@
+"""What a model is asked to predict: images, and a name of each."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data import plausibility, sources
+from elu_zoo.data.images import read_images
+from elu_zoo.export.predictor import Predictor
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Inputs:
+    """Images for a model.
+
+    Attributes:
+        images: uint8 `(n, height, width, channels)`, 0..255.
+        rows: of each image, its name under `image`, and its class, where it is known,
+            under `true`.
+        left_out: see `data.images.Images`.
+        inverted: whether the images are 255 minus what was read.
+    """
+
+    images: np.ndarray
+    rows: list[dict[str, Any]]
+    left_out: Sequence[str] = ()
+    inverted: bool = False
+
+    def inverse(self) -> "Inputs":
+        """Returns the same with 255 - pixels."""
+        return dataclasses.replace(
+            self, images=255 - self.images, inverted=not self.inverted
+        )
+
+    def complaints(self, predictor: Predictor) -> list[str]:
+        """Returns sentences: what was left out, and what is not as the model takes it.
+
+        Args:
+            predictor: of the model.
+        """
+        names = [row["image"] for row in self.rows]
+        found = [*self.left_out, plausibility.scale_complaint(self.images, names)]
+        if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
+            remedy = "leave --invert out" if self.inverted else "pass --invert"
+            found.append(plausibility.ground_complaint(self.images, names, remedy))
+        return [sentence for sentence in found if sentence]
+
+
+def of_files(paths: Sequence[str], predictor: Predictor) -> Inputs:
+    """Returns the images of files and folders, see `read_images`."""
+    images, names, left_out = read_images(paths, predictor.image_shape)
+    return Inputs(images, [{"image": str(name)} for name in names], left_out)
+
+
+def of_data(
+    name: str, data_dir: str | None, count: int, predictor: Predictor
+) -> Inputs:
+    """Returns the first test images of a data set."""
+    if name in sources.ENCODED:
+        raise errors.UsageError(
+            f"The images of {name} stay on the disk: name their files or folders "
+            "instead of --data. elu-zoo-evaluate measures all of them."
+        )
+    data = sources.load(name, data_dir, predictor.image_shape)
+    test = data.test.first(min(count, len(data.test)))
+    rows = [
+        {"image": f"{data.name} test {index}", "true": data.class_names[label]}
+        for index, label in enumerate(test.labels)
+    ]
+    return Inputs(test.images, rows)

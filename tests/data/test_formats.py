@@ -1,0 +1,51 @@
+"""What a file is said to be that is neither PNG nor JPEG."""
+
+import io
+
+import numpy as np
+import pytest
+from image_files import jpeg, noise, png
+from PIL import Image
+
+from elu_zoo.data import formats
+
+IMAGE = noise(9, 9)
+
+
+def pillow(form):
+    buffer = io.BytesIO()
+    Image.fromarray(IMAGE).save(buffer, form)
+    return buffer.getvalue()
+
+
+def box(brand):
+    return b"\0\0\0\x18ftyp" + brand + bytes(12)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "is_image"),
+    [
+        *((pillow(form), f"a {form}", True) for form in ("GIF", "BMP", "TIFF", "PDF")),
+        (pillow("WebP"), "a WebP", True),
+        (b"MM\0*" + bytes(20), "a TIFF", True),
+        (box(b"heic"), "a HEIC", True),
+        (box(b"mif1"), "a HEIC", True),
+        (box(b"avif"), "an AVIF", True),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\4CgBI", "a PNG without its header", True),
+        (b"<html>\n\tNot found</html>\r\n", "text", False),
+        ("Größe".encode() * 200, "text", False),
+        (b"BMW and other words", "text", False),
+        (bytes(100), None, False),
+        (b"text\0with a zero", None, False),
+        (b"\x80\x81\x82", None, False),
+        (b"", None, False),
+    ],
+)
+def test_formats(content, name, is_image):
+    expected = f"it is {name}; expected PNG or JPEG" if name else None
+    assert str(formats.refusal(content)) == (expected or "it is neither JPEG nor PNG")
+    assert formats.is_image(content) == is_image
+
+
+def test_png_and_jpeg_are_images():
+    assert formats.is_image(png(IMAGE)) and formats.is_image(jpeg(np.asarray(IMAGE)))

@@ -1,0 +1,82 @@
+"""The EXIF orientation of JPEG files, against Pillow's reading of them."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from image_files import jpeg, noise, with_exif
+from PIL import Image, ImageOps
+
+from elu_zoo.data import orientation
+
+IMAGE = noise(8, 16)
+PLAIN = jpeg(IMAGE)
+
+
+def upright(encoded):
+    stored = tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
+    return orientation.upright(stored, encoded)
+
+
+@pytest.fixture(scope="module")
+def traced():
+    return tf.function(upright, input_signature=[tf.TensorSpec([], tf.string)])
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("value", range(1, 9))
+def test_turns_like_pillow(traced, value, order):
+    encoded = with_exif(PLAIN, value, order)
+    with Image.open(io.BytesIO(encoded)) as image:
+        assert image.getexif()[0x0112] == value
+        expected = np.asarray(ImageOps.exif_transpose(image))
+    for read in (upright, traced):
+        np.testing.assert_array_equal(read(tf.constant(encoded)), expected)
+
+
+SIX = with_exif(PLAIN, 6)
+AT = SIX.index(b"Exif")
+TIFF = AT + 6
+
+
+def changed(at, content):
+    return SIX[:at] + content + SIX[at + len(content) :]
+
+
+def segment(marker, content):
+    return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
+
+
+def before(segments):
+    """SIX with other segments before that of its EXIF."""
+    return SIX[:2] + segments + SIX[2:]
+
+
+@pytest.mark.parametrize(
+    ("encoded", "expected"),
+    {
+        "none": (PLAIN, 1),
+        "other_tags_first": (with_exif(PLAIN, 6, others=20), 6),
+        "other_tags_alone": (with_exif(PLAIN, None, others=20), 1),
+        "after_other_segments": (before(segment(0xED, bytes(60_000))), 6),
+        "value_0": (with_exif(PLAIN, 0), 1),
+        "value_9": (with_exif(PLAIN, 9), 1),
+        "value_600": (with_exif(PLAIN, 600), 1),
+        "another_segment": (changed(AT - 3, b"\xe2"), 1),
+        "another_byte_order": (changed(TIFF, b"XX"), 1),
+        "another_number": (changed(TIFF + 2, b"\1"), 1),
+        "directory_far_away": (changed(TIFF + 4, b"\xff\xff\xff\xff"), 1),
+        "directory_at_the_end": (changed(TIFF + 4, struct.pack("<I", 65_534)), 1),
+        "many_entries": (changed(TIFF + 8, b"\xff\xff"), 6),
+        "no_entries": (changed(TIFF + 8, b"\0\0"), 1),
+        "another_type": (changed(TIFF + 12, b"\4"), 1),
+        "cut_after_its_name": (SIX[: AT + 6], 1),
+        "cut_in_its_header": (SIX[: TIFF + 6], 1),
+        "cut_in_its_directory": (SIX[: TIFF + 15], 1),
+        "empty": (b"", 1),
+    }.values(),
+)
+def test_reads_the_orientation(encoded, expected):
+    assert int(orientation.orientation(tf.constant(encoded))) == expected

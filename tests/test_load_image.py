@@ -1,0 +1,173 @@
+"""load_image: what every reader of image files makes of a file, and its warnings."""
+
+import base64
+import io
+import logging
+import re
+
+import numpy as np
+import published_weights as made_weights
+import pytest
+import tensorflow as tf
+from image_files import CMYK, fill, jpeg, noise, png, with_exif
+from PIL import Image, ImageOps
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.data import own, pixels
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.data.examples import Example
+from elu_zoo.export import inputs, predictor, signatures
+
+GREY, COLOUR = "mnist_mlp_8x128", "elu_cifar_11"
+SHAPES = {GREY: (28, 28, 1), COLOUR: (32, 32, 3)}
+
+
+def pillow(pixels, form="PNG", mode=None, **options):
+    image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
+    buffer = io.BytesIO()
+    (image.convert(mode) if mode else image).save(buffer, form, **options)
+    return buffer.getvalue()
+
+
+DEEP = noise(40, 36, channels=1).astype(np.uint16)[..., 0] * 257
+FILES = {
+    "grey_png": png(noise(28, 28, channels=1)),
+    "colour_png": png(noise(32, 32)),
+    "large_png": png(noise(50, 41)),
+    "grey_with_alpha": png(noise(40, 36, channels=2)),
+    "colour_with_alpha": png(noise(40, 36, channels=4)),
+    "deep": pillow(DEEP[..., None]),
+    "palette": pillow(noise(40, 36), mode="P"),
+    "transparent_palette": pillow(noise(40, 36), mode="P", transparency=3),
+    "jpeg": jpeg(noise(44, 60)),
+    "grey_jpeg": jpeg(noise(44, 60, channels=1)),
+    "progressive": pillow(noise(44, 60), "JPEG", progressive=True),
+    "cmyk": CMYK,
+    **{f"exif_{i}": with_exif(jpeg(noise(24, 48)), i) for i in (1, 3, 6, 7)},
+}
+# Whose pixels Pillow's own conversions give as well.
+SAME = [name for name in FILES if name not in ("deep", "cmyk")]
+
+
+@pytest.fixture(scope="module")
+def serve_bytes():
+    """For each model, the pixels that its export's graph decodes of files."""
+
+    def of(shape):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+        def decoded(files):
+            return signatures.decoded_images(files, shape)
+
+        return decoded
+
+    return {name: of(shape) for name, shape in SHAPES.items()}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+
+
+class OneExample:
+    def __init__(self, content):
+        self.content = content
+
+    def __len__(self):
+        return 1
+
+    def read(self, positions):
+        return [Example("one", self.content, 0) for _ in positions]
+
+
+@pytest.mark.parametrize("model", SHAPES)
+@pytest.mark.parametrize("name", FILES)
+def test_all_readers_make_the_same_of_a_file(tmp_path, home, serve_bytes, model, name):
+    path, shape = tmp_path / "image", SHAPES[model]
+    path.write_bytes(FILES[name])
+    loaded = elu_zoo.load_image(path, model)
+    assert (loaded.dtype, loaded.shape) == (np.uint8, (1, *shape))
+
+    asked = predictor.Predictor(None, shape, ["a", "b"])
+    given = inputs.of_files([str(path)], asked)
+    np.testing.assert_array_equal(given.images, loaded)
+
+    served = serve_bytes[model](tf.constant([FILES[name]] * 2))
+    np.testing.assert_array_equal(served, np.repeat(loaded, 2, 0))
+
+    # Training images of a folder are at least 8 pixels high and wide.
+    parts = {"train": 3, "val": 1, "test": 1}
+    photos = {f"{part}/{c}/{i}.png": FILES[name]
+              for part, n in parts.items() for c in "ab" for i in range(n)}  # fmt: skip
+    data = own.load(str(fill(tmp_path / "photos", photos)), None, shape)
+    np.testing.assert_array_equal(data.test.images[:1], loaded)
+
+    if shape[2] == 3:  # images that stay encoded are square, in colour
+        split = EncodedSplit(OneExample(FILES[name]), np.arange(1), shape[0])
+        (batch,) = split.batches(np.arange(1), 1)
+        np.testing.assert_array_equal(batch.images, loaded)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_pixels_are_those_of_pillow(name):
+    with Image.open(io.BytesIO(FILES[name])) as image:
+        seen = ImageOps.exif_transpose(image).convert("RGBA")
+    white = Image.new("RGBA", seen.size, "white")
+    white.alpha_composite(seen)
+    expected = np.asarray(white.convert("RGB"))
+    found = pixels.decoded(tf.constant(FILES[name]), expected.shape)
+    np.testing.assert_array_equal(found, expected)
+    grey = pixels.decoded(tf.constant(FILES[name]), (*expected.shape[:2], 1))
+    assert np.abs(grey[..., 0] - np.asarray(white.convert("L"), int)).max() <= 1
+
+
+def test_inverts(tmp_path):
+    (tmp_path / "a.png").write_bytes(FILES["grey_png"])
+    loaded = elu_zoo.load_image(str(tmp_path / "a.png"), GREY)
+    inverted = elu_zoo.load_image(tmp_path / "a.png", GREY, invert=True)
+    np.testing.assert_array_equal(inverted.astype(int), 255 - loaded.astype(int))
+
+
+def test_the_shape_is_that_of_the_weights(tmp_path):
+    (tmp_path / "a.png").write_bytes(FILES["large_png"])
+    entry, content, _ = made_weights.make()
+    path = made_weights.write(tmp_path, entry, content)
+    assert elu_zoo.load_image(tmp_path / "a.png", GREY, path).shape == (1, 28, 28, 1)
+
+
+INK = np.zeros((40, 40, 1), np.uint8)
+INK[12:28, 18:23] = 220
+
+
+@pytest.mark.parametrize(
+    ("pixels", "model", "invert", "said"),
+    [
+        (INK, GREY, False, ""),
+        (255 - INK, GREY, True, ""),
+        (255 - INK, COLOUR, False, ""),
+        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass invert=True."),
+        (INK, GREY, True, "a.png is dark on light; .* leave invert=True out."),
+        (INK // 220, GREY, False, r"looks like pixels in \[0, 1\]; expected 0..255."),
+        (INK // 220, COLOUR, False, r"looks like pixels in \[0, 1\]; expected 0..255."),
+    ],
+)
+def test_warns(tmp_path, caplog, pixels, model, invert, said):
+    (tmp_path / "a.png").write_bytes(png(pixels))
+    with caplog.at_level(logging.WARNING):
+        elu_zoo.load_image(tmp_path / "a.png", model, invert=invert)
+    assert len(caplog.messages) == bool(said)
+    if said:
+        assert re.search(said, caplog.messages[0])
+
+
+def test_refuses(tmp_path):
+    gif = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+    (tmp_path / "my.gif").write_bytes(gif)
+    with pytest.raises(
+        errors.DataError, match="my.gif cannot be used: it is a GIF; ex"
+    ):
+        elu_zoo.load_image(tmp_path / "my.gif", GREY)
+    with pytest.raises(errors.NotFoundError, match="none.png does not exist"):
+        elu_zoo.load_image(tmp_path / "none.png", GREY)
+    with pytest.raises(errors.UsageError, match="Did you mean 'mnist_mlp_8x128'"):
+        elu_zoo.load_image(tmp_path / "my.gif", "mnist_mlp")
