@@ -39,6 +39,10 @@ FILES = {
     "colour_with_alpha": png(noise(40, 36, channels=4)),
     "deep": pillow(DEEP[..., None]),
     "palette": pillow(noise(40, 36), mode="P"),
+    "two_bits": pillow(noise(40, 36), mode="P", bits=2),
+    "two_transparent_bits": pillow(noise(40, 36), mode="P", bits=2, transparency=1),
+    "one_bit": pillow(noise(40, 36), mode="1"),
+    "one_transparent_bit": pillow(noise(40, 36), mode="1", transparency=1),
     "transparent_palette": pillow(noise(40, 36), mode="P", transparency=3),
     "jpeg": jpeg(noise(44, 60)),
     "grey_jpeg": jpeg(noise(44, 60, channels=1)),
@@ -117,8 +121,9 @@ def test_the_pixels_are_those_of_pillow(name):
     expected = np.asarray(white.convert("RGB"))
     found = pixels.decoded(tf.constant(FILES[name]), expected.shape)
     np.testing.assert_array_equal(found, expected)
-    grey = pixels.decoded(tf.constant(FILES[name]), (*expected.shape[:2], 1))
-    assert np.abs(grey[..., 0] - np.asarray(white.convert("L"), int)).max() <= 1
+    grey = pixels.decoded(tf.constant(FILES[name]), (*expected.shape[:2], 1)).numpy()
+    difference = grey[..., 0].astype(int) - np.asarray(white.convert("L"), int)
+    assert np.abs(difference).max() <= 1
 
 
 def test_inverts(tmp_path):
@@ -163,9 +168,7 @@ def test_warns(tmp_path, caplog, pixels, model, invert, said):
 def test_refuses(tmp_path):
     gif = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
     (tmp_path / "my.gif").write_bytes(gif)
-    with pytest.raises(
-        errors.DataError, match="my.gif cannot be used: it is a GIF; ex"
-    ):
+    with pytest.raises(errors.DataError, match="my.gif .* it is a GIF; expected"):
         elu_zoo.load_image(tmp_path / "my.gif", GREY)
     with pytest.raises(errors.NotFoundError, match="none.png does not exist"):
         elu_zoo.load_image(tmp_path / "none.png", GREY)

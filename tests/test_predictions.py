@@ -1,5 +1,7 @@
 """Raw images in, names of classes out: preprocess_input, decode_predictions."""
 
+import logging
+
 import numpy as np
 import published_weights as made_weights
 import pytest
@@ -39,6 +41,21 @@ def test_preprocess_input(published, images, dtype, weights):
     np.testing.assert_allclose(found, images.astype(np.float64) / 255, rtol=1e-6)
     found[:] = 0
     np.testing.assert_array_equal(raw, images)
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        (1, ""),
+        (0, ""),  # black on either scale
+        (1 / 255, "5 of 5 images (images[0], images[1], images[2], ...) look like"),
+    ],
+)
+def test_pixels_in_another_range(published, images, caplog, scale, said):
+    with caplog.at_level(logging.WARNING):
+        elu_zoo.preprocess_input(images * scale, MODEL)
+    assert len(caplog.messages) == bool(said) and said in caplog.text
+    assert not said or "pixels in [0, 1]; expected 0..255." in caplog.text
 
 
 def test_preprocess_input_is_the_models_own(published, images):

@@ -50,10 +50,8 @@ def main(argv: list[str]) -> int | None:
 
     from elu_zoo.export import inputs, predictor
 
-    if _SAVED_MODEL.value:
-        model = predictor.from_saved_model(_SAVED_MODEL.value)
-    else:
-        model = predictor.from_weights(values.model, **flags.weights_arguments())
+    arguments = flags.weights_arguments()
+    model = predictor.load(_SAVED_MODEL.value, values.model, **arguments)
     if model.is_autoencoder and _TOP.present:
         raise errors.UsageError("--top is of classifiers; this is an autoencoder.")
     if not model.is_autoencoder and _PICTURE.present:
@@ -65,14 +63,15 @@ def main(argv: list[str]) -> int | None:
     given = given.inverse() if _INVERT.value else given
     for sentence in given.complaints(model):
         print(f"warning: {sentence}", file=sys.stderr)
-    found, pixels = predictor.answered(model, given.images, _TOP.value)
-    rows = [row | one for row, one in zip(given.rows, found, strict=True)]
+    rows, pixels = given.answered(model, _TOP.value)
+    note = ""
+    if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
+        note = predictor.picture(_PICTURE.value, given.images, pixels)
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
-    if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
-        note = predictor.picture(_PICTURE.value, given.images, pixels)
+    if note:
         print(note, file=sys.stderr if _JSON.value else sys.stdout)
     return 1 if given.left_out else 0
 

@@ -9,11 +9,12 @@ _SEGMENT = r"^\C*?(\C\C\C\CExif\x00\x00)"
 _NAME = r"Exif\x00\x00"
 _MARKER = (0xFF, 0xE1)
 _TIFF = 10  # where its content starts, from the marker
-_LITTLE, _BIG = (73, 73, 42, 0), (77, 77, 0, 42)  # "II*\0", "MM\0*"
-_ENTRY = 12  # bytes
+_LITTLE = 0x49  # the letter I; of big endian files it is M
+_MAGIC = 42
+_ENTRY = 6  # words: tag, type, two of the count, two of the value
 _TAG, _SHORT = 0x0112, 3
 # Of each orientation 1..8: how to turn what is stored upright.
-_TRANSPOSED = (False,) * 4 + (True,) * 4
+_AXES = ((0, 1, 2),) * 4 + ((1, 0, 2),) * 4
 _ROWS_REVERSED = (False, False, True, True, False, False, True, True)
 _COLUMNS_REVERSED = (False, True, True, False, False, True, True, False)
 
@@ -46,38 +47,26 @@ def orientation(head: tf.Tensor) -> tf.Tensor:
         head: scalar string tensor, the beginning of the file.
     """
     segment = tf.strings.regex_replace(head, _SEGMENT, r"\1", replace_global=False)
+    # Zeros follow what is cut off. All that is read are numbers of 16 bits.
     content = tf.io.decode_raw(segment, tf.uint8, fixed_length=_TIFF + _MOST)
-    content = tf.cast(content, tf.int32)
-    tiff = content[_TIFF:]
-    is_little = tf.reduce_all(tiff[:4] == _LITTLE)
-    is_exif = tf.reduce_all(content[:2] == _MARKER)
-    is_exif &= is_little | tf.reduce_all(tiff[:4] == _BIG)
-
-    def number(digits):
-        """Returns what the bytes of the last axis stand for, as a float."""
-        digits = tf.cast(digits, tf.float64)
-        digits = tf.cond(is_little, lambda: tf.reverse(digits, [-1]), lambda: digits)
-        powers = [256.0**i for i in reversed(range(digits.shape[-1]))]
-        return tf.reduce_sum(digits * tf.constant(powers, tf.float64), -1)
-
+    pairs = tf.reshape(tf.cast(content, tf.int32), (-1, 2))
+    is_little = tf.equal(pairs[_TIFF // 2, 0], _LITTLE)
+    words = tf.reduce_sum(pairs * tf.where(is_little, (1, 256), (256, 1)), 1)
+    tiff = words[_TIFF // 2 :]
+    is_exif = tf.reduce_all(pairs[0] == _MARKER) & tf.equal(tiff[1], _MAGIC)
+    # The offset of the directory has 32 bits, of which the high ones are 0.
+    offset = tf.where(is_little, tiff[2], tiff[3])
     # A slice ends where the content ends, whatever a damaged file says.
-    offset = tf.cast(tf.minimum(number(tiff[4:8]), _MOST - 2), tf.int32)
-    count = tf.cast(number(tf.ensure_shape(tiff[offset : offset + 2], 2)), tf.int32)
-    entries = tiff[offset + 2 : offset + 2 + _ENTRY * count]
-    whole = tf.size(entries) // _ENTRY
-    entries = tf.reshape(entries[: _ENTRY * whole], (whole, _ENTRY))
-    is_orientation = number(entries[:, :2]) == _TAG
-    is_orientation &= number(entries[:, 2:4]) == _SHORT
-    values = tf.boolean_mask(number(entries[:, 8:10]), is_orientation)
-    value = tf.cast(tf.concat([values, [1.0]], 0)[0], tf.int32)
-    return tf.where(is_exif & (value >= 1) & (value <= 8), value, 1)
+    directory = tiff[offset // 2 :]
+    count = tf.minimum(directory[0], (tf.size(directory) - 1) // _ENTRY)
+    entries = tf.reshape(directory[1 : 1 + _ENTRY * count], (-1, _ENTRY))
+    tags, types, _, _, values, _ = tf.unstack(entries, axis=1)
+    is_valid = (tags == _TAG) & (types == _SHORT) & (values >= 1) & (values <= 8)
+    value = tf.reduce_max(tf.where(is_exif & is_valid, values, 1))
+    return tf.maximum(value, 1)  # of no entries it is less
 
 
 def _turned(image: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    def where(table, change, image):
-        chosen = tf.constant(table)[value - 1]
-        return tf.cond(chosen, lambda: change(image), lambda: image)
-
-    image = where(_TRANSPOSED, lambda x: tf.transpose(x, (1, 0, 2)), image)
-    image = where(_ROWS_REVERSED, lambda x: tf.reverse(x, [0]), image)
-    return where(_COLUMNS_REVERSED, lambda x: tf.reverse(x, [1]), image)
+    image = tf.transpose(image, tf.constant(_AXES)[value - 1])
+    reversals = tf.constant(tuple(zip(_ROWS_REVERSED, _COLUMNS_REVERSED, strict=True)))
+    return tf.reverse(image, tf.boolean_mask((0, 1), reversals[value - 1]))

@@ -49,8 +49,17 @@ def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _png(encoded: tf.Tensor) -> tf.Tensor:
-    # All kinds become colours with opacity; four channels of a GIF are refused.
-    return _on_white(tf.io.decode_png(encoded, channels=4))
+    # libpng adds no opacity to pixels of less than a byte (the 25th byte says how many
+    # bits), and TensorFlow then reads memory that nothing was written to.
+    first = tf.strings.regex_replace(
+        encoded, r"^\C{24}[\x01\x02\x04]\C*?(tRNS|IDAT)", r"\1", replace_global=False
+    )
+    return tf.cond(
+        tf.equal(tf.strings.substr(first, 0, 4), "IDAT"),
+        lambda: tf.io.decode_png(encoded, channels=3),
+        # Four channels of a GIF, which the decoder takes too, are refused.
+        lambda: _on_white(tf.io.decode_png(encoded, channels=4)),
+    )
 
 
 def _on_white(images: tf.Tensor) -> tf.Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.data import plausibility, sources
 from elu_zoo.data.images import read_images
-from elu_zoo.export.predictor import Predictor
+from elu_zoo.export.predictor import Predictor, ranked, reconstructed
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,6 +47,22 @@ class Inputs:
             remedy = "leave --invert out" if self.inverted else "pass --invert"
             found.append(plausibility.ground_complaint(self.images, names, remedy))
         return [sentence for sentence in found if sentence]
+
+    def answered(
+        self, predictor: Predictor, top: int
+    ) -> tuple[list[dict[str, Any]], np.ndarray | None]:
+        """Returns the rows with the answers, and an autoencoder's reconstructions.
+
+        Args:
+            predictor: of the model.
+            top: classes of an image, at most.
+        """
+        if predictor.is_autoencoder:
+            found, pixels = reconstructed(predictor, self.images)
+        else:
+            found, pixels = ranked(predictor, self.images, top), None
+        both = zip(self.rows, found, strict=True)
+        return [row | one for row, one in both], pixels
 
 
 def of_files(paths: Sequence[str], predictor: Predictor) -> Inputs:

@@ -37,6 +37,19 @@ class Predictor:
         return not self.class_names
 
 
+def load(saved_model: str | None, name: str | None, **arguments: Any) -> Predictor:
+    """Returns the predictor of an export or, without one, of a model with weights.
+
+    Args:
+        saved_model: as of `from_saved_model`.
+        name: the model's name, see `from_weights`.
+        **arguments: `weights` and others, as of `get_model`.
+    """
+    if saved_model:
+        return from_saved_model(saved_model)
+    return from_weights(name, **arguments)
+
+
 def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
@@ -91,21 +104,6 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
         scale=preprocessing["scale"],
     )
     return {"class_names": None, "autoencoder": autoencoder, "classifier": None}
-
-
-def answered(
-    predictor: Predictor, images: np.ndarray, top: int
-) -> tuple[list[dict[str, Any]], np.ndarray | None]:
-    """Returns what is told of each image, and an autoencoder's reconstructions.
-
-    Args:
-        predictor: of the model.
-        images: `(batch, height, width, channels)`, 0..255.
-        top: classes of an image, at most.
-    """
-    if predictor.is_autoencoder:
-        return reconstructed(predictor, images)
-    return ranked(predictor, images, top), None
 
 
 def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ def test_a_prediction_names_the_image(refused, here):
     model = "--model=mnist_mlp_8x128", "--weights=mnist"
     for name, words in {
         "array.npy": "array.npy cannot be used: it is neither JPEG nor PNG",
-        "huge.png": "huge.png cannot be used: it has 30000 x 30000 pixels; usable are at most",
+        "huge.png": "huge.png cannot be used: it has 30000 x 30000 pixels; usable",
     }.items():
         assert words in refused(1, "predict", *model, name)
     assert "no.png does not exist" in refused(2, "predict", *model, "no.png")

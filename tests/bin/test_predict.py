@@ -108,12 +108,43 @@ def test_files_that_are_no_images(cli, exported, tmp_path):
     (tmp_path / "empty.png").touch()
     (tmp_path / "folder").mkdir()
     for name, message in [
-        ("text.png", "text.png cannot be decoded"),
-        ("empty.png", "empty.png is empty"),
+        ("text.png", "text.png cannot be used: it is text; expected PNG or JPEG."),
+        ("empty.png", "empty.png cannot be used: the file is empty."),
         ("folder", "folder holds no image"),
     ]:
         result = cli("predict", "--saved_model", exported, name)
         assert result.code == 1 and message in result.error
+
+
+def test_a_folder_with_other_files(cli, exported, digits):
+    (digits / "my.gif").write_bytes(b"GIF89a" + bytes(9))
+    (digits / "notes.txt").write_text("not an image")
+    result = cli("predict", "--saved_model", exported, digits, "--json")
+    assert result.code == 1
+    names = [json.loads(line)["image"] for line in result.out.splitlines()]
+    assert names == [f"{digits}/{index}.png" for index in range(3)]
+    reason = "cannot be used: it is a GIF; expected PNG or JPEG."
+    assert result.err.splitlines() == [f"warning: {digits}/my.gif {reason}"]
+
+
+def test_dark_digits_on_white(cli, trained, exported, digits, tmp_path):
+    for path in digits.iterdir():
+        image = tf.io.decode_png(path.read_bytes())
+        write_png(tmp_path / "paper" / path.name, 255 - image)
+    of_export, of_weights = ("--saved_model", exported), (MODEL, "--weights", trained)
+    expected = rows(cli("predict", *of_export, digits, "--json"))
+    for model in (of_export, of_weights):
+        found = cli("predict", *model, "--invert", "paper", "--json")
+        classes = [row["class"] for row in rows(found)]
+        assert classes == [row["class"] for row in expected] and found.err == ""
+    told = cli("predict", *of_weights, "paper", "--json")
+    assert told.code == 0 and told.err == (
+        "warning: 3 of 3 images (paper/0.png, paper/1.png, paper/2.png) are dark on "
+        "light; this network was trained on light digits on black: pass --invert.\n"
+    )
+    told = cli("predict", *of_export, "--invert", digits / "0.png", "--json")
+    assert "0.png is dark on light; " in told.err
+    assert told.err.endswith("on black: leave --invert out.\n")
 
 
 def test_names_of_files_are_no_markup(cli, exported, digits):

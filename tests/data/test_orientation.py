@@ -68,7 +68,10 @@ def before(segments):
         "another_byte_order": (changed(TIFF, b"XX"), 1),
         "another_number": (changed(TIFF + 2, b"\1"), 1),
         "directory_far_away": (changed(TIFF + 4, b"\xff\xff\xff\xff"), 1),
-        "directory_at_the_end": (changed(TIFF + 4, struct.pack("<I", 65_534)), 1),
+        **{
+            f"directory_at_{at}": (changed(TIFF + 4, struct.pack("<I", at)), 1)
+            for at in (65_535 - 14, 65_535 - 2, 65_535)
+        },
         "many_entries": (changed(TIFF + 8, b"\xff\xff"), 6),
         "no_entries": (changed(TIFF + 8, b"\0\0"), 1),
         "another_type": (changed(TIFF + 12, b"\4"), 1),

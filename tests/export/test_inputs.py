@@ -1,0 +1,43 @@
+"""What elu-zoo-predict gives a model, and what it says of it."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import sources
+from elu_zoo.export import inputs
+from elu_zoo.export.predictor import Predictor
+
+PAPER = np.full((2, 28, 28, 1), 255, np.uint8)
+ROWS = [{"image": "a.png"}, {"image": "b.png"}]
+
+
+@pytest.mark.parametrize("name", sources.ENCODED)
+def test_images_that_stay_on_the_disk(name):
+    with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
+        inputs.of_data(name, None, 5, None)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "said"),
+    [("mnist", "dark on light"), (None, "dark on light"), ("x", "")],
+)
+def test_only_networks_of_digits_complain_of_paper(dataset, said):
+    given = inputs.Inputs(PAPER, ROWS)
+    found = given.complaints(Predictor(None, (28, 28, 1), "01", dataset))
+    assert len(found) == bool(said) and said in "".join(found)
+
+
+def test_what_was_left_out_comes_first():
+    given = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
+    found = given.complaints(Predictor(None, (28, 28, 1), "01"))
+    assert found == [
+        "c.gif cannot be used: why.",
+        "2 of 2 images (a.png, b.png) look like pixels in [0, 1]; expected 0..255.",
+    ]
+
+
+def test_the_inverse():
+    given = inputs.Inputs(PAPER - 3, ROWS).inverse()
+    assert given.inverted and (given.images == 3).all()
+    assert given.complaints(Predictor(None, (28, 28, 1), "01")) == []
