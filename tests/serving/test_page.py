@@ -143,7 +143,10 @@ def test_models_of_other_kinds(page, surface):
     [
         ([], "is not a file"),
         ([("empty.png", b"")], "empty.png is empty"),
-        ([("words.png", b"no image")], "cannot show the file as an image"),
+        ([("words.png", b"no image")], "words.png is neither PNG nor JPEG."),
+        ([("my.png", b"GIF89a...")], "my.png is a GIF; expected PNG or JPEG."),
+        ([("a.heic", b"....ftypheic")], "a.heic is a HEIC; expected PNG or JPEG."),
+        ([("cut.png", PNG[:40])], "cannot show the file as an image"),
         ([("1.png", PNG), ("2.png", PNG)], "Of 2 files the first is used."),
     ],
 )

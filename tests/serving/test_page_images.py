@@ -1,0 +1,84 @@
+"""What the page sends of an image, and what it says of it."""
+
+import base64
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from image_files import jpeg, with_exif
+from page_stand_in import ANSWERED, SHOWN, answered, model, stub
+
+from elu_zoo.data import pixels
+
+CAPTION = 'document.getElementById("caption").innerText'
+RECORDING = """window.sent = [];
+const stubbed = window.fetch;
+window.fetch = async (path, options) => {
+    if (options?.body) sent.push([path, JSON.parse(options.body).instances[0].b64]);
+    return stubbed(path, options);
+};"""
+INK = np.zeros((30, 20, 1), np.uint8)
+INK[10:20, 8:12] = 200
+
+
+def test_inverts_for_grey_models(page, surface):
+    grey, colour = (model(n, input_shape=[28, 28, c]) for n, c in (("g", 1), ("c", 3)))
+    answer = answered({"probabilities": [0, 1]})
+    page.open(surface, stub([grey, colour], g=answer, c=answer) + RECORDING)
+    page.wait_for('document.getElementById("choice").offsetHeight > 0')
+    paper = tf.io.encode_png(255 - INK).numpy()
+    page.drop(("paper.png", paper))
+    page.wait_for(ANSWERED, 2)
+    assert [base64.b64decode(b64) for _, b64 in page.evaluate("sent")] == [paper] * 2
+    digits, other = page.evaluate(SHOWN)
+    assert "light digits on black: tick “Invert”." in digits["text"]
+    assert "Dark on light" not in other["text"]
+
+    page.evaluate("sent.length = 0; document.getElementById('invert').click()")
+    page.wait_for("sent.length === 2 && " + ANSWERED, 2)
+    by_path = {path: base64.b64decode(b64) for path, b64 in page.evaluate("sent")}
+    assert by_path["/v1/models/c:predict"] == paper
+    inverted = pixels.decoded(by_path["/v1/models/g:predict"], INK.shape)
+    np.testing.assert_array_equal(inverted, INK)
+    assert all("Dark on light" not in shown["text"] for shown in page.evaluate(SHOWN))
+    assert page.complaints == []
+
+
+def test_an_inverted_photograph_is_upright_and_on_white(page, surface):
+    answer = answered({"probabilities": [0, 1]})
+    net = model("g", input_shape=[28, 28, 1])
+    page.open(surface, stub([net], g=answer) + RECORDING)
+    page.wait_for('document.getElementById("choice").offsetHeight > 0')
+    page.evaluate("document.getElementById('invert').click()")
+    turned = with_exif(jpeg(np.repeat(INK, 3, -1)), 6)
+    clear = tf.io.encode_png(np.zeros((9, 9, 2), np.uint8)).numpy()
+    for name, content in (("turned.jpg", turned), ("clear.png", clear)):
+        page.evaluate("sent.length = 0")
+        page.drop((name, content))
+        page.wait_for("sent.length === 1 && " + ANSWERED, 1)
+        ((_, b64),) = page.evaluate("sent")
+        height, width = (20, 30) if content is turned else (9, 9)
+        expected = 255 - pixels.decoded(content, (height, width, 1)).numpy().astype(int)
+        found = tf.io.decode_png(base64.b64decode(b64), channels=1)
+        np.testing.assert_allclose(found, expected, atol=2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "warns"),
+    [
+        ({"input_shape": [28, 28, 1]}, True),
+        ({"input_shape": [28, 28, 1], "dataset": "mnist"}, True),
+        ({"input_shape": [28, 28, 1], "dataset": "mnist_own"}, False),
+        ({"input_shape": [32, 32, 1]}, False),
+        ({}, False),
+    ],
+)
+def test_models_of_digits(page, surface, fields, warns):
+    net = model(**fields)
+    page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})))
+    page.drop(("paper.png", tf.io.encode_png(255 - INK).numpy()))
+    page.wait_for(ANSWERED, 1)
+    assert ("Dark on light" in page.evaluate(SHOWN)[0]["text"]) == warns
+    page.drop(("slate.png", tf.io.encode_png(INK).numpy()))
+    page.wait_for(f"{CAPTION}.includes('slate') && {ANSWERED}", 1)
+    assert "Dark on light" not in page.evaluate(SHOWN)[0]["text"]
