@@ -91,6 +91,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.data.name = args["dataset"]
     config.data.train_examples = 1000 if config.smoke else 0
     config.data.train_on_validation = not args["validation"]
+    config.data.measure_test = True  # False: a trial, which looks at validation alone
     config.data.augmentation = "pad_crop_flip"
 
     config.train.batch_size = 100

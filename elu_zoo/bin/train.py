@@ -74,7 +74,8 @@ def main(argv: list[str]) -> None:
         command=command(sys.argv),
     )
     if entry:
-        print("test", objective.describe(entry["metrics"], "test_"))
+        split = "test" if config.data.get("measure_test", True) else "validation"
+        print(split, objective.describe(entry["metrics"], f"{split}_"))
         print(f"weights {Path(workdir) / entry['tag']}.weights.h5")
 
 

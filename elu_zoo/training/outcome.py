@@ -64,7 +64,7 @@ def write(
         workdir: its folder.
         model: the trained model; its weights are rounded to float16 here.
         evaluator: of that model.
-        data: the splits; the test split is looked at here, once.
+        data: the splits; the test split is looked at here, once, or never.
         validation: what the run has not been trained on; None where there is none.
         preprocessing: of the model.
         position: of the run, at its end.
@@ -80,7 +80,9 @@ def write(
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
-    measured = {"test": evaluator(data.test, check)}
+    measured = {}
+    if config.data.get("measure_test", True):
+        measured["test"] = evaluator(data.test, check)
     if validation is not None:
         measured["validation"] = evaluator(validation, check)
     trained = len(data.train) + (len(data.validation) if validation is None else 0)

@@ -57,6 +57,7 @@ _KINDS_OF_ENCODED = {
 _OPTIONAL = {
     "model.weights": str,
     "data.image_shape": tuple,
+    "data.measure_test": bool,
     "data.padding": int,
     "data.field_size": int,
     "data.whole_epochs": int,
@@ -72,6 +73,7 @@ _OPTIONAL = {
 # What says the same as no entry is no part of a config's hash: a new entry makes no
 # finished run another one.
 _NEUTRAL = {
+    "data.measure_test": True,
     "train.label_smoothing": 0.0,
     "train.optimizer": "sgd",
     "train.sgd_factor": 1.0,
@@ -183,6 +185,11 @@ def _check_data(config: ConfigDict) -> None:
             "<class>/<image>, or an .npz file."
         )
     _check_augmentation(config, encoded)
+    if not data.get("measure_test", True) and data.train_on_validation:
+        raise errors.UsageError(
+            "Without test images (data.measure_test=False) a run is measured on its "
+            "validation images. Set data.train_on_validation to False."
+        )
     if not encoded:
         return
     if not 1 <= data.crop_size <= data.image_size:

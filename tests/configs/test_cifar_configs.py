@@ -59,6 +59,7 @@ FIELDS = {
     "data.name": ("cifar10", "dataset", "cifar100", "cifar10"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
+    "data.measure_test": (False, "tested", True, False),
     "data.augmentation": ("none", "corners", [0, 8], None),
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
@@ -136,6 +137,7 @@ def observe(tmp_path_factory):
             patch.setitem(losses.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             entry = training.train(config, workdir)
+        found["tested"] = "test_loss" in entry["metrics"]
         return {**observables(config, workdir, entry), **found}
 
     return observe

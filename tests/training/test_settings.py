@@ -157,7 +157,7 @@ def test_an_unknown_entry_is_told_each_known_one_once():
     with pytest.raises(errors.UsageError) as caught:
         settings.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 45
+    assert len(known) == len(set(known)) == 46
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 
