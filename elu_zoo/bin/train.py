@@ -5,7 +5,6 @@ elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epo
 """
 
 import sys
-from pathlib import Path
 
 from absl import flags as absl_flags
 
@@ -34,8 +33,7 @@ _STEPS_PER_CALL = absl_flags.DEFINE_integer(
 _ACCUMULATE = absl_flags.DEFINE_integer(
     "accumulate",
     1,
-    "Parts of each device's share of a batch, computed one after the other to save "
-    "memory.",
+    "Parts of a device's share of a batch, one after the other to save memory.",
     lower_bound=1,
 )
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
@@ -76,7 +74,7 @@ def main(argv: list[str]) -> None:
     if entry:
         split = "test" if config.data.get("measure_test", True) else "validation"
         print(split, objective.describe(entry["metrics"], f"{split}_"))
-        print(f"weights {Path(workdir) / entry['tag']}.weights.h5")
+        print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 
 def run() -> None:

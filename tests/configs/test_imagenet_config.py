@@ -121,7 +121,9 @@ def observe(tmp_path_factory, root):
         for name in ("momentum", "nesterov"):
             found[name] = getattr(self._update._optimizer, name)
         labels = np.zeros(len(batches[0]), "int32")
-        loss = self._update._loss(None, labels, np.zeros((len(labels), 3), "float32"))
+        loss = self._update._objective(
+            None, labels, np.zeros((len(labels), 3), "float32")
+        )
         return np.full(count, np.mean(loss))
 
     def measured(self, split, check=None):

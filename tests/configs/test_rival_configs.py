@@ -95,7 +95,7 @@ def observe(tmp_path_factory):
         rise = getattr(optimizer, "_first_momentum", 0), getattr(optimizer, "_rise", 0)
         found["rise"] = rise
         labels = self._labels.numpy()[batches[0]]
-        loss = self._update._loss(None, labels, np.zeros((16, 10), "float32"))
+        loss = self._update._objective(None, labels, np.zeros((16, 10), "float32"))
         found["loss"] = pytest.approx(float(np.mean(loss)))
         return np.full(len(batches), np.mean(loss))
 
