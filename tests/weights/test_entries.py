@@ -45,25 +45,6 @@ def test_read(entry, tmp_path):
     assert entries.read(path) == entry
 
 
-MEANING = {
-    "model": "x",
-    "dataset": "x",
-    "arguments": {"activation": {"name": "elu", "alpha": 2.0}, "batch_norm": False},
-    "preprocessing": {},
-    "classes": ["x"],
-    "sha256": "0" * 64,
-    "config": {},
-}
-
-
-@pytest.mark.parametrize("field", MEANING)
-def test_what_an_entry_means_is_hashed(entry, field):
-    entry = {**entry, entries.MEANING_HASH: entries.meaning_hash(entry)}
-    assert entries.check(entry, "here") == entry
-    with pytest.raises(errors.CorruptError, match="here was edited"):
-        entries.check({**entry, field: MEANING[field]}, "here")
-
-
 @pytest.mark.parametrize("field", sorted(entries.FIELDS - {"format"}))
 def test_missing_field(entry, field):
     less = {k: v for k, v in entry.items() if k != field}
