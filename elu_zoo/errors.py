@@ -5,6 +5,7 @@ binaries print it in one line and leave with `exit_code`.
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -62,6 +63,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 def graph_reason(message: str) -> str:
     """Returns the sentence of a graph's error, which stands among names of nodes."""
+    message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?", "", message)
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("[[")]
     return lines[-1] if lines else ""

@@ -81,8 +81,11 @@ class EncodedSplit:
                     raise
                 yield [x.image for x in found], [x.label for x in found]
 
-        def decoded(image: Any, label: Any) -> tuple[Any, Any]:
-            return pixels.decoded(image, self.image_shape), label
+        def looked_at(images: Any, labels: Any) -> tuple[Any, Any, Any]:
+            return images, pixels.are_plain(images), labels
+
+        def decoded(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
+            return pixels.decoded(image, self.image_shape, is_plain), label
 
         dataset = tf.data.Dataset.from_generator(
             read,
@@ -91,8 +94,10 @@ class EncodedSplit:
                 tf.TensorSpec([None], tf.int32),
             ),
         )
-        dataset = dataset.unbatch().map(
-            decoded, num_parallel_calls=os.cpu_count() or 1, deterministic=True
+        dataset = (
+            dataset.map(looked_at)
+            .unbatch()
+            .map(decoded, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         )
         options = tf.data.Options()
         options.autotune.enabled = False

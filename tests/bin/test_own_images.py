@@ -95,7 +95,7 @@ def test_a_mistake_before_work_starts(cli, photos, tmp_path, arguments, message)
 def test_more_than_there_is_in_a_batch(cli, photos):
     result = cli(*TRAIN, "--data=photos", "--config.train.batch_size=64")
     assert result.code == 1
-    assert "smaller batches: --config.train.batch_size=3" in result.error
+    assert "smaller batches: --config.train.batch_size=" in result.error
 
 
 @pytest.mark.parametrize(

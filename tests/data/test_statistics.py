@@ -162,7 +162,7 @@ def test_bad_images_have_no_mean(encoded, home):
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
-        rf"{encoded}/b/02\.png: it is neither JPEG nor PNG; "
+        rf"{encoded}/b/02\.png: it is text; expected PNG or JPEG; "
         rf"{encoded}/b/21\.png: the file is empty\. Mend or delete them. "
     )
     with pytest.raises(errors.DataError, match=message):
