@@ -10,7 +10,7 @@ import pytest
 from image_files import classes, fill, jpeg, noise, png, rows
 
 from elu_zoo import errors
-from elu_zoo.data import own, sources
+from elu_zoo.data import own, sources, survey
 
 SHAPE = 16, 16, 3
 
@@ -277,3 +277,15 @@ def test_data_of_the_zoo_are_adapted_too():
     assert abs(float(red.mean()) - float(data.test.images.mean())) < 1
     same = sources.load("mnist_5k", image_shape=(28, 28, 1))
     assert dataclasses.replace(same, images="") and same.images == "mnist_5k"
+
+
+def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
+    folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
+    own.load(folder, None, SHAPE)
+    look, read = survey.look, []
+    monkeypatch.setattr(survey, "look", lambda *a: read.append(1) or look(*a))
+    own.load(folder, None, SHAPE)
+    assert not read
+    monkeypatch.setattr(own, "_DECODER", "another")
+    own.load(folder, None, SHAPE)
+    assert read
