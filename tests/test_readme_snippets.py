@@ -111,7 +111,7 @@ def test_snippets(run, folder):
         "test error",
         "true",
         "my_photo.png",
-        "small_net/1",
+        "runs/small_net/isrlu-s0",
         "AVAILABLE",
         "predictions",
         ".weights.h5",
