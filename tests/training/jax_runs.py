@@ -48,6 +48,10 @@ RUNS = {
             "train.dropout_placement": ("last", "all"),
         },
     ),
+    "muon": (
+        *("elu_cifar_11", "dataset=mnist_5k,smoke=True"),
+        {**small_stacks.PHASES, **small_stacks.MUON, "train.epochs": 2},
+    ),
 }
 TWO_WORKERS = json.dumps(
     {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}

@@ -21,6 +21,15 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
+# By Muon, with smoothed labels.
+MUON = {
+    "model.kernel_decay": 0.0,
+    "train.nesterov": True,
+    "train.optimizer": "muon",
+    "train.sgd_factor": 2.0,
+    "train.sgd_decay": 0.01,
+    "train.label_smoothing": 0.1,
+}
 
 
 def small_stacks(
@@ -37,6 +46,7 @@ def small_stacks(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=1.0,
+    initial_kernels="normal",
     conv_dtype="float32",
 ):
     return conv_stacks(STACKS, name="small_stacks", **locals())

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CONFIGS, "phases"])
+@pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
 def test_the_first_losses_are_those_of_tensorflow(
     name, folder, tmp_path, rows, last_arrays
 ):

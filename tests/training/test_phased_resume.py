@@ -85,8 +85,8 @@ def cifar(monkeypatch):
     """Lets runs measure on 100 images only."""
     load = sources.load
 
-    def shortened(name, data_dir=None):
-        data = load(name, data_dir)
+    def shortened(*arguments):
+        data = load(*arguments)
         object.__setattr__(data, "test", data.test.first(100))
         return data
 

@@ -6,6 +6,7 @@ The cases are those of Composer's test_resumption, and the evaluations.
 import signal
 
 import pytest
+import small_stacks
 
 from elu_zoo import errors
 from elu_zoo.training import evaluate
@@ -58,6 +59,18 @@ def test_stopped(smoke, train, tmp_path, stop_after, check_equal, where):
         with pytest.raises(errors.Interrupted, match="SIGTERM after iteration"):
             train(smoke(ENTRIES), tmp_path / "cut", steps_per_call=1)
     check_equal(tmp_path / "cut")
+
+
+def test_stopped_with_muon(
+    phased, train, tmp_path, stop_after, last_arrays, assert_same_bits
+):
+    config = phased(small_stacks.MUON)
+    stop_after(6, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted, match="SIGTERM after iteration"):
+        train(config, tmp_path / "cut", steps_per_call=1)
+    found, expected = (train(config, tmp_path / name) for name in ("cut", "whole"))
+    assert found["sha256"] == expected["sha256"]
+    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize(
