@@ -118,7 +118,7 @@ def _file(value: Any) -> bytes:
 def _files(contents: list[bytes], model: Model) -> np.ndarray:
     for content in contents:
         try:
-            tf.io.decode_image(content, model.shape[-1], expand_animations=False)
+            tf.io.decode_image(content, 3, expand_animations=False)
         except tf.errors.InvalidArgumentError:
             raise _Invalid from None
     found = np.empty(len(contents), object)
