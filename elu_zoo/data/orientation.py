@@ -14,7 +14,7 @@ _MAGIC = 42
 _ENTRY = 6  # words: tag, type, two of the count, two of the value
 _TAG, _SHORT = 0x0112, 3
 # Of each orientation 1..8: how to turn what is stored upright.
-_AXES = ((0, 1, 2),) * 4 + ((1, 0, 2),) * 4
+_TRANSPOSED = (False,) * 4 + (True,) * 4
 _ROWS_REVERSED = (False, False, True, True, False, False, True, True)
 _COLUMNS_REVERSED = (False, True, True, False, False, True, True, False)
 
@@ -75,6 +75,18 @@ def orientation(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _turned(image: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    image = tf.transpose(image, tf.constant(_AXES)[value - 1])
-    reversals = tf.constant(tuple(zip(_ROWS_REVERSED, _COLUMNS_REVERSED, strict=True)))
-    return tf.reverse(image, tf.boolean_mask((0, 1), reversals[value - 1]))
+    # Where each pixel stands is computed: of a transposition oneDNN would log an error
+    # on a CPU without AVX-512.
+    height, width, channels = tf.unstack(tf.shape(image))
+    is_transposed = tf.constant(_TRANSPOSED)[value - 1]
+    sizes = tf.where(is_transposed, (width, height), (height, width))
+    strides = tf.where(is_transposed, (1, width), (width, 1))
+
+    def places(axis, reversals):
+        forwards = tf.range(sizes[axis])
+        is_reversed = tf.constant(reversals)[value - 1]
+        backwards = sizes[axis] - 1 - forwards
+        return strides[axis] * tf.where(is_reversed, backwards, forwards)
+
+    both = places(0, _ROWS_REVERSED)[:, None] + places(1, _COLUMNS_REVERSED)
+    return tf.gather(tf.reshape(image, (height * width, channels)), both)
