@@ -59,8 +59,13 @@ def test_examples_are_whole_splits(tag):
 
 @published
 def test_the_entry_beside_the_file_is_the_same(tag):
+    """But for what came after the first files, which are not rewritten."""
     beside = resources.files("elu_zoo.weights").joinpath(f"{tag}.json")
-    assert json.loads(beside.read_text()) == entries.manifest()[tag]
+    later = {"command", entries.MEANING_HASH}
+    entry = entries.manifest()[tag]
+    assert later < entry.keys()
+    found = json.loads(beside.read_text())
+    assert found in (entry, {k: v for k, v in entry.items() if k not in later})
 
 
 @published

@@ -9,7 +9,7 @@ import pytest
 
 from elu_zoo import zoo
 from elu_zoo.data import sources
-from elu_zoo.weights import h5
+from elu_zoo.weights import entries, h5
 
 MODEL = "--model=mnist_mlp_8x128"
 DATA = "--data=mnist_5k"
@@ -68,7 +68,8 @@ def test_the_data_sets_note_is_for_weights_of_other_data(cli, trained, tmp_path)
     entry = json.loads((other / "outcome.json").read_text())
     old, tag = entry["tag"], entry["tag"].replace(".mnist_5k_", ".mnist_")
     (other / f"{old}.weights.h5").rename(other / f"{tag}.weights.h5")
-    text = json.dumps({**entry, "dataset": "mnist", "tag": tag})
+    entry |= {"dataset": "mnist", "tag": tag}
+    text = json.dumps(entry | {entries.MEANING_HASH: entries.meaning_hash(entry)})
     for name in "outcome.json", f"{tag}.json":
         (other / name).write_text(text)
     result = cli("evaluate", MODEL, "--weights", other, DATA)
@@ -175,6 +176,7 @@ def test_images_that_were_trained_on_are_said(
     for path in (folder / "outcome.json", *folder.glob("mnist_mlp_8x128*.json")):
         entry = json.loads(path.read_text())
         entry["config"]["data"]["train_on_validation"] = seen
+        entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
         path.write_text(json.dumps(entry))
     result = cli("evaluate", MODEL, "--weights", folder, DATA, f"--split={split}")
     assert result.code == 0, result.err

@@ -94,6 +94,7 @@ def finish(trial, workdir):
     entry["config"] = entry["config"] | {"name": config.name}
     entry |= {"seed": trial.seed, "epochs": config.train.epochs}
     entry["sha256"] = (trial.hash * 8)[:64]
+    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
     shutil.rmtree(workdir, ignore_errors=True)
     workdir.mkdir(parents=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))

@@ -19,7 +19,8 @@ SMALL = {
     "name": "small", "activation": "elu", "batch_norm": False, "num_classes": 3,
     "input_shape": (13, 9, 2), "width": 1.0, "seed": 5, "preprocessing": None,
     "padding": "caffe", "dropout": (0.25, 0.5, 0.0), "dropout_placement": "last",
-    "kernel_decay": 0.0, "init_scale": 1.0, "conv_dtype": "float32",
+    "kernel_decay": 0.0, "init_scale": 1.0, "initial_kernels": "normal",
+    "conv_dtype": "float32",
 }  # fmt: skip
 STACKS = (((2, 4, 3),), ((1, 5, 1), (1, 6, 2)))
 
@@ -167,6 +168,20 @@ def test_initial_weights(scale):
     assert all((kernel != other[n]).all() for n, kernel in kernels(small()).items())
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_orthogonal_initial_weights(scale):
+    """Equal singular values, and the norm of normal kernels; more inputs or outputs."""
+    changes = {"init_scale": scale, "initial_kernels": "orthogonal"}
+    model = small((((2, 8, 3), (1, 128, 1)),), dropout=(0, 0), **changes)
+    for kernel in kernels(model).values():
+        matrix = kernel.reshape(-1, kernel.shape[-1]).astype(np.float64)
+        found = np.linalg.svd(matrix, compute_uv=False)
+        expected = np.sqrt(scale * matrix.shape[1] / min(matrix.shape))
+        np.testing.assert_allclose(found, expected, 1e-5)
+    other = kernels(small(seed=6, **changes))
+    assert all((k != other[n]).any() for n, k in kernels(small(**changes)).items())
+
+
 def test_kernel_decay():
     model = randomize(small(kernel_decay=0.5, batch_norm=True))
     weights = model.trainable_variables
@@ -293,6 +308,7 @@ def test_refused_dropout(value, received):
         ({"kernel_decay": -1}, "kernel_decay is finite and >= 0. Received: -1"),
         ({"kernel_decay": float("inf")}, "kernel_decay .* Received: inf"),
         ({"init_scale": 0}, "init_scale is finite and > 0. Received: 0"),
+        ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),
         ({"batch_norm": 1}, "batch_norm is True or False. Received: 1"),
         ({"num_classes": 0}, "num_classes is an integer >= 1. Received: 0"),
         ({"input_shape": (3, 32, 32)}, r"channels first.*\(32, 32, 3\)"),

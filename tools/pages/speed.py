@@ -79,9 +79,9 @@ From nothing to the end of a program.
 $start_up
 """)
 _FIVE = string.Template("""\
-- **A training step** of `elu_cifar_11` takes $ours. Keras' `fit` takes $fit times as \
-long, PyTorch $torch, both in float32; with products in bfloat16, as ours, they take \
-$fit_bfloat16 and $torch_bfloat16.
+- **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
+Keras' `fit` takes $fit_bfloat16 times as long in the same precision and $fit in its \
+own, float32; PyTorch $torch_bfloat16 and $torch.
 - **The ELU op**: under XLA `tf.nn.elu` takes $elu times as long as ours, \
 forward over 1e7 elements.
 - **ELU in place of ReLU** makes that training step $unit times as long.
