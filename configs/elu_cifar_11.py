@@ -16,6 +16,9 @@ Time:      paper: about 10 hours a run on two CPU cores. fast: about an hour.
 `schedule=fast` is our own for machines without a GPU: 30 epochs, or as many as `epochs`
 says, in which the learning rate rises to its peak and falls to zero on straight lines,
 with Nesterov's momentum and half of the paper's dropout; the rest is as in the paper.
+`schedule=quick` is `fast` with convolutions that move by Muon at a constant norm, and
+no decay of theirs. Its numbers are those of pilots, not chosen yet; no weights of it
+ship.
 
 Not in the paper: batches of 100, which make its iterations 330 epochs; "caffe" padding
 of the 2 x 2 convolutions; dropout after the pooling; biases zero and free of decay;
