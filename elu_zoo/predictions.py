@@ -29,7 +29,8 @@ def load_image(
     transparency is laid on white, colours become grey for a model of grey images (and
     grey becomes colours), and another size is resized, bilinear with antialiasing,
     without keeping proportions. A warning is logged where the image looks like pixels
-    in [0, 1], or dark on light for a model of MNIST's light digits on black.
+    in [0, 1], or where its background is not black for a model of MNIST's light digits
+    on black.
 
     Args:
         path: of the file.
@@ -60,8 +61,8 @@ def load_image(
     image = 255 - image if invert else image
     complaint = plausibility.scale_complaint(image, [str(path)])
     if plausibility.takes_light_on_black(shape, entry and entry["dataset"]):
-        remedy = "leave invert=True out" if invert else "pass invert=True"
-        complaint += plausibility.ground_complaint(image, [str(path)], remedy)
+        ground = plausibility.ground_complaint
+        complaint += ground(image, [str(path)], "invert=True", invert)
     if complaint:
         logging.warning("%s", complaint)
     return image

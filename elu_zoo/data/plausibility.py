@@ -6,7 +6,8 @@ import numpy as np
 
 DIGITS = ("mnist", "mnist_5k")  # data sets of light digits on black
 _SHAPE = (28, 28, 1)  # theirs
-_BRIGHT = 64  # a border that is brighter is not black
+_BRIGHT = 64  # a border that is brighter may be paper
+_GREY = 40  # one that is brighter is not black; MNIST's borders are 0
 _NAMED = 3  # images in a message
 
 
@@ -32,10 +33,15 @@ def are_dark_on_light(images: np.ndarray) -> np.ndarray:
     Returns:
         bool array `(batch,)`.
     """
+    border = _borders(images)
+    return (border > _BRIGHT) & (border >= images.mean(axis=(1, 2, 3)))
+
+
+def _borders(images: np.ndarray) -> np.ndarray:
+    """Returns the median of each image's outermost pixels."""
     inside = np.zeros(images.shape[1:3], bool)
     inside[1:-1, 1:-1] = True
-    border = np.median(images[:, ~inside], axis=(1, 2))
-    return (border > _BRIGHT) & (border >= images.mean(axis=(1, 2, 3)))
+    return np.median(images[:, ~inside], axis=(1, 2))
 
 
 def are_fractions(images: np.ndarray) -> np.ndarray:
@@ -64,19 +70,41 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
     return _sentence(names, are_fractions(images), "looks", "look", said)
 
 
-def ground_complaint(images: np.ndarray, names: Sequence[str], remedy: str) -> str:
-    """Returns a sentence that names the images of `are_dark_on_light`; "" without any.
+def ground_complaint(
+    images: np.ndarray, names: Sequence[str], option: str, inverted: bool
+) -> str:
+    """Returns sentences that name the images whose ground is not black; "" without any.
+
+    They are those of `are_dark_on_light`, and others with a grey border.
 
     Args:
-        images: `(batch, height, width, channels)`, 0..255, for a network that
-            `takes_light_on_black`.
+        images: `(batch, height, width, channels)`, 0..255, as they are fed to a
+            network that `takes_light_on_black`.
         names: of each image.
-        remedy: what to do.
+        option: what inverts them, as the user writes it.
+        inverted: whether `images` are inverted already.
     """
-    said = (
-        f" dark on light; this network was trained on light digits on black: {remedy}."
+    dark, borders = are_dark_on_light(images), _borders(images)
+    if inverted:
+        said = f" light on dark already: leave {option} out."
+    else:
+        said = (
+            " dark on light; this network was trained on light digits on black: pass "
+            f"{option}."
+        )
+    grey = (borders > _GREY) & ~dark
+    shades = sorted({round(border) for border in borders[grey]})
+    shade = " to ".join(str(x) for x in shades[:1] + shades[1:][-1:])
+    ground = "paper is white" if inverted else "background is black"
+    said_of_grey = (
+        f" a grey background ({shade} of 255 around the digit); this network was "
+        f"trained on black: raise the contrast until the {ground}."
     )
-    return _sentence(names, are_dark_on_light(images), "is", "are", said)
+    found = (
+        _sentence(names, dark, "is", "are", said),
+        _sentence(names, grey, "has", "have", said_of_grey),
+    )
+    return " ".join(filter(None, found))
 
 
 def _sentence(

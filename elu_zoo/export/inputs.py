@@ -44,8 +44,8 @@ class Inputs:
         names = [row["image"] for row in self.rows]
         found = [*self.left_out, plausibility.scale_complaint(self.images, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
-            remedy = "leave --invert out" if self.inverted else "pass --invert"
-            found.append(plausibility.ground_complaint(self.images, names, remedy))
+            ground = plausibility.ground_complaint
+            found.append(ground(self.images, names, "--invert", self.inverted))
         return [sentence for sentence in found if sentence]
 
     def answered(

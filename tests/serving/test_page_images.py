@@ -82,3 +82,39 @@ def test_models_of_digits(page, surface, fields, warns):
     page.drop(("slate.png", tf.io.encode_png(INK).numpy()))
     page.wait_for(f"{CAPTION}.includes('slate') && {ANSWERED}", 1)
     assert "Dark on light" not in page.evaluate(SHOWN)[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("image", "plain", "inverted"),
+    {
+        "paper": (255 - INK, "Dark on light; this network was trained on light", ""),
+        "slate": (INK, "", "Light on dark already: leave “Invert” out."),
+        "grey_paper": (
+            170 - INK // 2,
+            "Dark on light; this network was trained on light",
+            "A grey background (85 of 255 around the digit); this network was trained "
+            "on black: raise the contrast until the paper is white.",
+        ),
+        "chalk_on_grey": (
+            85 + INK // 2,
+            "A grey background (85 of 255 around the digit); this network was trained "
+            "on black: raise the contrast until the background is black.",
+            "Light on dark already: leave “Invert” out.",
+        ),
+        "nearly_black": (
+            40 + INK // 2,
+            "",
+            "Light on dark already: leave “Invert” out.",
+        ),
+    }.values(),
+)
+def test_backgrounds(page, surface, image, plain, inverted):
+    net = model(input_shape=[28, 28, 1])
+    page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})) + RECORDING)
+    page.wait_for('document.getElementById("choice").offsetHeight > 0')
+    page.drop(("image.png", tf.io.encode_png(image).numpy()))
+    for count, expected in ((1, plain), (2, inverted)):
+        page.wait_for(f"sent.length === {count} && {ANSWERED}", 1)
+        said = page.evaluate("document.querySelector('.warning')?.textContent ?? ''")
+        assert said.startswith(expected) and bool(said) == bool(expected)
+        page.evaluate("document.getElementById('invert').click()")
