@@ -5,7 +5,8 @@ elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_imagenet_15.*'
 
-Of a folder PNG and JPEG files are taken; one that cannot be used is named: exit code 1.
+Of a folder PNG and JPEG files are taken. A file among several that cannot be used is
+named and left out: exit code 1.
 """
 
 import json

@@ -27,8 +27,8 @@ class Images(NamedTuple):
     Attributes:
         pixels: uint8 `(n, height, width, channels)`, 0..255.
         paths: of each image.
-        left_out: of each file of a folder that cannot be used, a sentence with its
-            path and the reason.
+        left_out: of each file that cannot be used, a sentence with its path and the
+            reason.
     """
 
     pixels: np.ndarray
@@ -45,36 +45,54 @@ def read_images(
         paths: files of any name, or a folder, or several of them. A folder stands for
             its images, sorted by name: its files that have an image's suffix (see
             `SUFFIXES`) or content, hidden ones apart. Folders in it are named in a
-            warning, and not looked into.
+            warning, and not looked into. Where there are others, what cannot be used
+            is left out.
         shape: `(height, width, channels)` of the pixels, of 1 or 3 channels; see
             `pixels.decoded`.
 
     Raises:
-        NotFoundError: a path does not exist.
+        NotFoundError: a path does not exist; nothing was read.
         UsageError: no path is given.
-        DataError: a file that was named cannot be used, or no file of the folders.
+        DataError: no file can be used.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    images, used, left_out = [], [], []
-    for path in (Path(path).expanduser() for path in paths):
-        for file in _files(path):
-            try:
-                images.append(read_image(file, shape))
-                used.append(file)
-            except errors.DataError as error:
-                if file == path:
-                    raise
-                left_out.append(str(error))
-    if left_out and not images:
-        more = f" And {len(left_out) - _NAMED} more." * (len(left_out) > _NAMED)
-        raise errors.DataError(
-            f"No image of {len(left_out)} can be used: "
-            f"{' '.join(left_out[:_NAMED])}{more}"
-        )
+    files, bad = _listed([Path(path).expanduser() for path in paths])
+    images, used = [], []
+    for file in files:
+        try:
+            images.append(read_image(file, shape))
+            used.append(file)
+        except errors.DataError as error:
+            bad.append(error)
     if not images:
+        raise _nothing(bad)
+    return Images(np.stack(images), used, [str(error) for error in bad])
+
+
+def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.DataError]]:
+    """Returns the files that paths stand for, and the errors of folders without any."""
+    if not paths:
         raise errors.UsageError("No image was given; name a file or a folder.")
-    return Images(np.stack(images), used, left_out)
+    for path in paths:
+        if not path.exists():
+            raise errors.NotFoundError(f"{path} does not exist.")
+    files, bad = [], []
+    for path in paths:
+        try:
+            files += _files(path)
+        except errors.DataError as error:
+            bad.append(error)
+    return files, bad
+
+
+def _nothing(bad: Sequence[errors.DataError]) -> errors.DataError:
+    """Returns the error where none of what was named can be used."""
+    if len(bad) == 1:
+        return bad[0]
+    more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
+    reasons = " ".join(str(error) for error in bad[:_NAMED])
+    return errors.DataError(f"No image of {len(bad)} can be used: {reasons}{more}")
 
 
 def read_image(path: Path, shape: Shape) -> np.ndarray:
@@ -104,8 +122,6 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
 
 def _files(path: Path) -> list[Path]:
     """Returns the image files that a path stands for."""
-    if not path.exists():
-        raise errors.NotFoundError(f"{path} does not exist.")
     if not path.is_dir():
         return [path]
     visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))

@@ -58,11 +58,39 @@ def test_a_folder_of_nothing_else(tmp_path):
     assert str(caught.value).endswith(" And 2 more.")
 
 
-def test_a_file_that_was_named_is_not_left_out(tmp_path):
+def test_what_was_named_among_others_is_left_out(tmp_path):
     fill(tmp_path, {"good/1.png": png(GREY), "my.gif": GIF})
-    message = "my.gif cannot be used: it is a GIF; expected PNG or JPEG.$"
+    (tmp_path / "none").mkdir()
+    paths = [tmp_path / name for name in ("none", "my.gif", "good")]
+    read = images.read_images(paths, (6, 5, 1))
+    np.testing.assert_array_equal(read.pixels, [GREY])
+    assert read.paths == [tmp_path / "good" / "1.png"]
+    assert read.left_out == [
+        f"{tmp_path}/none holds no image; expected PNG or JPEG.",
+        f"{tmp_path}/my.gif cannot be used: it is a GIF; expected PNG or JPEG.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["my.gif"], "my.gif cannot be used: it is a GIF; expected PNG or JPEG.$"),
+        (["none"], "none holds no image; expected PNG or JPEG.$"),
+        (["my.gif", "none"], "^No image of 2 can be used: .*none holds .*my.gif can"),
+    ],
+)
+def test_nothing_else_was_named(tmp_path, names, message):
+    fill(tmp_path, {"my.gif": GIF})
+    (tmp_path / "none").mkdir()
     with pytest.raises(errors.DataError, match=message):
-        images.read_images([tmp_path / "good", tmp_path / "my.gif"], (6, 5, 1))
+        images.read_images([tmp_path / name for name in names], (6, 5, 1))
+
+
+def test_a_missing_file_is_told_before_any_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(images, "read_image", None)
+    fill(tmp_path, {"good.png": png(GREY)})
+    with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
+        images.read_images([tmp_path / "good.png", tmp_path / "missing.png"], (6, 5, 1))
 
 
 def test_folders_in_a_folder_are_told(tmp_path, caplog):
