@@ -1,8 +1,16 @@
-"""Rows of text as a table on the terminal."""
+"""Rows of text as a table on the terminal, or in a file or pipe."""
+
+import sys
+
+_UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows of equal keys; the keys are the table's head."""
+    """Prints rows of equal keys; the keys are the table's head.
+
+    Cells are wrapped to a terminal's width; elsewhere each row is one line, in which
+    grep finds a file's name whole.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -13,4 +21,5 @@ def show(rows: list[dict[str, str]]) -> None:
     for row in rows:
         # A file may be named [bold].png.
         table.add_row(*map(escape, row.values()))
-    Console().print(table)
+    width = None if sys.stdout.isatty() else _UNBOUNDED
+    Console(width=width).print(table)

@@ -1,0 +1,22 @@
+"""Tables, where nobody's terminal bounds them and where one does."""
+
+import re
+
+import pytest
+
+from elu_zoo.bin import table
+
+NAME = "photos/" + "n02099601_golden_retriever_" * 9 + ".JPEG"
+
+
+@pytest.mark.parametrize(("is_terminal", "is_whole"), [(False, True), (True, False)])
+def test_rows_are_wrapped_on_a_terminal_only(
+    monkeypatch, capsys, is_terminal, is_whole
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    table.show([{"image": NAME, "class": "dog"}, {"image": "a.png", "class": "cat"}])
+    lines = re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
+    assert any(NAME in line and "dog" in line for line in lines) == is_whole
+    widths = {len(line) for line in lines}
+    assert len(widths) == 1 and (max(widths) <= 60) == is_terminal
