@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors
+from elu_zoo import errors, quiet
 from elu_zoo.data import formats
 
 # A file of a folder is meant as an image that has one of these, or an image's content.
@@ -59,12 +59,13 @@ def read_images(
         paths = [paths]
     files, bad = _listed([Path(path).expanduser() for path in paths])
     images, used = [], []
-    for file in files:
-        try:
-            images.append(read_image(file, shape))
-            used.append(file)
-        except errors.DataError as error:
-            bad.append(error)
+    with quiet.native():  # libraries write lines of their own about a damaged file
+        for file in files:
+            try:
+                images.append(read_image(file, shape))
+                used.append(file)
+            except errors.DataError as error:
+                bad.append(error)
     if not images:
         raise _nothing(bad)
     return Images(np.stack(images), used, [str(error) for error in bad])

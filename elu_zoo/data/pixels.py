@@ -180,6 +180,9 @@ def checked(
                 f"{least_side} and at most {MOST_PIXELS} pixels in all"
             )
         pixels = decoded(tf.constant(encoded), shape).numpy()
+    except tf.errors.InvalidArgumentError as error:
+        # The libraries' own words are of their functions, such as jpeg::Uncompress.
+        raise errors.DataError("the file is damaged or cut off") from error
     except tf.errors.OpError as error:
         reason = errors.graph_reason(error.message).rstrip(".")
         raise errors.DataError(f"it cannot be decoded: {reason}") from error

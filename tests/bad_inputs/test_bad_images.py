@@ -15,12 +15,13 @@ SECONDS = 5  # the most that an image may take; each takes milliseconds
 # Of the pixels there are few: nobody may look for them.
 HUGE = png_of(30_000, 30_000, 0, (b"IDAT", zlib.compress(bytes(30_001))))
 BITMAP = b"BM" + bytes(12) + struct.pack("<IiiHH", 40, 30_000, 30_000, 1, 24)
+DAMAGED = "the file is damaged or cut off"
 
 # name, content, what a training set and a prediction say; None takes it.
 FILES = [
-    ("corrupt_png", png(noise(16, 16))[:60], "it cannot be decoded", "be decoded"),
-    ("corrupt_jpeg", jpeg(noise(64, 64))[:500], "cannot be decoded", "be decoded"),
-    ("jpeg_without_an_end", jpeg(noise(64, 64))[:4], "be decoded", "be decoded"),
+    ("corrupt_png", png(noise(16, 16))[:60], DAMAGED, DAMAGED),
+    ("corrupt_jpeg", jpeg(noise(64, 64))[:500], DAMAGED, DAMAGED),
+    ("jpeg_without_an_end", jpeg(noise(64, 64))[:4], DAMAGED, DAMAGED),
     ("text", b"no image at all", "it is text; expected PNG", "it is text; expected"),
     ("zero_bytes", b"", "the file is empty", "the file is empty"),
     ("zeros", bytes(1000), "neither JPEG nor PNG", "neither JPEG nor PNG"),

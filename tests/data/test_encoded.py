@@ -180,7 +180,7 @@ def stored(tmp_path):
         ),
         (
             lambda path: path.write_bytes(path.read_bytes()[:-90]),
-            r"^{} cannot be used: it cannot be decoded: .*\.$",
+            r"^{} cannot be used: the file is damaged or cut off\.$",
         ),
     ],
 )

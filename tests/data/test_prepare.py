@@ -198,7 +198,7 @@ REASONS = {
     "a/empty.jpg": "the file is empty",
     "a/text.png": "it is text; expected PNG or JPEG",
     "b/huge.jpg": "it has 30000 x 30000 pixels; usable are ",
-    "b/cut.jpg": "it cannot be decoded: ",
+    "b/cut.jpg": "the file is damaged or cut off",
 }
 
 
