@@ -80,7 +80,8 @@ def train(
 
     Raises:
         UsageError: the config, the folder or the devices do not fit.
-        DataError: the data set is missing.
+        DataError: the data set is missing, or its images are not those with which
+            the folder's run began.
         ResourceError: the folder is in use by another process, or cannot be written,
             or another machine stopped answering.
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
@@ -118,6 +119,11 @@ def train(
             }
         )
         if finished:
+            # The zoo's own data sets do not change, and are not read.
+            if config.data.name not in (*sources.names(), *sources.ENCODED):
+                resuming.check_finished(
+                    finished, workdir, lambda: _load(config, data_dir)
+                )
             logging.info("%s is finished.", workdir)
             return finished
         if chief and (workdir / "LOCK").exists():

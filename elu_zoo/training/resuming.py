@@ -2,14 +2,17 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from signal import Signals
 
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
+from elu_zoo.data.sources import ImageData
 from elu_zoo.training import settings
+from elu_zoo.weights.entries import Entry
 
 
 def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:
@@ -52,6 +55,41 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
                 f"{change} changes what an epoch is; a run cannot go on with it. Name "
                 "another --workdir."
             )
+
+
+def check_images(known: str, found: str, workdir: Path) -> None:
+    """Checks that the images are those of the folder's run, by their names.
+
+    Raises:
+        DataError: they are not.
+    """
+    if found != known:
+        raise errors.DataError(
+            f"The images are not those with which {workdir} began: it has {known}, "
+            f"found are {found}. Files were added, removed or changed. Bring them "
+            "back, or name another --workdir."
+        )
+
+
+def check_finished(
+    finished: Entry, workdir: Path, load: Callable[[], ImageData]
+) -> None:
+    """Checks that the images of a finished run are those on the disk, if any are.
+
+    Raises:
+        DataError: they are others.
+    """
+    if "images" not in finished:  # an entry of an earlier version
+        return
+    try:
+        found = load().images
+    except (errors.DataError, errors.UsageError) as error:
+        # Deleted, say: the weights are there all the same.
+        logging.warning(
+            "The images are not compared with those of the finished run: %s", error
+        )
+        return
+    check_images(finished["images"], found, workdir)
 
 
 @contextlib.contextmanager

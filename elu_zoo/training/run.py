@@ -87,12 +87,7 @@ class Position:
             found.config, found.config_changes = self.config, [
                 *found.config_changes, text
             ]  # fmt: skip
-        if found.images != self.images:
-            raise errors.DataError(
-                f"The images are not those with which {workdir} began: it has "
-                f"{found.images}, found are {self.images}. Files were added, removed "
-                "or changed. Bring them back, or name another --workdir."
-            )
+        resuming.check_images(found.images, self.images, workdir)
         return found
 
 

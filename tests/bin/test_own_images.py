@@ -1,6 +1,7 @@
 """Images, networks and activations of one's own, through every command."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -61,6 +62,24 @@ def test_a_folder_from_training_to_an_export(cli, photos, tmp_path):
     assert (
         "note: these are not all the images that mnist_mlp_8x128.photos" in result.err
     )
+
+
+def test_a_finished_run_and_other_images(cli, photos):
+    first = cli(*TRAIN, "--data=photos", *SHORT)
+    assert first.code == 0, first.err
+    added = photos / "day/new.png"
+    added.write_bytes((photos / "night/3.png").read_bytes())
+    result = cli(*TRAIN, "--data=photos", *SHORT)
+    assert (result.code, result.out) == (1, "")
+    assert "images are not those with which run began: it has photos-" in result.error
+    assert result.error.endswith("Bring them back, or name another --workdir.")
+    added.unlink()
+    again = cli(*TRAIN, "--data=photos", *SHORT)
+    assert (again.code, again.out) == (0, first.out)
+    shutil.rmtree(photos)  # the weights do not need them any more
+    again = cli(*TRAIN, "--data=photos", *SHORT)
+    assert (again.code, again.out) == (0, first.out)
+    assert "not compared with those of the finished run: " in again.err
 
 
 @pytest.mark.slow
