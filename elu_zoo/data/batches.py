@@ -20,9 +20,11 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     if batch_size < 1:
         raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
+        # One batch of them all would make an epoch of one step, too few for schedules.
+        fitting = max(1, min(20, count // 5))
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
-            f"Use more, or smaller batches: --config.train.batch_size={max(1, count)}."
+            f"Use more, or smaller batches: --config.train.batch_size={fitting}."
         )
     return count // batch_size
 

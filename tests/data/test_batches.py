@@ -27,8 +27,15 @@ def test_other_examples_are_dropped_in_other_epochs():
 @pytest.mark.parametrize(
     ("count", "batch_size", "error", "message"),
     [
-        (99, 100, errors.DataError, "99 examples do not fill one batch of 100"),
-        (0, 1, errors.DataError, "0 examples do not fill one batch of 1"),
+        (
+            199,
+            200,
+            errors.DataError,
+            "199 examples .* one batch of 200.*batch_size=20.",
+        ),
+        (95, 100, errors.DataError, "95 examples .* one batch of 100.*batch_size=19."),
+        (4, 5, errors.DataError, "4 examples .* one batch of 5.*batch_size=1."),
+        (0, 1, errors.DataError, "0 examples .* one batch of 1.*batch_size=1."),
         (10, 0, errors.UsageError, "batch_size must be at least 1, got 0"),
         (10, -4, errors.UsageError, "batch_size must be at least 1, got -4"),
     ],
