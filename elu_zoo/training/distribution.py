@@ -52,12 +52,14 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
-    logging.info(
-        "Strategy %s with %d replica(s); devices of this machine: %s.",
-        name,
-        strategy.num_replicas_in_sync,
-        ", ".join(d.name for d in tf.config.list_logical_devices()),
-    )
+    replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
+    if replicas > 1 or len(devices) > 1:  # else it is the CPU, as expected
+        logging.info(
+            "Strategy %s with %d replica(s); devices of this machine: %s.",
+            name,
+            replicas,
+            ", ".join(device.name for device in devices),
+        )
     return strategy
 
 

@@ -52,7 +52,8 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
         )
     placement, count = OneDevice(), len(jax.devices())
     kind = placement.device.device_kind
-    logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
+    if count > 1 or placement.device.platform != "cpu":
+        logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
     return placement
 
 

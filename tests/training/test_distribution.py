@@ -168,6 +168,32 @@ def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
     assert ('pip install "elu-zoo[gpu]"' in caplog.text) == said
 
 
+@pytest.mark.parametrize(
+    "name, devices, said",
+    [
+        ("one", ["CPU:0"], ""),
+        ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
+        ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
+    ],
+)
+def test_devices_are_said_where_there_are_several(
+    monkeypatch, caplog, name, devices, said
+):
+    count = len(devices) if name == "mirrored" else None
+    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in devices]
+    real = tf.config.list_logical_devices  # MirroredStrategy asks too, of a kind
+    monkeypatch.setattr(
+        tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
+    )
+    with caplog.at_level(logging.INFO, "absl"):
+        distribution.create_strategy(name, count)
+    lines = [x for x in caplog.messages if x.startswith("Strategy")]
+    assert len(lines) == bool(said)
+    for line in lines:
+        assert said in line
+        assert line.endswith(", ".join(f"/device:{device}" for device in devices) + ".")
+
+
 def dense(**arguments):
     return zoo.get_model(
         "mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False
