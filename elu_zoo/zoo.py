@@ -4,6 +4,7 @@ import concurrent.futures
 import contextvars
 import dataclasses
 import fnmatch
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -120,8 +121,15 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
                 "num_classes out."
             )
         if argument not in known:
-            known = [*known, "weights"]  # of get_model, which may have been meant
+            # Those of get_model itself may have been meant.
+            known += [each for each in _own_arguments() if each not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
+
+
+def _own_arguments() -> list[str]:
+    """Returns the names of the arguments that `get_model` does not pass on."""
+    parameters = inspect.signature(get_model).parameters.values()
+    return [x.name for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def _check_readout(

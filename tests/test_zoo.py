@@ -138,8 +138,12 @@ def test_model_info_of_weights(published, raw, first):
     ("arguments", "message"),
     [
         ({"activatoin": "elu"}, "Unknown argument of mnist.*mean 'activation'"),
-        ({"weigths": "mnist"}, "mean 'weights'"),
-        ({"batchnorm": True}, "mean 'batch_norm'.*Known: activation, "),
+        ({"allow_unverifed": True}, "mean 'allow_unverified'"),
+        (
+            {"batchnorm": True},
+            "mean 'batch_norm'.*Known: activation, .*, weights, preprocessing, "
+            "include_top, features, classifier_activation, allow_unverified.$",
+        ),
         ({"activation": "eluu"}, "Unknown activation 'eluu'. Did you mean 'elu'"),
         ({"activation": {"name": "elu", "alpha": 0}}, "finite number > 0"),
         ({"activation": lambda x: x}, "is not registered"),

@@ -31,7 +31,7 @@ def test_readout_of_an_untrained_autoencoder(activation, images):
     [
         ({"classifier_activation": "softmax"}, "'sigmoid' or 'linear'. Received: 'so"),
         ({"num_classes": 5}, "is an autoencoder and has no classes. Leave num_classes"),
-        ({"preprocesing": True}, "Known: .*weights"),
+        ({"preprocesing": True}, "mean 'preprocessing'.*Known: .*weights"),
     ],
 )
 def test_what_an_autoencoder_refuses(arguments, message):
