@@ -28,10 +28,14 @@ _PUBLIC = {
     "fetch_weights": "elu_zoo.weights",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+_MODULES = "errors", "training"
+
+__all__ = ["__version__", *_PUBLIC, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"elu_zoo.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'elu_zoo' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PUBLIC[name]), name)

@@ -12,8 +12,11 @@ NAMES = """ELU elu elu_xla register_activation register_model get_model list_mod
     fetch_weights""".split()
 
 
+MODULES = {"errors": "EluZooError", "training": "train"}
+
+
 def test_the_list():
-    assert set(elu_zoo.__all__) == {"__version__", *NAMES}
+    assert set(elu_zoo.__all__) == {"__version__", *NAMES, *MODULES}
     assert set(elu_zoo.__all__) <= set(dir(elu_zoo))
 
 
@@ -23,6 +26,16 @@ def test_each_name(name):
     assert callable(value) and value.__name__ == name
     assert value.__doc__ and value.__module__.startswith("elu_zoo.")
     assert getattr(elu_zoo, name) is value
+
+
+@pytest.mark.parametrize(("module", "name"), MODULES.items())
+def test_each_module(module, name):
+    """In a process where nothing else has imported it."""
+    code = f"import elu_zoo; print(elu_zoo.{module}.{name}.__name__)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == f"{name}\n"
 
 
 def test_unknown_attribute():
