@@ -30,6 +30,9 @@ class Split:
     images: np.ndarray
     labels: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"Split({len(self)} examples, image_shape={self.image_shape})"
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -87,6 +90,13 @@ class ImageData:
     note: str
     terms: str
     images: str
+
+    def __repr__(self) -> str:
+        return (
+            f"ImageData({self.name!r}, train={len(self.train)}, "
+            f"validation={len(self.validation)}, test={len(self.test)}, "
+            f"image_shape={self.image_shape}, num_classes={self.num_classes})"
+        )
 
     @property
     def image_shape(self) -> tuple[int, int, int]:

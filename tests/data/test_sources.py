@@ -26,6 +26,15 @@ def parts(data):
     return data.train, data.validation, data.test
 
 
+def test_what_is_printed():
+    data = sources.load("mnist_5k")
+    assert repr(data) == (
+        "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
+        "image_shape=(28, 28, 1), num_classes=10)"
+    )
+    assert repr(data.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
+
+
 @pytest.mark.data
 def test_mnist_is_the_official_one(mnist):
     """Pixel sums of the official files; splits of the official parts."""
