@@ -1,4 +1,4 @@
-"""Exports a model with its weights, as a SavedModel, for ONNX Runtime or LiteRT.
+r"""Exports a model with its weights, as a SavedModel, for ONNX Runtime or LiteRT.
 
 elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
 elu-zoo-export --model=elu_cifar_11 --weights=runs/my_photos --name=my_photos \

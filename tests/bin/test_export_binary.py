@@ -16,6 +16,11 @@ NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
 
 
+def test_the_example_of_its_help_in_two_lines(cli):
+    result = cli("export", "-h")
+    assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
+
+
 def test_versions(process, cli, trained, tmp_path):
     arguments = [MODEL, "--weights", trained, "--export_dir=out"]
     result = process("export", *arguments)
