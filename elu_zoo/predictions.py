@@ -267,5 +267,6 @@ def check_classes(
 
 
 def _described(names: Sequence[str], count: int) -> str:
-    first = f" ({', '.join(names[:3])}, ...)" if names else ""
+    more = ", ..." * (len(names) > 3)
+    first = f" ({', '.join(names[:3])}{more})" if names else ""
     return f"{count} classes{first}"

@@ -1,6 +1,6 @@
 """Times the unit, training steps, predictions and start-up beside other libraries'.
 
-elu-zoo-benchmark                       everything, about a quarter of an hour
+elu-zoo-benchmark                       everything, about 20 minutes
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
 Times are medians over rounds in which all forms run once; ratios are of the same round,

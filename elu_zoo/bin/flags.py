@@ -151,7 +151,7 @@ def _import(module: str) -> None:
     name = os.path.basename(module).removesuffix(".py")
     is_file = module.endswith(".py")
     if is_file and not os.path.isfile(module):
-        raise errors.NotFoundError(f"There is no file --module={module}.")
+        raise errors.NotFoundError(f"There is no file {module} (--module).")
     other = getattr(sys.modules.get(name), "__file__", None)
     same = other is not None and os.path.abspath(module) == os.path.abspath(other)
     taken = name in sys.stdlib_module_names or name in sys.modules

@@ -139,10 +139,13 @@ def _scan(root: Path) -> list[tuple[str, int]]:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
         ) from error
-    if ignored:
+    endings = " ".join(SUFFIXES)
+    if len(ignored) == 1:
+        logging.info("%s/%s is no image (%s): ignored.", root, ignored[0], endings)
+    elif ignored:
         logging.info(
             "%d files and folders in %s are no images (%s), such as %s: ignored.",
-            *(len(ignored), root, " ".join(SUFFIXES), min(ignored)),
+            *(len(ignored), root, endings, min(ignored)),
         )
     return sorted(found)
 

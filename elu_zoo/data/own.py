@@ -194,7 +194,8 @@ def _held_out(name: str, parts: dict[str, Split]) -> dict[str, Split]:
         if part in missing:
             chosen = np.flatnonzero(place == index)
             parts[part] = Split(train.images[chosen], train.labels[chosen])
-            logging.info("%s: %d images are held out for %s.", name, len(chosen), part)
+            images = "1 image is" if len(chosen) == 1 else f"{len(chosen)} images are"
+            logging.info("%s: %s held out for %s.", name, images, part)
     # In the order of their hashes, so that the first ones are of all classes.
     rest = [i for i in order if place[i] == 2]
     parts["train"] = Split(train.images[rest], train.labels[rest])

@@ -153,7 +153,7 @@ def test_a_module_of_ones_own(cli, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("my_none.py", None, "There is no file --module=my_none.py"),
+        ("my_none.py", None, "There is no file my_none.py (--module)."),
         ("json.py", "", "there is another module json. Rename the file"),
         ("pytest.py", "", "there is another module pytest. Rename the file"),
         ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. --debug"),

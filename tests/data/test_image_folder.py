@@ -122,7 +122,11 @@ def test_what_is_ignored_is_told(tmp_path, caplog):
     caplog.set_level("INFO", logger="absl")
     image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
-    tree(tmp_path, "b/2.webp", "a/3.gif", "b/4.jpg/5.jpg")
+    tree(tmp_path, "b/2.webp")
+    image_folder.find(tmp_path)
+    said = f"{tmp_path}/b/2.webp is no image (.jpeg .jpg .png): ignored."
+    assert said in caplog.messages
+    tree(tmp_path, "a/3.gif", "b/4.jpg/5.jpg")
     image_folder.find(tmp_path)
     said = (
         f"3 files and folders in {tmp_path} are no images (.jpeg .jpg .png), such as "
