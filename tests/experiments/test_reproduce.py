@@ -89,16 +89,15 @@ def finish(trial, workdir):
     """Leaves of a run what results are made of."""
     config = trial.load()
     entry = dict(entries.manifest()[entries.list_weights("mnist_mlp_8x128*")[0]])
-    unit = {"activation": activations.describe(trial.activation)}
-    entry["arguments"] = entry["arguments"] | unit
+    activation = activations.describe(trial.activation)
+    entry["arguments"] = entry["arguments"] | {"activation": activation}
     entry["config"] = entry["config"] | {"name": config.name}
     entry |= {"seed": trial.seed, "epochs": config.train.epochs}
     entry["sha256"] = (trial.hash * 8)[:64]
     entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
-    shutil.rmtree(workdir, ignore_errors=True)
-    workdir.mkdir(parents=True)
+    workdir.mkdir(parents=True, exist_ok=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))
-    (workdir / "metrics.jsonl").write_text('{"epoch": 1, "train_loss": 0.5}\n')
+    (workdir / "metrics.jsonl").write_text('{"epoch": 1, "train_loss": 0.5}')
 
 
 @pytest.fixture
