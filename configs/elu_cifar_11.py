@@ -10,15 +10,15 @@ Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,00
            mirrored. CIFAR-100 test error, ten runs: ELU 28.75 +- 0.24 %, shifted ReLU
            29.35 +- 0.29 %, leaky ReLU 30.59 +- 0.29 %, ReLU 31.56 +- 0.37 %.
 Ours:      results/runs.md, from results/results.csv.
-Time:      paper: about 10 hours a run on two CPU cores. fast: about an hour.
+Time:      paper: 10 to 16 hours a run on two CPU cores. fast: 1 to 2 hours.
 
 `schedule=paper` is the paper's, to the letter; `epochs` of it are its first ones.
 `schedule=fast` is our own for machines without a GPU: 30 epochs, or as many as `epochs`
 says, in which the learning rate rises to its peak and falls to zero on straight lines,
 with Nesterov's momentum and half of the paper's dropout; the rest is as in the paper.
 `schedule=quick` is `fast` with convolutions that move by Muon at a constant norm, and
-no decay of theirs. Its numbers are those of pilots, not chosen yet; no weights of it
-ship.
+no decay of theirs. Its rates and initial kernels are those of pilots and not chosen
+yet; no weights of it ship.
 
 Not in the paper: batches of 100, which make its iterations 330 epochs; "caffe" padding
 of the 2 x 2 convolutions; dropout after the pooling; biases zero and free of decay;
@@ -30,21 +30,7 @@ it by `epochs`, not by --config.train.epochs. All 50,000 images are trained on;
 Kernels start normal with variance 2 / fan-in, He's, the only initialisation that the
 paper names (section 4.1). At the paper's learning rate two epochs of a network of half
 the width do not tell it from 1 / fan-in (errors on those 5,000, one seed): ELU 93.6 and
-92.4 %, ReLU 98.0 and 98.0 %.
-
-How `fast` was chosen: errors on those 5,000 after runs of 3 epochs without dropout, one
-seed, normal initial kernels of variance g / fan-in, for every activation the same.
-
-    g, peak    1.5, .05    1.5, .1    2, .05    start loss at g = 1, 1.5, 2
-    ELU         55.5 %      58.6 %    58.2 %    4.6, 5.3, 10.9
-    ReLU        90.6 %      99.1 %    76.9 %    4.6, 4.7,  7.0
-
-So g is 2 and the peak .05: the best mean of the two, although ELU alone learns faster
-from 1.5. Half of the dropout was taken over from a trial of 24 epochs on the same
-split, not from this grid.
-
-Convolutions in bfloat16 cost nothing that a pair of runs shows: 3 epochs of `fast` with
-ELU end at 64.8 % on those 5,000 with them and at 66.1 % in float32.
+92.4 %, ReLU 98.0 and 98.0 %. How `fast` was chosen: results/tuning.md.
 """
 
 from ml_collections import ConfigDict

@@ -58,8 +58,8 @@ def load_image(
     shape = _raw_shape(registry.entry(name), entry)
     path = Path(path).expanduser()
     image = image_files.read_image(path, shape)[None]
-    image = 255 - image if invert else image
     complaint = plausibility.scale_complaint(image, [str(path)])
+    image = 255 - image if invert else image
     if plausibility.takes_light_on_black(shape, entry and entry["dataset"]):
         ground = plausibility.ground_complaint
         complaint += ground(image, [str(path)], "invert=True", invert)

@@ -38,7 +38,8 @@ _BASE = {
 }
 _BOTH = "elu", "relu"
 _ALL = *_BOTH, "leaky_relu", "shifted_relu"
-# A stage varies one thing, for every activation alike, from what the one before chose.
+# A stage varies one thing from `_BASE`, for every activation alike. What it chose is
+# put into `_BASE` before the next stage.
 STAGES: dict[str, tuple[tuple[str, ...], dict[str, tuple]]] = {
     "peak": (_ALL, {"peak": (0.01, 0.015, 0.02)}),
     "sgd_factor": (_BOTH, {"sgd_factor": (1.0, 2.5, 5.0)}),

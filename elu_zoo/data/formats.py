@@ -6,6 +6,12 @@ JPEG = b"\xff\xd8\xff"
 # Another chunk before IHDR would hide the sizes.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 HEAD = 512  # bytes that tell
+# A file with one of these is meant as an image; those that are neither PNG nor JPEG are
+# refused by name.
+SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
+    *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
+)
 # Where the bytes stand that tell a format, the bytes, and what people call it.
 _OTHERS = (
     (0, b"GIF8", "a GIF"),

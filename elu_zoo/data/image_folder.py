@@ -13,8 +13,8 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data.examples import Example
+from elu_zoo.data.formats import SUFFIXES
 
-SUFFIXES = (".jpeg", ".jpg", ".png")
 CLASS_NAMES = "class_names.txt"
 _READERS = 16  # files at once, which hides the latency of a network's disk
 SPLITS = ("train", "validation")
@@ -139,13 +139,12 @@ def _scan(root: Path) -> list[tuple[str, int]]:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
         ) from error
-    endings = " ".join(SUFFIXES)
     if len(ignored) == 1:
-        logging.info("%s/%s is no image (%s): ignored.", root, ignored[0], endings)
+        logging.info("%s/%s is no image: ignored.", root, ignored[0])
     elif ignored:
         logging.info(
-            "%d files and folders in %s are no images (%s), such as %s: ignored.",
-            *(len(ignored), root, endings, min(ignored)),
+            "%d files and folders in %s are no images, such as %s: ignored.",
+            *(len(ignored), root, min(ignored)),
         )
     return sorted(found)
 
@@ -164,8 +163,7 @@ def _no_images(root: Path) -> errors.DataError:
     elif others := {p.suffix for p in root.glob("*/*") if p.suffix and p.is_file()}:
         hint = f" Found are files {' '.join(sorted(others))}; convert images to PNG."
     return errors.DataError(
-        f"{root} holds no images ({' '.join(SUFFIXES)}) in folders of classes. {LAYOUT}"
-        + hint
+        f"{root} holds no images (PNG, JPEG) in folders of classes. {LAYOUT}" + hint
     )
 
 

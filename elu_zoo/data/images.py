@@ -11,11 +11,6 @@ from absl import logging
 from elu_zoo import errors, quiet
 from elu_zoo.data import formats
 
-# A file of a folder is meant as an image that has one of these, or an image's content.
-SUFFIXES = (
-    *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
-    *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
-)
 _NAMED = 5  # files in a message
 
 Shape = tuple[int, int, int]
@@ -44,9 +39,9 @@ def read_images(
     Args:
         paths: files of any name, or a folder, or several of them. A folder stands for
             its images, sorted by name: its files that have an image's suffix (see
-            `SUFFIXES`) or content, hidden ones apart. Folders in it are named in a
-            warning, and not looked into. Where there are others, what cannot be used
-            is left out.
+            `formats.SUFFIXES`) or content, hidden ones apart. Folders in it are named
+            in a warning, and not looked into. Where there are others, what cannot be
+            used is left out.
         shape: `(height, width, channels)` of the pixels, of 1 or 3 channels; see
             `pixels.decoded`.
 
@@ -64,14 +59,14 @@ def read_images(
             try:
                 images.append(read_image(file, shape))
                 used.append(file)
-            except errors.DataError as error:
+            except (errors.DataError, errors.NotFoundError) as error:
                 bad.append(error)
     if not images:
         raise _nothing(bad)
     return Images(np.stack(images), used, [str(error) for error in bad])
 
 
-def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.DataError]]:
+def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]]:
     """Returns the files that paths stand for, and the errors of folders without any."""
     if not paths:
         raise errors.UsageError("No image was given; name a file or a folder.")
@@ -87,7 +82,7 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.DataError]]:
     return files, bad
 
 
-def _nothing(bad: Sequence[errors.DataError]) -> errors.DataError:
+def _nothing(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
     """Returns the error where none of what was named can be used."""
     if len(bad) == 1:
         return bad[0]
@@ -125,7 +120,10 @@ def _files(path: Path) -> list[Path]:
     """Returns the image files that a path stands for."""
     if not path.is_dir():
         return [path]
-    visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))
+    try:
+        visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))
+    except OSError as error:
+        raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
     found = [x for x in visible if not x.is_dir() and _is_meant(x)]
     held = f"{', '.join(folders[:_NAMED])}{', ...' * (len(folders) > _NAMED)}"
@@ -141,7 +139,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_meant(file: Path) -> bool:
-    if file.suffix.lower() in SUFFIXES:
+    if file.suffix.lower() in formats.SUFFIXES:
         return True
     try:
         with file.open("rb") as opened:

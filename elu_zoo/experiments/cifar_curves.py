@@ -176,9 +176,10 @@ COMPARISON = Experiment(
         "The paper says of a stack's 2 x 2 convolutions nothing about padding and of "
         "its 165,000 iterations nothing about the batch: see the config's card. The "
         "short budget has 3 epochs of our own `fast` schedule in place of the paper's "
-        f"330, and one pair of {_PAPER_EPOCHS} epochs of the paper's own. `fast` was "
-        "chosen by the mean of ELU and ReLU (see the card): it is neither's best, and "
-        "a run that stays at chance there, an error of 99 %, may have learnt at "
+        f"330, and one pair of {_PAPER_EPOCHS} epochs of the paper's own, which began "
+        "from kernels of variance 1 / fan-in; the config now has 2 / fan-in. `fast` "
+        "was chosen by the mean of ELU and ReLU (see the card): it is neither's best, "
+        "and a run that stays at chance there, an error of 99 %, may have learnt at "
         "another rate. Such runs are in the figure, but in no pair that is tested, and "
         "decide no claim."
     ),

@@ -70,7 +70,12 @@ class Claim:
 
 
 def lower(
-    ours: Read, theirs: Read, measure: str, level: float = 0.05, least: int = 5
+    ours: Read,
+    theirs: Read,
+    measure: str,
+    level: float = 0.05,
+    least: int = 5,
+    shown: int = 1,
 ) -> Judge:
     """Returns the judge of a claim that ours are lower than theirs, in pairs.
 
@@ -80,12 +85,13 @@ def lower(
         measure: what the difference is.
         level: of p, from which the claim holds.
         least: fewer pairs decide nothing.
+        shown: the effect of fewer pairs is not told: it says nothing of the claim.
     """
 
     def judge(rows: Mapping[str, Rows]) -> Finding:
         pair = frames.pairs(ours(rows), theirs(rows))
-        if not pair[0]:
-            return Finding(measure=measure)
+        if len(pair[0]) < shown:
+            return Finding(len(pair[0]), measure=measure)
         found = significance.paired(*pair)
         return Finding(
             found.n,

@@ -42,7 +42,8 @@ class Inputs:
             predictor: of the model.
         """
         names = [row["image"] for row in self.rows]
-        found = [*self.left_out, plausibility.scale_complaint(self.images, names)]
+        read = 255 - self.images if self.inverted else self.images
+        found = [*self.left_out, plausibility.scale_complaint(read, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
             ground = plausibility.ground_complaint
             found.append(ground(self.images, names, "--invert", self.inverted))

@@ -157,8 +157,8 @@ def _check_muon(config: ConfigDict) -> None:
             f"decay; train.sgd_decay is of the classifier's. Set {' and '.join(decays)}"
             " to 0.0."
         )
-    others = ("learning_rate_factors", "momentum_rise")
-    others = [f"train.{key}" for key in others if train.get(key)]
+    others = [("learning_rate_factors", ()), ("momentum_rise", (0.0, 0))]
+    others = [f"train.{key}" for key, none in others if train.get(key, none) != none]
     if others:
         raise errors.UsageError(
             f"{' and '.join(others)} are of train.optimizer=sgd. Leave them out."

@@ -48,6 +48,14 @@ def test_what_a_folder_holds_and_cannot_be_used_is_left_out(tmp_path):
     ]
 
 
+def test_a_link_that_leads_nowhere_is_left_out(tmp_path):
+    fill(tmp_path, {"a.png": png(GREY)})
+    (tmp_path / "b.png").symlink_to(tmp_path / "none")
+    read = images.read_images(tmp_path, (6, 5, 1))
+    assert read.paths == [tmp_path / "a.png"]
+    assert read.left_out == [f"{tmp_path}/b.png does not exist."]
+
+
 def test_a_folder_of_nothing_else(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
     with pytest.raises(

@@ -41,3 +41,11 @@ def test_the_inverse():
     given = inputs.Inputs(PAPER - 3, ROWS).inverse()
     assert given.inverted and (given.images == 3).all()
     assert given.complaints(Predictor(None, (28, 28, 1), "01")) == []
+
+
+def test_the_scale_is_that_of_what_was_read():
+    """Pixels in [0, 1] are told of after their inversion too."""
+    small = np.zeros((1, 28, 28, 1), np.uint8) + np.uint8(1)
+    inverted = inputs.Inputs(small, [{"image": "a"}]).inverse()
+    found = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))
+    assert found == ["a looks like pixels in [0, 1]; expected 0..255."]

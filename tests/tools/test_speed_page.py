@@ -75,8 +75,8 @@ def test_five_numbers():
     found = speed.five(FIVE, lambda target: f"../{target}")
     for words in (
         "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.50 to 7.00) times as long",
-        "in the same precision and 1.50 (0.50 to 7.00) in its own, float32",
-        "PyTorch 1.75 (0.50 to 7.00) and 2.50 (",
+        "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
+        "PyTorch 1.75 (0.50 to 7.00) in bfloat16 and 2.50 (",
         "`tf.nn.elu` takes 3.50 (0.50 to 7.00) times as long as ours",
         "that training step 4.50 (0.50 to 7.00) times as long",
         "SavedModel takes 0.5 ms; `model.predict` takes 5.50 (",

@@ -80,8 +80,8 @@ $start_up
 """)
 _FIVE = string.Template("""\
 - **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
-Keras' `fit` takes $fit_bfloat16 times as long in the same precision and $fit in its \
-own, float32; PyTorch $torch_bfloat16 and $torch.
+Keras' `fit` takes $fit_bfloat16 times as long with its policy mixed_bfloat16 and $fit \
+in float32; PyTorch $torch_bfloat16 in bfloat16 and $torch.
 - **The ELU op**: under XLA `tf.nn.elu` takes $elu times as long as ours, \
 forward over 1e7 elements.
 - **ELU in place of ReLU** makes that training step $unit times as long.
@@ -90,8 +90,8 @@ takes $predict times as long.
 - **The server**, over gRPC to 32 clients that send one image at a time, answers \
 $served images a second: $share of what 32 threads reach that predict in one process.
 
-Ratios are medians with 95 % intervals, of `elu_cifar_11` on two cores of a CPU: \
-[all tables, and on what]($page).""")
+The network is `elu_cifar_11`, on two cores of a CPU; ratios are medians with 95 % \
+intervals: [all tables, and on what]($page).""")
 
 
 def page(rows: Rows) -> str:
