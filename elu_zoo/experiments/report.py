@@ -95,7 +95,7 @@ def _claims(found: Mapping[str, Finding], views: Mapping[str, View]) -> str:
     for claim in CLAIMS:
         finding = found[claim.name]
         effect = ""
-        if finding.n:
+        if finding.effect == finding.effect:
             effect = f"{finding.effect:+.3g}"
             if finding.low == finding.low:
                 effect += f" ({finding.low:+.3g} to {finding.high:+.3g})"
