@@ -1,7 +1,7 @@
-"""What a command's processes write on stderr: plain sentences, and ours alone.
+"""Filter of what a command's processes write on stderr: plain sentences of ours alone.
 
-Without it TensorFlow's start writes of the processor and of a missing GPU, libraries
-write of their own ways, and every line begins with a time, a thread and a file.
+Without it TensorFlow writes about the processor and a missing GPU as it starts, other
+libraries add their own lines, and every line begins with a time, a thread and a file.
 """
 
 import contextlib

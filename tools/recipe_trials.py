@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from absl import app, flags, logging
+from ml_collections import ConfigDict
 
 from elu_zoo import results, training
 from elu_zoo.configs import elu_cifar_11
@@ -48,7 +49,7 @@ STAGES: dict[str, tuple[tuple[str, ...], dict[str, tuple]]] = {
     "dropout": (_BOTH, {"dropout": (0.0, 0.25, 0.5)}),
 }
 
-_STAGE = flags.DEFINE_enum("stage", None, list(STAGES), "What is tried.", required=True)
+_STAGE = flags.DEFINE_enum("stage", "peak", list(STAGES), "What is tried.")
 _RUNS = flags.DEFINE_string("runs", "runs/trials", "Gets a folder for each trial.")
 
 
@@ -61,8 +62,8 @@ def trials(stage: str) -> Iterator[dict[str, Any]]:
             yield {**_BASE, **changes, "activation": activation}
 
 
-def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
-    """Trains a trial, or resumes it, and returns its row."""
+def config_of(trial: dict[str, Any]) -> ConfigDict:
+    """Returns the config of a trial."""
     config = elu_cifar_11.get_config(
         f"schedule=quick,epochs={trial['epochs']},validation=True,"
         f"activation={trial['activation']},seed={trial['seed']}"
@@ -76,8 +77,13 @@ def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
     train.dropout = (tuple(trial["dropout"] * r for r in elu_cifar_11.DROPOUT),)
     train.sgd_factor = trial["sgd_factor"]
     train.label_smoothing = trial["label_smoothing"]
+    return config
+
+
+def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
+    """Trains a trial, or resumes it, and returns its row."""
     name = "-".join(str(value) for value in trial.values())
-    entry = training.train(config, runs / name)
+    entry = training.train(config_of(trial), runs / name)
     last = json.loads((runs / name / "metrics.jsonl").read_text().splitlines()[-1])
     measured = {"train_loss": last["train_loss"], "seconds": entry["wall_time_seconds"]}
     return trial | entry["metrics"] | measured

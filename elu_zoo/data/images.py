@@ -17,7 +17,7 @@ Shape = tuple[int, int, int]
 
 
 class Images(NamedTuple):
-    """What `read_images` read.
+    """Image files that were read, and those that could not be.
 
     Attributes:
         pixels: uint8 `(n, height, width, channels)`, 0..255.

@@ -1,4 +1,4 @@
-"""What a model is asked to predict: images, and a name of each."""
+"""Images to predict, and a name of each."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where an exported model comes from, as elu_zoo.json says it, compared and in words.
+"""The origin of an exported model, from elu_zoo.json: compared, and in words.
 
 The file may be of an earlier version of elu_zoo, or not there: every field may be
 missing, and None is an origin of which nothing is known.
@@ -21,7 +21,7 @@ def weights(origin: Origin | None) -> Mapping[str, Any]:
 
 
 def is_same(one: Origin | None, other: Origin | None) -> bool:
-    """Says whether two origins are known to be of the same trained model.
+    """Whether two origins are known to be of the same trained model.
 
     The hash of the weights decides, and beside it network and activation: a file
     without an entry fits several activations.

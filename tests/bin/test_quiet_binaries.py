@@ -1,4 +1,4 @@
-"""What a command writes beside its result: sentences, and all of it with --debug."""
+"""Lines of a command beside its result: sentences, and everything with --debug."""
 
 import re
 

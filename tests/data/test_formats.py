@@ -1,4 +1,4 @@
-"""What a file is said to be that is neither PNG nor JPEG."""
+"""Names of the formats of files that are neither PNG nor JPEG."""
 
 import io
 

@@ -107,7 +107,7 @@ def test_sizes_of_table_1_are_those_of_the_zoo(rows):
 
 
 def test_errors_of_table_1_are_of_the_results(rows):
-    """Of AlexNet alone: no other network of it went through its whole schedule."""
+    """AlexNet alone has one: it alone went through its whole schedule."""
     cells = {
         (row["model"], whose, data): row[f"{whose}_{data}"]
         for row in rows

@@ -1,4 +1,4 @@
-"""What elu-zoo-predict gives a model, and what it says of it."""
+"""The images that elu-zoo-predict gives a model, and its warnings about them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What `get_model(preprocessing=...)` means for a network, before it is built."""
+"""Raw images without weights: `get_model(preprocessing=...)` for every network."""
 
 import keras
 import numpy as np
