@@ -1,9 +1,8 @@
-"""Trials of the schedule quick: their configs, and no test image in any."""
+"""Trials of the schedule quick: their configs and order, and no test image in any."""
 
 import csv
 from pathlib import Path
 
-import pytest
 import recipe_trials
 
 from elu_zoo.training import settings
@@ -11,9 +10,20 @@ from elu_zoo.training import settings
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("stage", recipe_trials.STAGES)
-def test_each_config_is_its_trials_and_reads_no_test_image(stage):
-    for trial in recipe_trials.trials(stage):
+def _rows_with_errors_from(error_of):
+    """Returns the rows of all trials, and the trials in their order."""
+    rows, done = [], []
+    for stage, trial in recipe_trials.trials(rows):
+        done.append((stage, trial))
+        if not recipe_trials.row_of(trial, rows):
+            error = error_of(trial)
+            row = {k: str(v) for k, v in trial.items()}
+            rows.append(row | {"validation_error_percent": str(error)})
+    return rows, done
+
+
+def test_each_config_is_its_trials_and_reads_no_test_image():
+    for _, trial in _rows_with_errors_from(lambda trial: trial["peak"])[1]:
         config = recipe_trials.config_of(trial)
         settings.check(config)
         assert not config.data.measure_test and not config.data.train_on_validation
@@ -27,10 +37,31 @@ def test_each_config_is_its_trials_and_reads_no_test_image(stage):
             assert {k: part[k] for k in keys} == {k: trial[k] for k in keys}
 
 
+def test_a_stage_keeps_what_was_best_for_elu_and_relu_together():
+    def error(trial):
+        # ELU alone would choose the scale 2, leaky ReLU alone the peak .01.
+        relu = trial["activation"] == "relu"
+        scale = (3 if relu else -1) * abs(trial["init_scale"] - 1.5)
+        peak = 1000 * abs(trial["peak"] - 0.015)
+        if trial["activation"] == "leaky_relu":
+            peak = trial["peak"] - 100
+        kernels = trial["initial_kernels"] == "normal"
+        rest = trial["sgd_factor"] + trial["label_smoothing"] + trial["dropout"]
+        return 50 + scale + peak + kernels + rest
+
+    rows, done = _rows_with_errors_from(error)
+    final = [trial for stage, trial in done if stage == "full_width"]
+    assert len(final) == 3 * 2 * 2  # seeds, recipes, activations
+    assert {(t["init_scale"], t["peak"]) for t in final} == {(1.5, 0.015)}
+    assert {(t["label_smoothing"], t["dropout"]) for t in final} == {(0, 0), (0.1, 0)}
+    assert {(t["width"], t["epochs"]) for t in final} == {(1.0, 8)}
+    assert len(rows) == len({tuple(row.items()) for row in rows})
+
+
 def test_the_committed_rows_are_of_trials():
     path = ROOT / "configs" / "results" / "quick_trials.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert rows
     for row in rows:
-        trials = recipe_trials.trials(row["stage"])
-        assert any(all(row[k] == str(v) for k, v in t.items()) for t in trials)
+        for name, (_, values) in recipe_trials.STAGES.items():
+            assert row[name] in map(str, values)
