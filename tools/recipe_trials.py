@@ -44,7 +44,7 @@ _ALL = *_BOTH, "leaky_relu", "shifted_relu"
 # A stage tries these values of one thing, for every activation alike; the value of the
 # lowest mean error of ELU and ReLU is in the recipe from then on.
 STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
-    "init_scale": (_BOTH, (1.5, 2.0)),
+    "init_scale": (_BOTH, (1.0, 1.5, 2.0)),
     "sgd_factor": (_BOTH, (2.5, 5.0)),
     "peak": (_ALL, (0.01, 0.015, 0.02)),
     "initial_kernels": (_BOTH, ("normal", "orthogonal")),
