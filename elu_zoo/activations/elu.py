@@ -125,10 +125,20 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    """Returns `x` as a tensor; integers and booleans become `floatx`."""
+    """Returns `x` as a tensor; integers and booleans become `floatx`.
+
+    Raises:
+        UsageError: complex numbers.
+    """
     x = keras.ops.convert_to_tensor(x)
     if keras.backend.is_float_dtype(x.dtype):
         return x
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    if dtype.startswith("complex"):
+        raise errors.UsageError(
+            f"ELU is a function of real numbers. Received: a tensor of {dtype}. Take "
+            "its real part first."
+        )
     return keras.ops.cast(x, keras.backend.floatx())
 
 
@@ -162,6 +172,8 @@ class ELU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = positive("alpha", alpha)
         self.supports_masking = True
+        # Without weights it is built now, and takes inputs of unknown rank.
+        self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:
         name = _form.get()

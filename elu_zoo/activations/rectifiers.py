@@ -33,6 +33,7 @@ class LeakyReLU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = positive("alpha", alpha)
         self.supports_masking = True
+        self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:
         return keras.ops.leaky_relu(inputs, negative_slope=self.alpha)
@@ -84,6 +85,7 @@ class ShiftedReLU(keras.layers.Layer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
+        self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:
         return keras.ops.maximum(inputs, keras.ops.cast(-1, inputs.dtype))

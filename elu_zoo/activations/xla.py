@@ -77,7 +77,9 @@ def differentiable(
 
         return tf.identity(y), gradient
 
-    return link(x, tf.stop_gradient(y))
+    # In a graph forward mode knows no custom gradient and follows the operations of
+    # `y`. Eagerly it takes `gradient`, and would fail in the program that made `y`.
+    return link(x, tf.stop_gradient(y) if tf.executing_eagerly() else y)
 
 
 def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
@@ -88,7 +90,7 @@ def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             return product(dy, tf.identity(x))
 
-        return _elu_narrow(x, alpha), gradient
+        return _elu_narrow(_reverse_only(x), alpha), gradient
 
     @tf.custom_gradient
     def product(dy: tf.Tensor, x: tf.Tensor) -> Any:
@@ -101,9 +103,21 @@ def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
             by_dy = _times_slope(d, y, alpha)
             return tf.cast(by_dy, tf.bfloat16), tf.cast(by_x, tf.bfloat16)
 
-        return _times_slope_narrow(dy, x, alpha), gradient
+        return _times_slope_narrow(dy, _reverse_only(x), alpha), gradient
 
     return unit(x)
+
+
+def _reverse_only(x: tf.Tensor) -> tf.Tensor:
+    """Returns `x`; in a graph forward mode raises a LookupError here.
+
+    The derivative would be zero silently: none passes the bit operations of
+    `_widened`.
+    """
+    if tf.executing_eagerly():
+        return x
+    message = "elu_xla has no forward mode in bfloat16 in a graph. Use elu_zoo.elu."
+    return tf.raw_ops.PreventGradient(input=x, message=message)
 
 
 def _elu(x: tf.Tensor, alpha: float) -> tf.Tensor:

@@ -171,23 +171,6 @@ def test_derivatives_of_special_values(function, alpha):
     np.testing.assert_array_equal(second, [np.nan, 0, 0, alpha, alpha, 0, 0])
 
 
-def test_second_derivative_inside_a_compiled_program():
-    @tf.function(jit_compile=True)
-    def second(x):
-        with tf.GradientTape() as outer:
-            outer.watch(x)
-            with tf.GradientTape() as inner:
-                inner.watch(x)
-                y = elu_polynomial(x)
-            first = inner.gradient(y, x)
-        return outer.gradient(first, x)
-
-    x = np.array([-2, -1, 3], np.float32)
-    np.testing.assert_allclose(
-        second(x), np.where(x > 0, 0, np.exp(x)), rtol=1e-6, atol=0
-    )
-
-
 def test_in_a_network_with_variables():
     weight = tf.Variable([[-0.5, 0.5]])
     with tf.GradientTape() as tape:
