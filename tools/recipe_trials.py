@@ -36,7 +36,7 @@ _BASE = {
     "dropout": 0.0,
     "sgd_factor": 2.5,
     "initial_kernels": "normal",
-    "init_scale": 2.0,
+    "init_scale": 1.0,
     "label_smoothing": 0.0,
 }
 _BOTH = "elu", "relu"
@@ -44,7 +44,7 @@ _ALL = *_BOTH, "leaky_relu", "shifted_relu"
 # A stage tries these values of one thing, for every activation alike; the value of the
 # lowest mean error of ELU and ReLU is in the recipe from then on.
 STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
-    "init_scale": (_BOTH, (1.0, 1.5, 2.0)),
+    "init_scale": (_BOTH, (0.25, 0.5, 1.0, 1.5)),
     "sgd_factor": (_BOTH, (2.5, 5.0)),
     "peak": (_ALL, (0.01, 0.015, 0.02)),
     "initial_kernels": (_BOTH, ("normal", "orthogonal")),
