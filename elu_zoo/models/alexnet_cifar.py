@@ -12,7 +12,7 @@ from elu_zoo.registry import CONV_DTYPES, register_model
 
 # Units, receptive field, deviation of initial kernels; 3 x 3 pooling follows each.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
-NORMALIZED = (1, 2)  # after their pooling
+NORMALIZED = (1, 2)  # convolutions with a response normalisation after the pooling
 CLASSIFIER_DEVIATION = 0.01
 
 
@@ -65,8 +65,8 @@ def alexnet_cifar(
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         else:
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
-            # Of an even map "same" pools the windows that Caffe does; of an odd one
-            # it pools around the first cell, where Caffe begins with it.
+            # Of even maps "same" takes Caffe's windows. Of odd ones its first window is
+            # centred at the first pixel, where Caffe's begins.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

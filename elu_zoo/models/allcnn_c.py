@@ -23,7 +23,7 @@ CONVOLUTIONS = (
     (192, 3, 1, 0),
     (192, 1, 1, 0),
 )
-DROPPED = (3, 6)  # after these convolutions, and before the first
+DROPPED = (3, 6)  # convolutions with dropout after them
 
 
 @register_model(
@@ -77,7 +77,7 @@ def allcnn_c(
     for i, (units, field, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
-            zeros = None  # at a stride of 2 "same" would pad the end alone
+            zeros = None  # "same"; at a stride of 2 that would pad the end alone
         kernel = initial(x, field, name)
         x = convolve(x, units, field, name, kernel, zeros=zeros, stride=stride)
         x = blocks.norm_act(x, name, activation, batch_norm, seed)

@@ -141,8 +141,8 @@ def norm(x, name: str, batch_norm: bool):
 
 
 def dropout(x, rate: float, name: str, seed: int, **arguments: Any):
-    """Returns the output of a `Dropout` layer, of every rate."""
-    # Also where the rate is 0: another phase of the training may set it.
+    """Returns the output of a `Dropout` layer, which is there at a rate of 0 too."""
+    # A later phase of the training may set another rate.
     return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
 
 

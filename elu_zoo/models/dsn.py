@@ -49,7 +49,7 @@ def dsn(
     augmentation could not be verified. The original's `kernel_decay` is 0.0005.
 
     Args:
-        auxiliary_heads: build the network for training, see the returned model.
+        auxiliary_heads: whether to build the network for training, with four outputs.
         dropout: the share of values dropped after each of the first two blocks.
 
     Returns:
@@ -86,7 +86,7 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # Their Caffe's "xavier" of a dense layer counts all weights as its fan-in.
+    # In the authors' Caffe "xavier" takes all weights of a dense layer as its fan-in.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
     return blocks.dense(

@@ -17,14 +17,15 @@ from elu_zoo.registry import CONV_DTYPES, register_model
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
-BLOCK = 32  # The original keeps multiples of so many maps.
+BLOCK = 32  # dropout keeps a multiple of so many maps, as in the original
 
 
 def pooled_sizes() -> list[int]:
-    """Returns the size of the maps after each pooling, from the first on.
+    """Returns the sizes of the maps after each pooling, from the first on.
 
-    The last is what C2 makes 1 x 1. Each comes from one SHRINK times as large, rounded,
-    and that from a convolution of one more; the first one's input is `INPUT`.
+    They follow from the last one, 2 x 2 pixels, of which C2 makes 1 x 1. The input of a
+    pooling is SHRINK times as large as its output, rounded, and the input of the
+    convolution before it is one pixel larger: of the first convolution, `INPUT`.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -106,7 +107,7 @@ def fmp(
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the rate of the n-th dropout, the nearest that keeps whole blocks."""
+    """Returns the rate nearest to `rate` that keeps whole blocks of maps."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK
@@ -120,6 +121,6 @@ def _margins(input_shape: tuple[int, int, int]) -> list[tuple[int, int]]:
 
 
 def _uniform(x, units: int, field: int, shrink: float, seed: int) -> Uniform:
-    """Returns the original's initial kernel, of a layer that pooling may follow."""
+    """Returns a kernel's initializer; `shrink` is the next pooling's factor."""
     fan_in = field**2 * x.shape[-1]
     return Uniform(math.sqrt(6 / (fan_in + units * (field / shrink) ** 2)), seed)

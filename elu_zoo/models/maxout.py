@@ -19,7 +19,7 @@ CONVOLUTIONS = (
 )
 DENSE = (500, 5, 1.9)  # units, pieces, largest norm
 CLASSIFIER_NORM = 1.9365
-LIMIT = 0.005  # of initial kernels
+LIMIT = 0.005  # initial kernels are uniform on +-LIMIT
 
 
 @register_model(
@@ -90,7 +90,7 @@ def maxout(
         name, count = f"h{i}", filters(units, pieces)
         how = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
         x = blocks.convolution(x, count, field, name, initial(name), **how)
-        # Maxima of pieces and of pixels commute: the fewer values are pooled.
+        # The maximum over pieces and the pooling commute: so fewer values are pooled.
         x = unit(x, pieces, name)
         x = CeilMaxPooling2D(pooled, 2, name=f"{name}_pool")(x)
         x = blocks.dropout(x, dropout[i + 1], f"{name}_drop", seed)

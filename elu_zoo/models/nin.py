@@ -38,7 +38,7 @@ def nin(
     second. The paper's table 1 has 8.81 % test error on CIFAR-10 and 35.68 % on
     CIFAR-100, the authors report 10.4 % on CIFAR-10 without augmentation. The
     8.81 % are of translated and mirrored images, the 35.68 % of images as they are:
-    both could not be verified. The original's `kernel_decay` is 0.0001, for CIFAR-100
+    neither could be verified. The original's `kernel_decay` is 0.0001, for CIFAR-100
     0.0005.
 
     Args:
