@@ -1,12 +1,15 @@
-"""The errors of elu_zoo: one family, one exit code each, did-you-mean for names.
+"""The errors of elu_zoo, and the checks of single arguments that raise them.
 
 A message says what is wrong, what was expected, what came, and what to do. The
 binaries print it in one line and leave with `exit_code`.
 """
 
 import difflib
+import math
+import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class EluZooError(Exception):
@@ -76,3 +79,110 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
         f"Unknown {kind} {name!r}. {did_you_mean(name, known)}"
         f"Known: {', '.join(known) or 'none'}."
     )
+
+
+def check_bool(name: str, value: Any) -> None:
+    """Checks a switch: a word such as "no" would pass for True.
+
+    Raises:
+        UsageError: it is neither True nor False.
+    """
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} is True or False. Received: {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Checks an argument that is one of several words.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if value not in tuple(choices):
+        raise unknown(name, value, choices)
+
+
+def check_integer(name: str, value: Any, *, minimum: int) -> None:
+    """Checks an integer.
+
+    Raises:
+        UsageError: it is no integer, or below `minimum`.
+    """
+    integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not (integer and value >= minimum):
+        raise UsageError(f"{name} is an integer >= {minimum}. Received: {value!r}.")
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number; True and False are none."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def check_number(
+    name: str, value: Any, expected: str, fits: Callable[[float], bool]
+) -> None:
+    """Checks a finite number.
+
+    Args:
+        name: of the argument.
+        value: what was received for it.
+        expected: the range, for the message: "is finite and > 0".
+        fits: whether a finite number is in the range.
+
+    Raises:
+        UsageError: the value is no finite number, or not in the range.
+    """
+    if not (is_finite(value) and fits(value)):
+        raise UsageError(f"{name} {expected}. Received: {value!r}.")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Checks that an argument is finite and > 0; raises `UsageError`."""
+    check_number(name, value, "is finite and > 0", lambda number: number > 0)
+
+
+def check_non_negative(name: str, value: Any) -> None:
+    """Checks that an argument is finite and >= 0; raises `UsageError`."""
+    check_number(name, value, "is finite and >= 0", lambda number: number >= 0)
+
+
+def check_numbers(
+    name: str, value: Any, count: int, expected: str, fits: Callable[[Any], bool]
+) -> None:
+    """Checks an argument of several numbers, such as one rate a layer.
+
+    Args:
+        name: of the argument.
+        value: what was received for it.
+        count: how many numbers there are.
+        expected: what they are, for the message: "rates in [0, 1)".
+        fits: whether an entry is a number in the range.
+
+    Raises:
+        UsageError: another number of entries, or one that does not fit.
+    """
+    try:
+        entries = tuple(value)
+    except TypeError:
+        entries = ()
+    if len(entries) != count or not all(map(fits, entries)):
+        raise UsageError(f"{name} has {count} {expected}. Received: {value!r}.")
+
+
+def positive_float32(name: str, value: Any) -> float:
+    """Returns a number that is finite and > 0 in float32 as a Python float.
+
+    Raises:
+        UsageError: the value is no such number.
+    """
+    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if fits:
+        # Comparisons of NumPy's own numbers overflow, Python's do not.
+        plain = value.item() if hasattr(value, "item") else value
+        # Activations compute in float32: beyond, a number is infinite there, or 0.
+        fits = 2.0**-126 <= plain < 2.0**128
+    if not fits:
+        raise UsageError(
+            f"{name} must be a finite number > 0. Received: {name}={value!r}"
+        )
+    return float(value)

@@ -17,7 +17,6 @@ import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, registry
 from elu_zoo.models import cost, cut
 from elu_zoo.models import preprocessing as preprocessing_of
-from elu_zoo.models.arguments import check_bool
 from elu_zoo.weights import entries, h5, opening, store
 
 
@@ -81,7 +80,7 @@ def get_model(
     }
     _check_arguments(registered, arguments)
     cut.check(include_top, features, classifier_activation)
-    check_bool("allow_unverified", allow_unverified)
+    errors.check_bool("allow_unverified", allow_unverified)
     found = None
     if weights is not None:
         found = store.find_weights(

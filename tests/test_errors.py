@@ -1,7 +1,9 @@
-"""One family of errors: its exit codes, its builtin kin, its suggestions."""
+"""One family of errors, and the checks of arguments that raise them."""
 
 import inspect
+import math
 
+import numpy as np
 import pytest
 
 from elu_zoo import errors
@@ -61,3 +63,44 @@ def test_unknown():
     assert isinstance(error, errors.UsageError)
     assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
     assert str(errors.unknown("model", 7, [])) == "Unknown model 7. Known: none."
+
+
+@pytest.mark.parametrize(
+    "value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]]
+)
+def test_refused_number(value):
+    with pytest.raises(errors.UsageError, match=r"^rate is > 0\. Received: ") as raised:
+        errors.check_number("rate", value, "is > 0", lambda number: number > 0)
+    assert str(raised.value).endswith(f"{value!r}.")
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float64(2)])
+def test_taken_number(value):
+    errors.check_number("rate", value, "is > 0", lambda number: number > 0)
+
+
+@pytest.mark.parametrize("value", ["caff", None, 1, ["caffe"]])
+def test_refused_choice(value):
+    with pytest.raises(errors.UsageError, match="Unknown padding .*: caffe, same"):
+        errors.check_choice("padding", value, {"caffe": 1, "same": 2})
+
+
+def test_choice():
+    errors.check_choice("padding", "same", ("caffe", "same"))
+    with pytest.raises(errors.UsageError, match="'caff'. Did you mean 'caffe'"):
+        errors.check_choice("padding", "caff", ("caffe", "same"))
+
+
+@pytest.mark.parametrize(
+    ("check", "taken", "refused"),
+    [
+        (errors.check_positive, [0.1, 3], [0, -1, math.inf, "1"]),
+        (errors.check_non_negative, [0, 0.0, 2], [-1e-9, math.nan, True]),
+    ],
+)
+def test_range(check, taken, refused):
+    for value in taken:
+        check("decay", value)
+    for value in refused:
+        with pytest.raises(errors.UsageError, match=f"^decay .* Received: {value!r}.$"):
+            check("decay", value)

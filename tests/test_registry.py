@@ -1,4 +1,7 @@
-"""register_model: names, defaults, clashes."""
+"""register_model: names, defaults, clashes, what it checks and documents."""
+
+import inspect
+import math
 
 import pytest
 
@@ -26,9 +29,11 @@ def builder(name, module="theirs", file="net.py"):
 
 def test_plain_decorator():
     net = builder("net")
-    assert elu_zoo.register_model(net) is net
+    registered = elu_zoo.register_model(net)
+    assert registered.__wrapped__ is net and registered.__name__ == "net"
+    assert registered(num_classes=3) == "net"
     entry = registry.entry("net")
-    assert (entry.name, entry.builder, entry.section) == ("net", net, "")
+    assert (entry.name, entry.builder, entry.section) == ("net", registered, "")
     assert entry.preprocessing == {"kind": "rescale", "scale": 1 / 255}
     assert (entry.classifier, entry.code) == ("classifier", None)
     assert entry.loss == "softmax_cross_entropy"
@@ -39,7 +44,7 @@ def test_decorator_with_arguments():
     net = builder("net")
     how = {"kind": "rescale", "scale": 1.0}
     decorate = registry.register_model(section="4.2", preprocessing=how, classifier="c")
-    assert decorate(net) is net
+    assert decorate(net).__wrapped__ is net
     entry = registry.entry("net")
     assert (entry.section, entry.preprocessing, entry.classifier) == ("4.2", how, "c")
 
@@ -111,7 +116,7 @@ def test_code_may_be_run_again(module, file):
     registry.register_model(builder("net"))
     again = builder("net", module, file)
     registry.register_model(again)
-    assert registry.entry("net").builder is again
+    assert registry.entry("net").builder.__wrapped__ is again
 
 
 @pytest.mark.parametrize("name", [None, 3, b"nin", ["nin"]])
@@ -144,3 +149,98 @@ def test_a_network_with_a_code_has_no_classifier(monkeypatch):
     registry.register_model(code="code")(coder)
     entry = registry.entry("coder")
     assert (entry.code, entry.classifier, entry.is_autoencoder) == ("code", None, True)
+
+
+# Shared arguments: checked once, whatever the builder does with them.
+
+
+def shaped(activation="elu", *, input_shape=(28, 28, 1), regions=1, **others):
+    """A network.
+
+    Args:
+        regions: its own argument.
+
+    Reference: none.
+    """
+    return input_shape
+
+
+REFUSED = [
+    ("batch_norm", "no", "batch_norm is True or False. Received: 'no'"),
+    ("batch_norm", 1, "Received: 1"),
+    ("num_classes", 0, "num_classes is an integer >= 1. Received: 0"),
+    ("num_classes", -1, "integer >= 1. Received: -1"),
+    ("num_classes", 1.5, "Received: 1.5"),
+    ("num_classes", True, "Received: True"),
+    ("num_classes", "10", "Received: '10'"),
+    ("num_classes", None, "Received: None"),
+    ("seed", -1, "seed is an integer >= 0. Received: -1"),
+    ("seed", 1.0, "Received: 1.0"),
+    ("seed", False, "Received: False"),
+    ("width", 0, "finite number > 0. Received: 0"),
+    ("width", -0.5, "Received: -0.5"),
+    ("width", math.nan, "Received: nan"),
+    ("width", math.inf, "Received: inf"),
+    ("width", True, "Received: True"),
+    ("width", "1", "Received: '1'"),
+    ("input_shape", 28, r"\(height, width, channels\).*Received: 28"),
+    ("input_shape", None, "Received: None"),
+    ("input_shape", (28, 28), r"Received: \(28, 28\)"),
+    ("input_shape", (1, 28, 28, 1), "height, width, channels"),
+    ("input_shape", (28, 28, 0), "Each entry of input_shape is an integer >= 1"),
+    ("input_shape", (28, None, 1), "Received: None"),
+    ("input_shape", (28, 28.0, 1), "Received: 28.0"),
+    ("input_shape", "abc", "Received: 'a'"),
+    ("input_shape", (3, 32, 32), r"channels first.*\(32, 32, 3\)"),
+    ("input_shape", (1, 28, 28), r"channels first.*\(28, 28, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED)
+def test_refused(name, value, message):
+    with pytest.raises(errors.UsageError, match=message):
+        registry.register_model(shaped)(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "shape", [(28, 28, 1), [28, 28, 1], (1, 1, 1), (3, 32, 3), (1, 28, 4), (32, 3, 64)]
+)
+def test_taken(shape):
+    assert registry.register_model(shaped)(input_shape=shape) == tuple(shape)
+    assert registry.check_image_shape(shape) == tuple(shape)
+
+
+def test_smallest_image():
+    build = registry.register_model(smallest=4)(shaped)
+    assert build(input_shape=(4, 5, 1)) == (4, 5, 1)
+    message = r"at least 4 x 4. Received: input_shape=\(5, 3, 1\)."
+    with pytest.raises(errors.UsageError, match=message):
+        build(input_shape=(5, 3, 1))
+
+
+def test_docstring_is_completed():
+    build = registry.register_model(any_size=True, smallest=4)(shaped)
+    activation = registry.SHARED_ARGUMENTS["activation"][:40]
+    assert f"A network.\n\nArgs:\n    activation: {activation}" in build.__doc__
+    assert "of at least 4 x 4 pixels;" in build.__doc__
+    assert "the weights fit any size." in build.__doc__
+    assert build.__doc__.endswith(
+        f"    regions: its own argument.\n\n{registry.RETURNS}\n\n{registry.RAISES}\n\n"
+        "Reference: none."
+    )
+    assert "width:" not in build.__doc__  # the builder has no such argument
+    again = registry.register_model(any_size=True, smallest=4)(build)
+    assert again.__doc__ == build.__doc__
+
+
+def test_no_docstring():
+    assert registry.register_model(builder("net")).__doc__ is None
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_argument_is_documented_once(name):
+    doc = registry.entry(name).builder.__doc__
+    for argument in registry.entry(name).parameters:
+        assert doc.count(f"\n    {argument}: ") == 1, argument
+    assert all(doc.count(f"\n{x}:\n") == 1 for x in ("Args", "Returns", "Raises"))
+    assert max(map(len, inspect.getdoc(registry.entry(name).builder).split("\n"))) <= 88

@@ -8,7 +8,6 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.activations.arguments import positive
 
 FORMS = ("plain", "polynomial", "nested")
 
@@ -63,7 +62,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
     Reference: https://arxiv.org/abs/1511.07289
     """
-    alpha = positive("alpha", alpha)
+    alpha = errors.positive_float32("alpha", alpha)
     if keras.backend.is_keras_tensor(x):
         return ELU(alpha)(x)
     x = _floating(x)
@@ -121,7 +120,7 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
         )
     from elu_zoo.activations import xla
 
-    return xla.elu_compiled(_floating(x), positive("alpha", alpha))
+    return xla.elu_compiled(_floating(x), errors.positive_float32("alpha", alpha))
 
 
 def _floating(x: Any) -> Any:
@@ -170,7 +169,7 @@ class ELU(keras.layers.Layer):
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.alpha = positive("alpha", alpha)
+        self.alpha = errors.positive_float32("alpha", alpha)
         self.supports_masking = True
         # Without weights it is built now, and takes inputs of unknown rank.
         self.built = type(self).build is keras.layers.Layer.build

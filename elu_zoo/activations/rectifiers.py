@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from elu_zoo.activations.arguments import positive
+from elu_zoo.errors import positive_float32
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -31,7 +31,7 @@ class LeakyReLU(keras.layers.Layer):
 
     def __init__(self, alpha: float = 0.1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.alpha = positive("alpha", alpha)
+        self.alpha = positive_float32("alpha", alpha)
         self.supports_masking = True
         self.built = type(self).build is keras.layers.Layer.build
 

@@ -9,9 +9,9 @@ import keras
 
 from elu_zoo import errors, registry
 from elu_zoo.activations.elu import ELU, elu
-from elu_zoo.activations.parametric import PReLU
-from elu_zoo.activations.randomized import RReLU
+from elu_zoo.activations.prelu import PReLU
 from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
+from elu_zoo.activations.rrelu import RReLU
 
 # Keras' functions that act on each element and need no argument.
 KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
@@ -31,7 +31,7 @@ _table: dict[str, Callable] = {
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
-# What a network does instead of an activation; its builder makes it.
+# Only the network of this name can build it: it is no function of single values.
 _OF_NETWORKS = ("maxout",)
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
 
@@ -153,9 +153,9 @@ def describe(activation: Any) -> dict[str, Any]:
 
 
 def of_network(activation: Any) -> str:
-    """Returns the name of what only one network has in place of activations, or "".
+    """Returns the name of an activation that only one network can build, or "".
 
-    It is `maxout`, of the network of that name, given by name or as a mapping.
+    The one such name is `maxout`, of the network `maxout`, alone or in a mapping.
 
     Raises:
         UsageError: the mapping has arguments, which it does not take.

@@ -13,7 +13,6 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.analysis import natural_gradient, unit_draws
-from elu_zoo.models import arguments
 
 _LARGEST = 0.1  # share of the covariances that `positive_share` looks at
 
@@ -107,10 +106,10 @@ def bias_shift(
             singular without damping; the message says what to do.
     """
     images = _check_images(model, images)
-    arguments.check_choice("fisher", fisher, ("drawn", "expected", "given"))
-    arguments.check_integer("seed", seed, minimum=0)
-    arguments.check_integer("draws", draws, minimum=1)
-    arguments.check_number("damping", damping, "is finite and >= 0", lambda v: v >= 0)
+    errors.check_choice("fisher", fisher, ("drawn", "expected", "given"))
+    errors.check_integer("seed", seed, minimum=0)
+    errors.check_integer("draws", draws, minimum=1)
+    errors.check_number("damping", damping, "is finite and >= 0", lambda v: v >= 0)
     chosen_layers = _choose(model, layers)
     p = _probabilities(model, images)
     if labels is not None or fisher == "given":

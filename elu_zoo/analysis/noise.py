@@ -20,7 +20,7 @@ from elu_zoo.analysis.activation_statistics import (
     parts,
     values,
 )
-from elu_zoo.models.arguments import check_integer, check_number
+from elu_zoo.errors import check_integer, check_number
 
 _PART_VALUES = 2**22  # activations of a part; about 100 bytes each
 _STEP = 1e-6  # of central differences

@@ -5,7 +5,6 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.activations.arguments import positive
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -46,8 +45,8 @@ class WithinChannelNormalization(keras.layers.Layer):
                 f"Received: {size!r}."
             )
         self.size = size
-        self.alpha = positive("alpha", alpha)
-        self.beta = positive("beta", beta)
+        self.alpha = errors.positive_float32("alpha", alpha)
+        self.beta = errors.positive_float32("beta", beta)
         self.built = True
 
     def call(self, inputs: Any) -> Any:

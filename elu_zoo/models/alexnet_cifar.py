@@ -1,23 +1,25 @@
 """cuda-convnet's CIFAR network, "AlexNet" in the paper's table 1."""
 
+import functools
+
 import keras
 
+from elu_zoo import errors
 from elu_zoo.initializers import Normal, layer_seed
 from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_input
-from elu_zoo.models.arguments import scaled_units
-from elu_zoo.models.linear import check_network, convolution, dense
-from elu_zoo.models.stacks import CONV_DTYPES
-from elu_zoo.models.units import activated
-from elu_zoo.registry import register_model
+from elu_zoo.models import blocks
+from elu_zoo.registry import CONV_DTYPES, register_model
 
 # Units, receptive field, deviation of initial kernels; 3 x 3 pooling follows each.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
-NORMALIZED = (1, 2)  # after their pooling
+NORMALIZED = (1, 2)  # convolutions with a response normalisation after the pooling
 CLASSIFIER_DEVIATION = 0.01
 
 
 @register_model(
-    section="4.3, table 1", preprocessing={"kind": "mean", "statistics": "cifar10"}
+    section="4.3, table 1",
+    preprocessing={"kind": "mean", "statistics": "cifar10"},
+    smallest=2,
 )
 def alexnet_cifar(
     activation="relu",
@@ -43,72 +45,33 @@ def alexnet_cifar(
     error; where the two numbers were published first could not be verified.
 
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise before each activation; not after the classifier.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`.
-        width: factor on the units of every convolution.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
-        kernel_decay: gradient of the penalty on kernels of convolutions, divided by
-            the kernels; the original's is 0.004.
-        classifier_decay: that of the classifier; the original's is 1.
-        conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
+        classifier_decay: `kernel_decay` of the classifier, as that is of convolutions
+            alone; the originals are 1 and 0.004.
 
     Reference: [Krizhevsky et al., 2012](https://papers.nips.cc/paper/4824); the layers
     are those of [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
-    input_shape = check_network(
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        conv_dtype=conv_dtype,
-        kernel_decay=kernel_decay,
-        classifier_decay=classifier_decay,
-        least=2,
+    errors.check_non_negative("classifier_decay", classifier_decay)
+    convolve = functools.partial(
+        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
     image, x = image_input(input_shape, preprocessing)
     for i, (units, field, deviation) in enumerate(CONVOLUTIONS, 1):
-        name, units = f"conv{i}", scaled_units(units, width)
-        x = convolution(
-            x,
-            units,
-            field,
-            name,
-            Normal(deviation, layer_seed(seed, name)),
-            kernel_decay=kernel_decay,
-            dtype=CONV_DTYPES[conv_dtype],
-        )
+        name, units = f"conv{i}", blocks.scaled_units(units, width)
+        initial = Normal(deviation, layer_seed(seed, name))
+        x = convolve(x, units, field, name, initial)
         if i == 1:
             x = CeilMaxPooling2D(3, 2, name="pool1")(x)
-            x = activated(x, name, activation, batch_norm, seed)
+            x = blocks.norm_act(x, name, activation, batch_norm, seed)
         else:
-            x = activated(x, name, activation, batch_norm, seed)
-            # Of an even map "same" pools the windows that Caffe does; of an odd one
-            # it pools around the first cell, where Caffe begins with it.
+            x = blocks.norm_act(x, name, activation, batch_norm, seed)
+            # Of even maps "same" takes Caffe's windows. Of odd ones its first window is
+            # centred at the first pixel, where Caffe's begins.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:
             x = WithinChannelNormalization(name=f"lrn{i}")(x)
     x = keras.layers.Flatten(name="flatten")(x)
-    # The loss wants float32 logits whatever the precision of the layers before.
-    logits = dense(
-        x,
-        num_classes,
-        "classifier",
-        Normal(CLASSIFIER_DEVIATION, layer_seed(seed, "classifier")),
-        kernel_decay=classifier_decay,
-        dtype="float32",
-    )
+    initial = Normal(CLASSIFIER_DEVIATION, layer_seed(seed, "classifier"))
+    logits = blocks.classifier(x, num_classes, initial, kernel_decay=classifier_decay)
     return keras.Model(image, logits, name="alexnet_cifar")

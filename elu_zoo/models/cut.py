@@ -1,4 +1,4 @@
-"""What of a network is handed out: logits, a readout of them, features, or a body."""
+"""The outputs of a network that get_model returns: logits, features or a body."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import keras
 
 from elu_zoo import errors, registry
-from elu_zoo.models.arguments import check_bool
 
 
 def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
@@ -15,7 +14,7 @@ def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
     Raises:
         UsageError: one is of another type, or they exclude each other.
     """
-    check_bool("include_top", include_top)
+    errors.check_bool("include_top", include_top)
     if features is not None and not isinstance(features, str):
         is_list = isinstance(features, Sequence) and not isinstance(features, bytes)
         if not is_list or not features:
@@ -42,7 +41,7 @@ def cut(
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
-    """Returns what is asked for of a network; see `get_model`.
+    """Returns a network that ends in the outputs asked for; see `get_model`.
 
     Raises:
         UsageError: a layer or an activation is not known, or there is no body.

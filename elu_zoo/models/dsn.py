@@ -1,16 +1,15 @@
-"""The Deeply-Supervised Net, a rival in the paper's table 1."""
+"""The Deeply-Supervised Net, a baseline of the paper's table 1."""
 
 import math
 
 import keras
 
+from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers import DeepSupervision, image_input
 from elu_zoo.layers.dropout import check_rate
-from elu_zoo.models.arguments import check_bool
-from elu_zoo.models.heads import HEADS
-from elu_zoo.models.linear import check_network, dense
-from elu_zoo.models.network_in_network import LEAST, average, class_maps
+from elu_zoo.models import blocks
+from elu_zoo.models.network_in_network import SMALLEST, class_maps
 from elu_zoo.registry import register_model
 
 DEVIATIONS = (0.05, 0.05, 0.05)
@@ -21,6 +20,7 @@ DEVIATIONS = (0.05, 0.05, 0.05)
     preprocessing={"kind": "gcn"},
     loss="squared_hinge",
     any_size=True,
+    smallest=SMALLEST,
 )
 def dsn(
     activation="relu",
@@ -39,56 +39,30 @@ def dsn(
     """Network in Network whose inner layers are trained to classify, too.
 
     966,986 parameters with 10 classes, 984,356 with 100; with its auxiliary heads
-    3,547,496 and 26,789,456. They are linear classifiers of what the first
-    convolution of each block gives before its activation, have squared hinge losses
-    of their own (softmax on CIFAR-100) and are dropped in the course of the training.
+    3,547,496 and 26,789,456. The heads are linear classifiers of the first
+    convolution of each block, before its norm and activation; they have squared hinge
+    losses of their own (softmax on CIFAR-100), are dropped in the course of the
+    training, and fit images of one size.
     Unlike in `nin` no activation follows the last convolution. The paper's table 1
     has 7.97 % test error on CIFAR-10 and 34.57 % on CIFAR-100; the authors report
     9.65 % on CIFAR-10 without augmentation. That the 34.57 % are without
-    augmentation could not be verified.
+    augmentation could not be verified. The original's `kernel_decay` is 0.0005.
 
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each convolution and its activation; not after
-            the classifier, nor before a head.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`, of at least 4 x 4 pixels; without
-            heads the weights fit any size.
-        width: factor on the units of every layer.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
-        auxiliary_heads: build the network for training, see the returned model.
+        auxiliary_heads: whether to build the network for training, with four outputs.
         dropout: the share of values dropped after each of the first two blocks.
-        kernel_decay: gradient of the penalty on kernels, divided by the kernels; the
-            original's is 0.0005.
-        conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits
         `(batch, num_classes)`; with auxiliary heads to `(batch, 4, num_classes)`, the
         logits first, then the scores of the heads from the first block on.
 
-    Raises:
-        UsageError: an argument is out of its range.
-
     Reference: [Lee et al., 2015](https://arxiv.org/abs/1409.5185).
     """
-    input_shape = check_network(
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        conv_dtype=conv_dtype,
-        kernel_decay=kernel_decay,
-        least=LEAST,
-    )
-    check_bool("auxiliary_heads", auxiliary_heads)
+    errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
     image, x = image_input(input_shape, preprocessing)
-    maps, firsts = class_maps(
+    maps, convolutions = class_maps(
         x,
         activation=activation,
         batch_norm=batch_norm,
@@ -100,21 +74,21 @@ def dsn(
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )
-    scores = average(maps)
+    scores = blocks.average(maps)
     if auxiliary_heads:
         heads = [
             _head(x, f"head{i}", num_classes, seed, kernel_decay)
-            for i, x in enumerate(firsts, 1)
+            for i, x in enumerate(convolutions, 1)
         ]
-        scores = DeepSupervision(name=HEADS, dtype="float32")([scores, *heads])
+        scores = DeepSupervision(name=blocks.HEADS, dtype="float32")([scores, *heads])
     return keras.Model(image, scores, name="dsn")
 
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # Their Caffe's "xavier" of a dense layer counts all weights as its fan-in.
+    # In the authors' Caffe "xavier" takes all weights of a dense layer as its fan-in.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
-    return dense(
+    return blocks.dense(
         x, num_classes, name, initial, kernel_decay=kernel_decay, dtype="float32"
     )

@@ -54,35 +54,15 @@ def elu_cifar_11(
 
     The paper does not say how the 2 x 2 convolutions are padded. `padding="caffe"`
     is what the authors' framework could do and ends at a 1 x 1 map; `"same"` is what
-    most later versions do. Both have the same weights.
+    most later versions do. Both have the same weights. What is left of a larger map at
+    the end is averaged. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each convolution and its activation; not after
-            the classifier.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`; the weights fit any size, and what
-            is left of a larger map at the end is averaged.
-        width: factor on the units of every layer.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
         padding: `caffe` or `same`.
         dropout: a rate for each of the seven stacks.
         dropout_placement: `last`, after each stack; `all`, after every layer.
-        kernel_decay: gradient of the penalty on kernels, divided by the kernels; the
-            paper's L2 weight decay is 0.0005.
         init_scale: variance of initial kernels times fan-in; 2 is He's.
         initial_kernels: `normal`, or `orthogonal` of the same norm.
-        conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
@@ -129,36 +109,16 @@ def elu_cifar_18(
     The list is built to the letter: 18 convolutions and the classifier. 39,330,404
     parameters with 100 classes, 39,226,634 with 10. The paper's test errors are
     6.55 % on CIFAR-10 and 24.28 % on CIFAR-100; it names seven dropout rates for
-    eight stacks, of which the last but one is repeated here.
+    eight stacks, of which the last but one is repeated here. The L2 weight decay is
+    that of `elu_cifar_11`.
 
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each convolution and its activation; not after
-            the classifier.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`; the weights fit any size, and what
-            is left of a larger map at the end is averaged.
-        width: factor on the units of every layer.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
         padding: `caffe`, or `same` for less than half of the work; see
             `elu_cifar_11`.
         dropout: a rate for each of the eight stacks.
         dropout_placement: `last`, after each stack; `all`, after every layer.
-        kernel_decay: gradient of the penalty on kernels, divided by the kernels; the
-            paper's L2 weight decay is 0.0005.
         init_scale: variance of initial kernels times fan-in; 2 is He's.
         initial_kernels: `normal`, or `orthogonal` of the same norm.
-        conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

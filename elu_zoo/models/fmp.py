@@ -1,4 +1,4 @@
-"""Fractional Max-Pooling, a rival in the paper's table 1."""
+"""Fractional Max-Pooling, a baseline of the paper's table 1."""
 
 import math
 
@@ -9,25 +9,23 @@ from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers import FeatureMapDropout, FractionalMaxPooling2D, image_input
 from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.fractional_max_pooling import REGIONS
-from elu_zoo.models.arguments import check_choice, check_integer, scaled_units
-from elu_zoo.models.linear import check_network, convolution, dense
-from elu_zoo.models.stacks import CONV_DTYPES
-from elu_zoo.models.units import activated
-from elu_zoo.registry import register_model
+from elu_zoo.models import blocks
+from elu_zoo.registry import CONV_DTYPES, register_model
 
 # (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number of filters, and
 # C<f> a convolution of f x f pixels without padding.
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
-BLOCK = 32  # The original keeps multiples of so many maps.
+BLOCK = 32  # dropout keeps a multiple of so many maps, as in the original
 
 
 def pooled_sizes() -> list[int]:
-    """Returns the size of the maps after each pooling, from the first on.
+    """Returns the sizes of the maps after each pooling, from the first on.
 
-    The last is what C2 makes 1 x 1. Each comes from one SHRINK times as large, rounded,
-    and that from a convolution of one more; the first one's input is `INPUT`.
+    They follow from the last one, 2 x 2 pixels, of which C2 makes 1 x 1. The input of a
+    pooling is SHRINK times as large as its output, rounded, and the input of the
+    convolution before it is one pixel larger: of the first convolution, `INPUT`.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -60,52 +58,26 @@ def fmp(
     """Fourteen convolutions, after twelve of which maps shrink by a cube root of 2.
 
     79,247,530 parameters with 10 classes, 79,449,220 with 100; with `filters=32`
-    3,176,490 and 3,216,900. The image lies in the middle of 94 x 94 zeros, which
-    shrink to 1 x 1. The paper's table 1 has 4.50 % test error on CIFAR-10 and 27.62 %
-    on CIFAR-100. The first is the original's of a single test, which takes random
-    regions as training does; 3.67 % of 12 tests and 3.47 % of 100 could not be
-    verified, and where the 27.62 % come from could not be found.
+    3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels, lies in the middle of
+    94 x 94 zeros, which shrink to 1 x 1. The paper's table 1 has 4.50 % test error on
+    CIFAR-10 and 27.62 % on CIFAR-100. The first is the original's of a single test,
+    which takes random regions as training does; 3.67 % of 12 tests and 3.47 % of 100
+    could not be verified, and where the 27.62 % come from could not be found.
 
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each convolution and its activation; not after
-            the classifier.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`, of at most 94 x 94 pixels; the
-            weights fit any size.
-        width: factor on the units of every layer.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
-        filters: of the first convolution, k; the n-th has n k.
+        filters: number of filters of the first convolution, k; the n-th has n k.
         regions: how pooling draws its regions, `pseudorandom` or `random`, as the
             original's smaller network does.
         dropout: the share of maps that the last convolution drops in training, the
-            same ones for a whole batch; it grows from 0 at the first one in equal
-            steps. As in the original the maps that are kept are whole blocks of 32,
-            where `filters` are. Its smaller network has 0.1.
-        conv_dtype: `float32` or `bfloat16`, in which convolutions multiply.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
+            same maps for a whole batch; the share grows from 0 at the first
+            convolution in equal steps. As in the original the number of maps that
+            are kept is a multiple of 32, where `filters` is. The original's smaller
+            network has 0.1.
 
     Reference: [Graham, 2014](https://arxiv.org/abs/1412.6071).
     """
-    input_shape = check_network(
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        conv_dtype=conv_dtype,
-    )
-    check_integer("filters", filters, minimum=1)
-    check_choice("regions", regions, REGIONS)
+    errors.check_integer("filters", filters, minimum=1)
+    errors.check_choice("regions", regions, REGIONS)
     check_rate(dropout)
     if max(input_shape[:2]) > INPUT:
         raise errors.UsageError(
@@ -114,20 +86,13 @@ def fmp(
         )
     image, x = image_input(input_shape, preprocessing)
     x = keras.layers.ZeroPadding2D(_margins(input_shape), name="centre")(x)
-    sizes = pooled_sizes()
+    sizes, dtype = pooled_sizes(), CONV_DTYPES[conv_dtype]
     for n, field in enumerate(FIELDS, 1):
-        name, units = f"conv{n}", scaled_units(n * filters, width)
+        name, units = f"conv{n}", blocks.scaled_units(n * filters, width)
         shrink = SHRINK if n <= POOLED else 1
-        x = convolution(
-            x,
-            units,
-            field,
-            name,
-            _uniform(x, units, field, shrink, layer_seed(seed, name)),
-            zeros=0,
-            dtype=CONV_DTYPES[conv_dtype],
-        )
-        x = activated(x, name, activation, batch_norm, seed)
+        kernel = _uniform(x, units, field, shrink, layer_seed(seed, name))
+        x = blocks.convolution(x, units, field, name, kernel, zeros=0, dtype=dtype)
+        x = blocks.norm_act(x, name, activation, batch_norm, seed)
         if n <= POOLED:
             pool, size = f"pool{n}", (sizes[n - 1],) * 2
             pooling = FractionalMaxPooling2D
@@ -136,14 +101,13 @@ def fmp(
         rate = _rate(filters, n, dropout * (n - 1) / (len(FIELDS) - 1))
         x = FeatureMapDropout(rate, layer_seed(seed, drop), name=drop)(x)
     x = keras.layers.Flatten(name="flatten")(x)
-    # The loss wants float32 logits whatever the precision of the layers before.
-    initial = _uniform(x, num_classes, 1, 1, layer_seed(seed, "classifier"))
-    logits = dense(x, num_classes, "classifier", initial, dtype="float32")
+    kernel = _uniform(x, num_classes, 1, 1, layer_seed(seed, "classifier"))
+    logits = blocks.classifier(x, num_classes, kernel)
     return keras.Model(image, logits, name="fmp")
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the rate of the n-th dropout, the nearest that keeps whole blocks."""
+    """Returns the rate nearest to `rate` that keeps whole blocks of maps."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK
@@ -157,6 +121,6 @@ def _margins(input_shape: tuple[int, int, int]) -> list[tuple[int, int]]:
 
 
 def _uniform(x, units: int, field: int, shrink: float, seed: int) -> Uniform:
-    """Returns the original's initial kernel, of a layer that pooling may follow."""
+    """Returns a kernel's initializer; `shrink` is the next pooling's factor."""
     fan_in = field**2 * x.shape[-1]
     return Uniform(math.sqrt(6 / (fan_in + units * (field / shrink) ** 2)), seed)

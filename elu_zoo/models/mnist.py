@@ -1,10 +1,22 @@
-"""The fully connected networks of the paper's MNIST experiments (section 4.1)."""
+"""The fully connected networks of the paper's MNIST experiments (section 4.1).
+
+Weights start as He uniform, biases as zero, whatever the activation.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 
 from elu_zoo import errors
-from elu_zoo.models.dense import dense_autoencoder, dense_stack
+from elu_zoo.initializers import HeUniform, layer_seed
+from elu_zoo.layers import image_input
+from elu_zoo.models import blocks
 from elu_zoo.registry import register_model
+
+# Units of the hidden layers, as in the paper.
+HIDDEN_5X256 = (256, 256, 256, 256, 256)
+ENCODER, CODE, DECODER = (1000, 500, 250), 30, (250, 500, 1000)
 
 
 @register_model(section="4.1.1 Learning behavior, figure 2")
@@ -25,24 +37,10 @@ def mnist_mlp_8x128(
     with SGD at learning rate 0.01 and batches of 64 for 300 epochs, from He's
     initialisation, with ELU, ReLU and leaky ReLU.
 
+    The hidden layers are `dense<i>`, their activations `act_dense<i>`.
+
     Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each hidden layer and its activation.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`.
-        width: factor on the 128 units.
         hidden_layers: how many; the paper has eight.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
@@ -51,17 +49,11 @@ def mnist_mlp_8x128(
             "hidden_layers is a whole number >= 1. Received: "
             f"hidden_layers={hidden_layers!r}."
         )
-    return dense_stack(
-        (128,) * hidden_layers,
-        name="mnist_mlp_8x128",
-        activation=activation,
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        preprocessing=preprocessing,
-    )
+    image, x = _flat_input(input_shape, preprocessing)
+    hidden = (128,) * hidden_layers
+    x = _hidden_layers(x, "dense", hidden, activation, batch_norm, width, seed)
+    logits = blocks.classifier(x, num_classes, _he_uniform(seed, "classifier"))
+    return keras.Model(image, logits, name="mnist_mlp_8x128")
 
 
 @register_model(section="appendix C, figure 7")
@@ -81,37 +73,14 @@ def mnist_mlp_5x256(
     at learning rate 0.01 for 200 epochs, with ELU and ReLU, and follows each unit's
     median activation.
 
-    Args:
-        activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class,
-            a registered callable or a factory; see `elu_zoo.activations.make`.
-        batch_norm: normalise between each hidden layer and its activation.
-        num_classes: number of logits.
-        input_shape: `(height, width, channels)`.
-        width: factor on the 256 units.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for a preprocessed input.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
-
-    Raises:
-        UsageError: an argument is out of its range.
+    The hidden layers are `dense<i>`, their activations `act_dense<i>`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
-    return dense_stack(
-        (256,) * 5,
-        name="mnist_mlp_5x256",
-        activation=activation,
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        preprocessing=preprocessing,
-    )
+    image, x = _flat_input(input_shape, preprocessing)
+    x = _hidden_layers(x, "dense", HIDDEN_5X256, activation, batch_norm, width, seed)
+    logits = blocks.classifier(x, num_classes, _he_uniform(seed, "classifier"))
+    return keras.Model(image, logits, name="mnist_mlp_5x256")
 
 
 @register_model(
@@ -135,34 +104,54 @@ def mnist_autoencoder(
     output open; as in the benchmark's own code (Martens, 2010) the code is linear,
     and the output is one logit a pixel, whose sigmoid is the reconstruction.
 
+    The hidden layers are `encoder<i>` and `decoder<i>`; between them stands `code`,
+    and at the end `pixels`, in the image's shape `reconstruction`.
+
     Args:
-        activation: of the six hidden layers, see `elu_zoo.activations.make`.
-        batch_norm: normalise between each hidden layer and its activation; not the
-            code, which has none.
-        input_shape: `(height, width, channels)`.
+        batch_norm: batch normalisation between each hidden layer and its activation;
+            not after the code, which has no activation.
         width: factor on the units of the hidden layers and of the code.
-        seed: equal seeds give bit-equal initial weights for every activation,
-            with or without batch normalisation.
-        preprocessing: layers on the raw image; None for an input in [0, 1].
 
     Returns:
         A model from `(batch, height, width, channels)` to logits of the same shape;
         `features="code"` or `include_top=False` give the code, `(batch, 30)`.
 
-    Raises:
-        UsageError: an argument is out of its range.
-
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
-    return dense_autoencoder(
-        (1000, 500, 250),
-        30,
-        (250, 500, 1000),
-        name="mnist_autoencoder",
-        activation=activation,
-        batch_norm=batch_norm,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-        preprocessing=preprocessing,
-    )
+    image, x = _flat_input(input_shape, preprocessing)
+    pixels = x.shape[-1]
+    x = _hidden_layers(x, "encoder", ENCODER, activation, batch_norm, width, seed)
+    code = blocks.scaled_units(CODE, width)
+    x = blocks.dense(x, code, "code", _he_uniform(seed, "code"))
+    x = _hidden_layers(x, "decoder", DECODER, activation, batch_norm, width, seed)
+    initial = _he_uniform(seed, "pixels")
+    # The loss wants float32 logits whatever the precision of the layers before.
+    x = blocks.dense(x, pixels, "pixels", initial, dtype="float32")
+    x = keras.layers.Reshape(input_shape, name="reconstruction", dtype="float32")(x)
+    return keras.Model(image, x, name="mnist_autoencoder")
+
+
+def _flat_input(input_shape, preprocessing):
+    image, x = image_input(input_shape, preprocessing)
+    return image, keras.layers.Flatten(name="flatten")(x)
+
+
+def _hidden_layers(
+    x,
+    prefix: str,
+    units: Sequence[int],
+    activation: Any,
+    batch_norm: bool,
+    width: float,
+    seed: int,
+):
+    """Returns the output of hidden layers `<prefix><i>` of these units at `width=1`."""
+    for i, layer_units in enumerate(units, 1):
+        name, layer_units = f"{prefix}{i}", blocks.scaled_units(layer_units, width)
+        x = blocks.dense(x, layer_units, name, _he_uniform(seed, name))
+        x = blocks.norm_act(x, name, activation, batch_norm, seed)
+    return x
+
+
+def _he_uniform(seed: int, name: str) -> HeUniform:
+    return HeUniform(layer_seed(seed, name))

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import errors
-from elu_zoo.models.arguments import check_image_shape
-from elu_zoo.registry import ModelEntry
+from elu_zoo.registry import ModelEntry, check_image_shape
 from elu_zoo.weights.entries import Entry
 
 

@@ -1,6 +1,6 @@
-"""From the paper's stacks, layers x units x receptive field, to a Keras graph."""
+"""The paper's stacks, layers x units x receptive field, as a Keras graph."""
 
-import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +10,11 @@ from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, FanInOrthogonal, layer_seed
 from elu_zoo.layers import Dropout, image_input
 from elu_zoo.layers.dropout import is_rate
-from elu_zoo.models.arguments import (
-    check_builder_arguments,
-    check_choice,
-    check_number,
-    scaled_units,
-)
-from elu_zoo.models.units import activated
+from elu_zoo.models import blocks
+from elu_zoo.registry import CONV_DTYPES
 
 PADDINGS = ("caffe", "same")
 PLACEMENTS = ("last", "all")
-CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
 INITIAL_KERNELS = {"normal": FanInNormal, "orthogonal": FanInOrthogonal}
 
 Stack = Sequence[tuple[int, int, int]]
@@ -56,26 +50,18 @@ def conv_stacks(
     Args:
         stacks: the paper's layers x units x receptive field, at `width=1`.
         name: the model's name.
-        activation: see `elu_zoo.activations.make`.
-        batch_norm: normalise between each convolution and its activation.
-        num_classes: units of the classifier.
-        input_shape: `(height, width, channels)` of an image.
-        width: factor on the units.
-        seed: the run's seed.
-        preprocessing: layers on the raw image, see `preprocessing_layers`; None
-            for an input that is preprocessed already.
-        padding: `caffe`, as many zeros on each side, so that a 2 x 2 convolution
-            gives one row and column more; or `same`, which keeps every size.
+        padding: of convolutions with an even receptive field: `caffe`, one row and
+            column of zeros on each side, so that a 2 x 2 convolution gives one row
+            and column more; or `same`, which keeps every size.
         dropout: the share of values that each stack drops in training, the
             classifier's stack included.
         dropout_placement: `last`, after the stack's pooling; `all`, also after the
             activation of every other convolution of the stack.
-        kernel_decay: d of a penalty d / 2 * |kernel|^2, whose gradient is
-            d * kernel, as in Caffe; biases are free of it.
         init_scale: the variance of initial kernels times their fan-in.
         initial_kernels: `normal`, or `orthogonal` of the same norm.
-        conv_dtype: `float32`, or `bfloat16` for convolutions that multiply in
-            bfloat16; variables, pooling, activations and logits stay float32.
+
+    The other arguments are those of every builder, which `register_model` checks; see
+    `elu_zoo.models.elu_cifar_11`.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits
@@ -84,106 +70,46 @@ def conv_stacks(
     Raises:
         UsageError: an argument is out of its range.
     """
-    input_shape = check_builder_arguments(
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        input_shape=input_shape,
-        width=width,
-        seed=seed,
-    )
-    check_choice("padding", padding, PADDINGS)
-    check_choice("dropout_placement", dropout_placement, PLACEMENTS)
-    check_choice("conv_dtype", conv_dtype, CONV_DTYPES)
-    check_kernels(kernel_decay, init_scale)
+    errors.check_choice("padding", padding, PADDINGS)
+    errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
+    errors.check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
+    errors.check_positive("init_scale", init_scale)
     check_dropout(dropout, len(stacks) + 1)
+    convolve = functools.partial(
+        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
+    )
 
-    check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
-    convolved = Convolution(padding, kernel_decay, init_scale, seed, initial_kernels)
-    dtype = CONV_DTYPES[conv_dtype]
+    def initial(name):
+        kernels = INITIAL_KERNELS[initial_kernels]
+        return kernels(init_scale, layer_seed(seed, name))
+
     image, x = image_input(input_shape, preprocessing)
     for i, stack in enumerate(stacks, 1):
         layers = [(units, field) for count, units, field in stack for _ in range(count)]
         for j, (units, field) in enumerate(layers, 1):
-            units, conv_name = scaled_units(units, width), f"stack{i}_conv{j}"
-            x = convolved(x, units, field, conv_name, dtype)
-            x = activated(x, conv_name, activation, batch_norm, seed)
+            units, conv = blocks.scaled_units(units, width), f"stack{i}_conv{j}"
+            zeros = 1 if field % 2 == 0 and padding == "caffe" else None
+            x = convolve(x, units, field, conv, initial(conv), zeros=zeros)
+            x = blocks.norm_act(x, conv, activation, batch_norm, seed)
             if dropout_placement == "all" and j < len(layers):
-                x = dropped(x, dropout[i - 1], f"{conv_name}_drop", seed)
-        x = dropped(pooled(x, i), dropout[i - 1], f"stack{i}_drop", seed)
-    # The loss wants float32 logits whatever the precision of the layers before.
-    x = convolved(x, num_classes, 1, "classifier", "float32")
+                x = blocks.dropout(x, dropout[i - 1], f"{conv}_drop", seed)
+        x = max_pool(x, i)
+        x = blocks.dropout(x, dropout[i - 1], f"stack{i}_drop", seed)
+    kernel = initial("classifier")
+    x = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
     last = len(stacks) + 1
-    x = pooled(x, last, "float32")
-    x = dropped(x, dropout[-1], f"stack{last}_drop", seed, dtype="float32")
-    logits = keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(x)
-    return keras.Model(image, logits, name=name)
+    x = max_pool(x, last, "float32")
+    x = blocks.dropout(x, dropout[-1], f"stack{last}_drop", seed, dtype="float32")
+    return keras.Model(image, blocks.average(x), name=name)
 
 
-@dataclasses.dataclass(frozen=True)
-class Convolution:
-    """How the convolutions of a network are made.
-
-    Attributes:
-        padding: `caffe` or `same`, see `conv_stacks`.
-        kernel_decay: see `conv_stacks`.
-        init_scale: see `conv_stacks`.
-        seed: the run's seed.
-        initial_kernels: see `conv_stacks`.
-    """
-
-    padding: str
-    kernel_decay: float
-    init_scale: float
-    seed: int
-    initial_kernels: str = "normal"
-
-    def __call__(self, x, units: int, field: int, name: str, dtype: Any, stride=1):
-        """Returns `units` maps of `x`, from `field` x `field` pixels each."""
-        even = field % 2 == 0 and self.padding == "caffe"
-        if even:
-            x = keras.layers.ZeroPadding2D(1, name=f"{name}_pad", dtype=dtype)(x)
-        return keras.layers.Conv2D(
-            units,
-            field,
-            strides=stride,
-            padding="valid" if even else "same",
-            kernel_initializer=INITIAL_KERNELS[self.initial_kernels](
-                self.init_scale, layer_seed(self.seed, name)
-            ),
-            kernel_regularizer=decay(self.kernel_decay),
-            dtype=dtype,
-            name=name,
-        )(x)
-
-
-def decay(kernel_decay: float) -> keras.regularizers.Regularizer | None:
-    """Returns the penalty of `conv_stacks` on a kernel."""
-    return keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
-
-
-def pooled(x, stack: int, dtype: str | None = None):
+def max_pool(x, stack: int, dtype: str | None = None):
     """Returns the maxima of 2 x 2 pixels, of a 1 x 1 map the map itself."""
     if tuple(x.shape[1:3]) == (1, 1):
         return x
     # Keras' "same" gives an odd map its last row and column, as Caffe does.
     name = f"stack{stack}_pool"
     return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
-
-
-def dropped(x, rate: float, name: str, seed: int, **arguments):
-    """Returns the output of a `Dropout` layer, of every rate."""
-    # Also where the rate is 0: another phase of the training may set it.
-    return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
-
-
-def check_kernels(kernel_decay: Any, init_scale: Any) -> None:
-    """Checks these arguments of `conv_stacks`.
-
-    Raises:
-        UsageError: one is out of its range.
-    """
-    check_number("kernel_decay", kernel_decay, "is finite and >= 0", lambda v: v >= 0)
-    check_number("init_scale", init_scale, "is finite and > 0", lambda v: v > 0)
 
 
 def check_dropout(rates: Any, stacks: int) -> None:
@@ -207,7 +133,7 @@ def check_dropout(rates: Any, stacks: int) -> None:
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
     """Gives the dropout layers of a model of `conv_stacks` the rates of a phase.
 
-    What has been traced before keeps the old rates.
+    A function that was traced before keeps the old rates.
 
     Args:
         model: built with `dropout_placement="all"` unless `placement` is `last`.

@@ -16,7 +16,7 @@ from elu_zoo import activations, files, layers, registry
 from elu_zoo.data import statistics
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
-from elu_zoo.models.heads import deployed
+from elu_zoo.models.blocks import deployed
 from elu_zoo.training import finetuning, settings
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator

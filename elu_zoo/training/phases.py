@@ -5,8 +5,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.models import stacks
-from elu_zoo.models.arguments import check_choice
-from elu_zoo.models.heads import HEADS
+from elu_zoo.models.blocks import HEADS
 from elu_zoo.training import schedules
 
 
@@ -96,4 +95,4 @@ def check(config: ConfigDict, iterations: int) -> None:
             )
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
         stacks.check_dropout(rates, len(registered.default("dropout")))
-        check_choice("dropout_placement", placement, stacks.PLACEMENTS)
+        errors.check_choice("dropout_placement", placement, stacks.PLACEMENTS)

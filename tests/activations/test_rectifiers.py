@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.activations.parametric import PReLU
-from elu_zoo.activations.randomized import RReLU
+from elu_zoo.activations.prelu import PReLU
 from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
+from elu_zoo.activations.rrelu import RReLU
 
 # Keras 3.15.1 converts variables to NumPy 2 arrays in a deprecated way.
 pytestmark = pytest.mark.filterwarnings(

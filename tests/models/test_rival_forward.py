@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo.models.heads import deployed
+from elu_zoo.models.blocks import deployed
 
 
 def images(shape=(32, 32, 3), count=2):

@@ -8,6 +8,7 @@ import tensorflow as tf
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.layers import Dropout
+from elu_zoo.models import elu_cifar_11
 from elu_zoo.models.stacks import check_dropout, conv_stacks, set_dropout
 
 # The convolutions of each stack, without the classifier.
@@ -320,4 +321,4 @@ def test_refused_dropout(value, received):
 )
 def test_refused_arguments(changes, message):
     with pytest.raises(errors.UsageError, match=message):
-        small(**changes)
+        elu_cifar_11(**changes)

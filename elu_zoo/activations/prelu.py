@@ -1,4 +1,4 @@
-"""The rectifier with a learned slope."""
+"""PReLU: the rectifier with a learned slope."""
 
 from typing import Any
 

@@ -1,11 +1,10 @@
-"""The rectifier with a random slope."""
+"""RReLU: the rectifier with a random slope."""
 
 from typing import Any
 
 import keras
 
-from elu_zoo.activations.arguments import positive
-from elu_zoo.errors import UsageError
+from elu_zoo.errors import UsageError, positive_float32
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -42,8 +41,8 @@ class RReLU(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.lower = positive("lower", lower)
-        self.upper = positive("upper", upper)
+        self.lower = positive_float32("lower", lower)
+        self.upper = positive_float32("upper", upper)
         if self.lower >= self.upper:
             raise UsageError(
                 "RReLU needs lower < upper. Received: "
