@@ -88,7 +88,7 @@ def phases() -> ConfigDict:
 
 
 def kernels() -> ConfigDict:
-    """Returns arguments of the ELU networks for kernels: their decay and their start."""
+    """Returns arguments of the ELU networks for the decay and start of kernels."""
     model = ConfigDict()
     model.kernel_decay = 0.0  # Caffe's: gradient += kernel_decay * kernel
     model.init_scale = 1.0  # variance of initial kernels times fan-in; 2 is He's
@@ -123,7 +123,7 @@ def pretrained() -> ConfigDict:
 
 
 def baselines() -> ConfigDict:
-    """Returns fields of the networks of Table 1, of which a config has what it needs."""
+    """Returns fields of Table 1's networks; a config has those that it needs."""
     config = ConfigDict({"data": {}, "train": {}})
     config.data.padding = 4  # pixels around an image, of pad_crop_flip
     config.data.field_size = 32  # pixels, of affine_recolor: what images are moved in

@@ -6,7 +6,7 @@ import pytest
 
 from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
-from elu_zoo.training import settings
+from elu_zoo.training.config import as_dict
 from elu_zoo.weights import entries
 
 
@@ -21,7 +21,7 @@ def parsed(command):
         key, _, value = other.removeprefix("--config.").partition("=")
         assert key == "model.activation.alpha"
         config.model.activation.alpha = float(value)
-    return settings.as_dict(config)
+    return as_dict(config)
 
 
 def same_but_for_new_keys(old, new):
