@@ -7,13 +7,10 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, registry
 from elu_zoo.configs import common
-from elu_zoo.data import shapes
 from elu_zoo.training import finetuning
 from elu_zoo.training.config_checks import check
 from elu_zoo.training.config_fields import flat, get
-from elu_zoo.weights import entries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,20 +32,17 @@ class ResolvedConfig:
 def resolve(config: ConfigDict) -> ResolvedConfig:
     """Completes, checks and hashes a config; `config` itself stays as it is.
 
-    A config with the field `model.weights` may leave activation, normalisation, width
-    and other arguments of the network open, as "" or None. They become those of the
-    weights; without weights those of the builder.
+    What a config leaves open is taken from the weights that it starts from; see
+    `finetuning.resolved`.
 
     Raises:
         UsageError: a field is missing, unknown, of another type or out of its range;
             there are no such weights, or the config contradicts them.
         CorruptError: the weights have no entry.
     """
-    config = config.copy_and_resolve_references()
+    config = finetuning.resolved(config.copy_and_resolve_references())
     with config.unlocked():
         _add_younger_fields(config)
-        if get(config, "model.weights") is not None:
-            _take_from_weights(config)
     check(config)
     values = as_dict(config)
     return ResolvedConfig(config, values, dict_hash(values))
@@ -100,43 +94,3 @@ def _add_younger_fields(config: ConfigDict) -> None:
         part = config.get(group)
         if isinstance(part, ConfigDict) and name in base[group] and name not in part:
             part[name] = neutral
-
-
-def _take_from_weights(config: ConfigDict) -> None:
-    """Fills in what a config leaves open, from its weights or from the builder."""
-    model = config.model
-    parameters = registry.entry(model.name).parameters
-    found = {name: p.default for name, p in parameters.items()}
-    if entry := finetuning.parent(config):
-        found |= entry["arguments"]
-    given, trained = model.activation, found["activation"]
-    if not given.name or (entry and _described(given) == trained):
-        named = {"name": trained} if isinstance(trained, str) else trained
-        model.activation = ConfigDict({"alpha": None, **named})
-    for key in [key for key in model if model[key] is None]:
-        model[key] = found[key]
-    if entry:
-        _check_same(entry, config)
-
-
-def _described(activation: ConfigDict) -> dict[str, Any]:
-    return activations.describe(activation.to_dict())
-
-
-def _check_same(entry: entries.Entry, config: ConfigDict) -> None:
-    """Refuses weights of another activation, say: their shapes would not tell."""
-    given = config.model.to_dict()
-    given["activation"] = _described(config.model.activation)
-    if shape := config.data.get("image_shape", ()):
-        shape = shapes.check_shape(shape)
-        height, width, channels = entry["arguments"]["input_shape"]
-        any_size = registry.entry(config.model.name).any_size
-        size = shape[:2] if any_size else (height, width)
-        same = shape == (*size, channels)
-        given["input_shape"] = entry["arguments"]["input_shape"] if same else shape
-    for key, trained in entry["arguments"].items():
-        if given.get(key, trained) != trained:
-            raise errors.UsageError(
-                f"The weights {entry['tag']} were trained with {key}={trained}. "
-                f"Received: {key}={given[key]}. Leave it out, or name other weights."
-            )

@@ -6,11 +6,70 @@ from typing import Any
 import keras
 from ml_collections import ConfigDict
 
-from elu_zoo import errors, registry
-from elu_zoo.data import sources
+from elu_zoo import activations, errors, registry
+from elu_zoo.data import shapes, sources
 from elu_zoo.weights import entries, h5, store
 
 BODY = "body"
+
+
+def resolved(config: ConfigDict) -> ConfigDict:
+    """Returns a config in which what it leaves open is the weights', as a copy.
+
+    A config with an entry `model.weights` may leave activation, normalisation, width
+    and other arguments of the network open, as "" or None. They become those of the
+    weights; without weights those of the builder.
+
+    Raises:
+        UsageError: there are no such weights, or the config contradicts them.
+        CorruptError: they have no entry.
+    """
+    if config.get("model", {}).get("weights") is None:
+        return config
+    config = config.copy_and_resolve_references()
+    parameters = registry.entry(config.model.name).parameters
+    found = {name: p.default for name, p in parameters.items()}
+    if entry := parent(config):
+        found |= entry["arguments"]
+    model = config.model
+    with config.unlocked():
+        given = model.activation
+        if not given.name or (entry and _same_activation(given, found["activation"])):
+            activation = found["activation"]
+            is_name = isinstance(activation, str)
+            model.activation = ConfigDict(
+                {"name": activation, "alpha": None} if is_name else activation
+            )
+            if "alpha" not in model.activation:
+                model.activation.alpha = None
+        for key in [key for key in model if model[key] is None]:
+            model[key] = found[key]
+    if entry:
+        _check_same(entry, config)
+    return config
+
+
+def _same_activation(given: ConfigDict, trained: dict[str, Any]) -> bool:
+    return activations.describe(given.to_dict()) == trained
+
+
+def _check_same(entry: entries.Entry, config: ConfigDict) -> None:
+    """Refuses weights of another activation, say: their shapes would not tell."""
+    given = config.model.to_dict()
+    given["activation"] = activations.describe(given["activation"])
+    if shape := config.data.get("image_shape", ()):
+        shape = shapes.check_shape(shape)
+        height, width, channels = entry["arguments"]["input_shape"]
+        any_size = registry.entry(config.model.name).any_size
+        size = shape[:2] if any_size else (height, width)
+        same = shape == (*size, channels)
+        given["input_shape"] = entry["arguments"]["input_shape"] if same else shape
+    for key, trained in entry["arguments"].items():
+        if given.get(key, trained) != trained:
+            raise errors.UsageError(
+                f"The weights {entry['tag']} were trained with {key}={trained}. "
+                f"Received: {key}={given[key]}. Leave it out, or name other weights."
+            )
 
 
 def parent(config: ConfigDict) -> entries.Entry | None:

@@ -10,8 +10,7 @@ import small_stacks
 from elu_zoo import errors, predictions, zoo
 from elu_zoo.configs import finetune
 from elu_zoo.data import sources
-from elu_zoo.training import finetuning
-from elu_zoo.training.config import resolve
+from elu_zoo.training import config_checks, finetuning
 from elu_zoo.weights import store
 
 MLP = "mnist_mlp_8x128"
@@ -121,7 +120,7 @@ def test_freeze(parent, own, train, tmp_path, freeze):
 def test_the_head_is_new_and_the_body_loaded(parent, own):
     """Also where old and new classes are as many."""
     for classes in (3, 10):
-        config = resolve(config_of(parent, own)).config
+        config = finetuning.resolved(config_of(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         model = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
@@ -178,16 +177,17 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
 )
 def test_resolved(parent, weights, arg, expected):
     config = config_of(weights or parent, "mnist_5k", arg)
-    found = resolve(config).config
+    found = finetuning.resolved(config)
+    config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert resolve(found).config == found
+    assert finetuning.resolved(found) == found
     assert config.model.width is None  # it is a copy
 
 
 def test_other_configs_are_left_as_they_are(smoke):
     config = smoke()
-    assert resolve(config).config == config
+    assert finetuning.resolved(config) is config
     assert finetuning.parent(config) is None
 
 
@@ -221,8 +221,8 @@ def test_refused(parent, own, train, tmp_path, arg, entries, words):
 )
 def test_image_shape(arg, entries, expected):
     config = finetune.get_config(arg)
-    config.update_from_flattened_dict({"data.name": "cifar10", **entries})
-    assert finetuning.image_shape(resolve(config).config) == expected
+    config.update_from_flattened_dict(dict(entries))
+    assert finetuning.image_shape(finetuning.resolved(config)) == expected
 
 
 def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
