@@ -52,9 +52,11 @@ OF_A_CONFIG = ("elu_zoo.configs", "ml_collections")
 # the package to find them, and import none of its modules.
 READ_CONFIGS = ("recipes", "results")
 # Training takes names and types of fields from the base config, cards their values in
-# entries of earlier versions.
-BASE_CONFIG = "elu_zoo.configs.common"
-READ_BASE_CONFIG = ("recipes", "training")
+# entries of earlier versions, and which networks are of other papers.
+NAMED_CONFIGS = {
+    "recipes": ("elu_zoo.configs.common", "elu_zoo.configs.table1_baselines"),
+    "training": ("elu_zoo.configs.common",),
+}
 
 
 def modules(*folders) -> list[Path]:
@@ -101,7 +103,7 @@ def wrong_imports(name: str, source: str) -> list[str]:
         elif top != "elu_zoo" or not rest or rest[0] in (own, *FREE):
             allowed = rest[:1] != ["configs"] or own in ("bin", "experiments")
             allowed = allowed or (own in READ_CONFIGS and imported == "elu_zoo.configs")
-            allowed = allowed or (own in READ_BASE_CONFIG and imported == BASE_CONFIG)
+            allowed = allowed or imported in NAMED_CONFIGS.get(own, ())
         elif rest[0] in elu_zoo._PUBLIC:
             other = elu_zoo._PUBLIC[rest[0]].split(".")[1]
             allowed = RANK[other] < RANK[own]
