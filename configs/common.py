@@ -6,9 +6,6 @@ only some networks, data sets or recipes have; `config.update(common.phases())` 
 them. Training takes the names and types that it checks from here.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict, config_dict
 
 # Arguments of every config, with their defaults.
@@ -25,7 +22,7 @@ LATER = (
 )
 
 
-def base(args: Mapping[str, Any] = ARGUMENTS) -> ConfigDict:
+def base(args: dict = ARGUMENTS) -> ConfigDict:
     """Returns the fields that every config has.
 
     Args:
@@ -136,7 +133,7 @@ def baselines() -> ConfigDict:
     return config
 
 
-def mnist(args: Mapping[str, Any], epochs: int) -> ConfigDict:
+def mnist(args: dict, epochs: int) -> ConfigDict:
     """Returns what the experiments on MNIST share: batches of 64, a rate of 0.01."""
     config = base(args)
     config.schedule_epochs = epochs
@@ -149,7 +146,7 @@ def mnist(args: Mapping[str, Any], epochs: int) -> ConfigDict:
     return config
 
 
-def elu_cifar(args: Mapping[str, Any]) -> ConfigDict:
+def elu_cifar(args: dict) -> ConfigDict:
     """Returns what the ELU networks on CIFAR share, `args["dataset"]` among it."""
     config = base(args)
     for fields in (phases(), kernels(), stacks()):

@@ -23,9 +23,6 @@ made for the run's length: change it by `epochs`, not by --config.train.epochs. 
 were chosen, and what `validation` is for: results/tuning.md.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
@@ -50,7 +47,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     schedule = args["schedule"]
     if schedule not in SCHEDULES:
         raise errors.unknown("schedule", schedule, SCHEDULES)

@@ -14,9 +14,6 @@ Not in the paper: how long it trains before the last 90,000 iterations, here the
 the last hidden stack, for which its list of seven has no entry, here 0.5 again.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
@@ -37,7 +34,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     config = common.elu_cifar(args)
     config.name = f"elu_cifar_18-{args['dataset']}"
     if args["padding"] == "same":

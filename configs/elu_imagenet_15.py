@@ -22,9 +22,6 @@ The images are those of tensorflow-datasets' imagenet2012, of any folder
 `python tools/prepare_data.py` makes of either.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
@@ -36,7 +33,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     config = common.base(args)
     for fields in (common.kernels(), common.encoded_images()):
         config.update(fields)

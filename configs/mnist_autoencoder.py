@@ -16,27 +16,20 @@ of the paper's rates that does not. mnist_autoencoder_mse.py is the other readin
 As for the classifiers: pixels / 255, no momentum, He uniform, zero biases.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
 
-ARGUMENTS = {
-    "activation": "elu",
-    "seed": 0,
-    "batch_norm": False,
-    "learning_rate": 1e-3,
-    "smoke": False,
-}
+ARGUMENTS = dict(
+    activation="elu", seed=0, batch_norm=False, learning_rate=1e-3, smoke=False
+)
 
 
 def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     config = common.mnist(args, epochs=500)
     config.name = config.model.name = "mnist_autoencoder"
     if args["learning_rate"] != ARGUMENTS["learning_rate"]:

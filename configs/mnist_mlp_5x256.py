@@ -10,9 +10,6 @@ Time:      about 3 minutes a run on two CPU cores.
 Not in the paper: batches of 64 and what mnist_mlp_8x128.py names.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
@@ -24,7 +21,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     config = common.mnist(args, epochs=200)
     config.name = config.model.name = "mnist_mlp_5x256"
     return config

@@ -12,9 +12,6 @@ Not in the paper, from its authors' own framework: pixels / 255 without centring
 momentum, zero biases, 50,000 images for training and 10,000 for validation.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
@@ -26,7 +23,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     config = common.mnist(args, epochs=300)
     config.name = config.model.name = "mnist_mlp_8x128"
     return config

@@ -21,7 +21,6 @@ lines, Nesterov's momentum .9, crops out of 4 zeros around, half of the dropout,
 float32. How its peaks were chosen: results/tuning.md.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from ml_collections import ConfigDict
@@ -170,7 +169,7 @@ def get_config(arg: str = "") -> ConfigDict:
     return build(arguments.parse(arg, **ARGUMENTS))
 
 
-def build(args: Mapping[str, Any]) -> ConfigDict:
+def build(args: dict) -> ConfigDict:
     net, dataset, fast = args["net"], args["dataset"], args["schedule"] == "fast"
     if net not in NETS:
         raise errors.unknown("net", net, NETS)
