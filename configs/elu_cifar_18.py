@@ -16,28 +16,32 @@ the last hidden stack, for which its list of seven has no entry, here 0.5 again.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import arguments, elu_cifar_11
+from elu_zoo.configs import arguments, common
 
-DROPOUT = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0)
+DROPOUT = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0)  # of each stack
 MORE_DROPOUT = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0.0)
+ARGUMENTS = {
+    "dataset": "cifar100",
+    "activation": "elu",
+    "batch_norm": False,
+    "seed": 0,
+    "padding": "caffe",
+    "smoke": False,
+}
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    args = arguments.parse(
-        arg,
-        dataset="cifar100",
-        activation="elu",
-        batch_norm=False,
-        seed=0,
-        padding="caffe",
-        smoke=False,
-    )
-    padding = args.pop("padding")
-    config = elu_cifar_11.get_config(",".join(f"{k}={v}" for k, v in args.items()))
-    config.name = f"elu_cifar_18-{args['dataset']}" + "-same" * (padding == "same")
-    config.model.name = "elu_cifar_18"
-    config.model.padding = padding
+    return build(arguments.parse(arg, **ARGUMENTS))
+
+
+def build(args: dict) -> ConfigDict:
+    config = common.elu_cifar(args)
+    config.name = f"elu_cifar_18-{args['dataset']}"
+    if args["padding"] == "same":
+        config.name += "-same"
     config.schedule_epochs = 510
+    config.model.name = "elu_cifar_18"
+    config.model.padding = args["padding"]
     config.train.epochs = 2 if config.smoke else 510
     config.train.boundaries = (4,) if config.smoke else (35_000,)
     config.train.learning_rates = (0.01, 0.001)

@@ -18,29 +18,37 @@ rate that rises for 15 % of the run and falls to zero, and Nesterov's momentum.
 images are trained on as well, and runs are measured at their end only.
 
 The learning rate is .01, or less where the network's own config, with the momentum
-here, would take shorter steps: .001 for the MLPs, .0001 for the autoencoder. For
-elu_cifar_11, by errors on validation images of CIFAR-10 after 30 epochs of 500
-images and 6 epochs of 5,000, ELU, one seed (a dash: it diverged):
-
-    rate                     .003     .01      .03      .1
-    500, from CIFAR-100      35.9 %   33.3 %   32.1 %
-    500, from nothing                 61.6 %   -        -
-    5,000, from CIFAR-100    27.5 %   23.2 %   21.2 %
-    5,000, from nothing                        -        -
-
-The comparison in results/results.csv takes .03 from CIFAR-100 and .01 from nothing.
+here, would take shorter steps: .001 for the MLPs, .0001 for the autoencoder. Errors of
+elu_cifar_11 at other rates: results/tuning.md.
 """
 
-import importlib
-import importlib.util
 import re
+from typing import Any
 
 from ml_collections import ConfigDict, config_dict
 
 from elu_zoo import errors
-from elu_zoo.configs import arguments, table1_baselines
+from elu_zoo.configs import (
+    arguments,
+    common,
+    elu_cifar_11,
+    elu_cifar_18,
+    elu_imagenet_15,
+    mnist_autoencoder,
+    mnist_mlp_5x256,
+    mnist_mlp_8x128,
+    table1_baselines,
+)
 
 _MOMENTUM = 0.9
+# Experiments that train a network of the paper.
+_EXPERIMENTS = {
+    "elu_cifar_11": elu_cifar_11,
+    "elu_cifar_18": elu_cifar_18,
+    "elu_imagenet_15": elu_imagenet_15,
+    "mnist_autoencoder": mnist_autoencoder,
+    "mnist_mlp_5x256": mnist_mlp_5x256,
+}
 
 
 def get_config(arg: str = "") -> ConfigDict:
@@ -57,40 +65,25 @@ def get_config(arg: str = "") -> ConfigDict:
         seed=0,
         smoke=False,
     )
-    model, weights, freeze = args["model"], args["weights"], args["freeze"]
-    config = _of_network(model, f"seed={args['seed']},smoke={args['smoke']}")
-    if not weights:
+    config = _of_network(args["model"], {key: args[key] for key in ("seed", "smoke")})
+    if not args["weights"]:
         raise errors.UsageError(
             "weights is a data set's name, a tag, a run's folder or none, not empty."
         )
-    epochs = 2 if config.smoke else args["epochs"]
+    frozen = args["freeze"] if args["freeze"] != "none" else ""
+    config.schedule = "fast"
+    config.schedule_epochs = args["epochs"]
+    parts = ["finetune", args["model"], re.sub(r"\W+", "_", args["weights"]).strip("_")]
+    parts += [str(args["examples"])] if args["examples"] else []
+    parts += [frozen] if frozen else []
+    config.name = "-".join(parts)
+    _leave_to_weights(config, args)
+    config.data.train_examples = 200 if config.smoke else args["examples"]
+    config.train.freeze = tuple(frozen.split("+")) if frozen else ()
+    config.train.epochs = 2 if config.smoke else args["epochs"]
     # A step of momentum m is 1 / (1 - m) times as long in the end.
     own = max(config.train.learning_rates) / (1 - config.train.momentum)
     rate = args["learning_rate"] or min(0.01, own * (1 - _MOMENTUM))
-    config.schedule = "fast"
-    config.schedule_epochs = args["epochs"]
-    parts = ["finetune", model, re.sub(r"\W+", "_", weights).strip("_")]
-    parts += [str(args["examples"])] if args["examples"] else []
-    parts += [freeze] if freeze not in ("", "none") else []
-    config.name = "-".join(parts)
-
-    config.model.weights = "" if weights == "none" else weights
-    # None and "" are the weights' own, without weights the builder's.
-    config.model.activation.name = args["activation"]
-    config.model.batch_norm = config_dict.placeholder(bool)
-    config.model.width = config_dict.placeholder(float)
-    if "padding" in config.model:
-        config.model.padding = config_dict.placeholder(str)
-
-    if "folder" not in config.data:
-        config.data.name = ""  # --data names it
-        config.data.image_shape = ()  # (height, width, channels); () as above
-        config.data.train_on_validation = not args["validation"]
-    config.data.train_examples = 200 if config.smoke else args["examples"]
-
-    named = freeze not in ("", "none")
-    config.train.freeze = tuple(freeze.split("+")) if named else ()
-    config.train.epochs = epochs
     config.train.momentum = _MOMENTUM
     config.train.nesterov = True
     config.train.learning_rate_shape = "linear"
@@ -103,22 +96,44 @@ def get_config(arg: str = "") -> ConfigDict:
     return config
 
 
-def _of_network(model: str, arg: str) -> ConfigDict:
+def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
+    """Names the weights, and leaves open what is theirs: None and "" stand for it."""
+    fields = common.pretrained()
+    if "folder" in config.data:  # of images, which are resized to data.image_size
+        del fields.data.image_shape
+    else:
+        config.data.name = ""  # --data names it
+        config.data.train_on_validation = not args["validation"]
+    config.update(fields)
+    config.model.weights = "" if args["weights"] == "none" else args["weights"]
+    config.model.activation.name = args["activation"]
+    config.model.batch_norm = config_dict.placeholder(bool)
+    config.model.width = config_dict.placeholder(float)
+    if "padding" in config.model:
+        config.model.padding = config_dict.placeholder(str)
+
+
+def _of_network(model: str, given: dict[str, Any]) -> ConfigDict:
     """Returns the config that trains a network; of your own one the MNIST MLP's."""
     if model in table1_baselines.NETS:
-        config = table1_baselines.get_config(f"net={model},schedule=fast,{arg}")
-        if "heads_until" in config.train:  # weights have no auxiliary heads
-            config.model.auxiliary_heads = False
-            del config.train.heads_until
-        if "learning_rate_factors" in config.train:  # the new classifier learns as fast
-            del config.train.learning_rate_factors
-        if model == "fmp":  # whose maps are scaled by it after training
-            config.model.dropout = config_dict.placeholder(float)
-        return config
-    name = f"elu_zoo.configs.{model}"
-    own = model.isidentifier() and importlib.util.find_spec(name)
-    module = importlib.import_module(name if own else "elu_zoo.configs.mnist_mlp_8x128")
-    schedule = ",schedule=fast" if model == "elu_cifar_11" else ""
-    config = module.get_config(arg + schedule)
+        return _of_baseline(model, given)
+    experiment = _EXPERIMENTS.get(model, mnist_mlp_8x128)
+    args = {**experiment.ARGUMENTS, **given}
+    if "schedule" in args:
+        args["schedule"] = "fast"
+    config = experiment.build(args)
     config.model.name = model
+    return config
+
+
+def _of_baseline(model: str, given: dict[str, Any]) -> ConfigDict:
+    args = {**table1_baselines.ARGUMENTS, "net": model, "schedule": "fast", **given}
+    config = table1_baselines.build(args)
+    if "heads_until" in config.train:  # weights have no auxiliary heads
+        config.model.auxiliary_heads = False
+        del config.train.heads_until
+    if "learning_rate_factors" in config.train:  # the new classifier learns as fast
+        del config.train.learning_rate_factors
+    if model == "fmp":  # dropout scales its maps after training as well
+        config.model.dropout = config_dict.placeholder(float)
     return config

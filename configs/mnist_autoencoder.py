@@ -18,27 +18,24 @@ As for the classifiers: pixels / 255, no momentum, He uniform, zero biases.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import arguments, mnist_mlp_8x128
+from elu_zoo.configs import arguments, common
+
+ARGUMENTS = dict(
+    activation="elu", seed=0, batch_norm=False, learning_rate=1e-3, smoke=False
+)
 
 
-def get_config(arg: str = "", learning_rate: float = 1e-3) -> ConfigDict:
-    args = arguments.parse(
-        arg,
-        activation="elu",
-        seed=0,
-        batch_norm=False,
-        learning_rate=learning_rate,
-        smoke=False,
-    )
-    rate = args.pop("learning_rate")
-    config = mnist_mlp_8x128.get_config(",".join(f"{k}={v}" for k, v in args.items()))
-    config.name = "mnist_autoencoder"
-    if rate != learning_rate:  # a folder and rows of its own
-        config.name += f"-lr{rate:g}"
-    config.model.name = "mnist_autoencoder"
-    config.schedule_epochs = 500
-    config.train.epochs = 2 if config.smoke else 500
+def get_config(arg: str = "") -> ConfigDict:
+    return build(arguments.parse(arg, **ARGUMENTS))
+
+
+def build(args: dict) -> ConfigDict:
+    config = common.mnist(args, epochs=500)
+    config.name = config.model.name = "mnist_autoencoder"
+    if args["learning_rate"] != ARGUMENTS["learning_rate"]:
+        # Runs at another rate have a folder and rows of their own.
+        config.name += f"-lr{args['learning_rate']:g}"
     config.train.loss = "sigmoid_cross_entropy"
-    config.train.learning_rates = (rate,)
-    config.train.evaluate_every = 1 if config.smoke else 5  # epochs
+    config.train.learning_rates = (args["learning_rate"],)
+    config.train.evaluate_every = 1 if config.smoke else 5
     return config

@@ -14,11 +14,22 @@ paper's rates at which both learn.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import mnist_autoencoder
+from elu_zoo.configs import arguments, common
+
+ARGUMENTS = dict(
+    activation="elu", seed=0, batch_norm=False, learning_rate=1e-4, smoke=False
+)
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    config = mnist_autoencoder.get_config(arg, learning_rate=1e-4)
-    config.name = config.name.replace("mnist_autoencoder", "mnist_autoencoder_mse")
+    args = arguments.parse(arg, **ARGUMENTS)
+    config = common.mnist(args, epochs=500)
+    config.name = "mnist_autoencoder_mse"
+    if args["learning_rate"] != ARGUMENTS["learning_rate"]:
+        # Runs at another rate have a folder and rows of their own.
+        config.name += f"-lr{args['learning_rate']:g}"
+    config.model.name = "mnist_autoencoder"
     config.train.loss = "half_squared_error"
+    config.train.learning_rates = (args["learning_rate"],)
+    config.train.evaluate_every = 1 if config.smoke else 5
     return config

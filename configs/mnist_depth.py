@@ -14,18 +14,14 @@ flat from epoch 25.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import arguments, mnist_mlp_8x128
+from elu_zoo.configs import arguments, common
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    args = arguments.parse(
-        arg, hidden_layers=8, activation="elu", seed=0, batch_norm=False, smoke=False
-    )
-    layers = args.pop("hidden_layers")
-    config = mnist_mlp_8x128.get_config(",".join(f"{k}={v}" for k, v in args.items()))
-    config.name = f"mnist_depth-{layers}"
+    args = arguments.parse(arg, hidden_layers=8, **common.ARGUMENTS)
+    config = common.mnist(args, epochs=40)
+    config.name = f"mnist_depth-{args['hidden_layers']}"
     config.schedule = "fast"
-    config.schedule_epochs = 40
-    config.model.hidden_layers = layers
-    config.train.epochs = 2 if config.smoke else 40
+    config.model.name = "mnist_mlp_8x128"
+    config.model.hidden_layers = args["hidden_layers"]
     return config

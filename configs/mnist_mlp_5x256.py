@@ -12,13 +12,16 @@ Not in the paper: batches of 64 and what mnist_mlp_8x128.py names.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import mnist_mlp_8x128
+from elu_zoo.configs import arguments, common
+
+ARGUMENTS = common.ARGUMENTS
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    config = mnist_mlp_8x128.get_config(arg)
-    config.name = "mnist_mlp_5x256"
-    config.model.name = "mnist_mlp_5x256"
-    config.schedule_epochs = 200
-    config.train.epochs = 2 if config.smoke else 200
+    return build(arguments.parse(arg, **ARGUMENTS))
+
+
+def build(args: dict) -> ConfigDict:
+    config = common.mnist(args, epochs=200)
+    config.name = config.model.name = "mnist_mlp_5x256"
     return config

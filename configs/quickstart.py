@@ -10,17 +10,17 @@ Expected:  a test error below 9 %, in well under a minute on two CPU cores.
 
 from ml_collections import ConfigDict
 
-from elu_zoo.configs import mnist_mlp_8x128
+from elu_zoo.configs import arguments, common
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    config = mnist_mlp_8x128.get_config(arg)
+    args = arguments.parse(arg, **common.ARGUMENTS)
+    config = common.mnist(args, epochs=30)
     config.name = "quickstart"
     config.schedule = "fast"
-    config.schedule_epochs = 30
+    config.model.name = "mnist_mlp_8x128"
     config.data.name = "mnist_5k"
-    config.train.learning_rates = (0.05,)
-    config.train.epochs = 2 if config.smoke else 30
     config.data.train_examples = 640 if config.smoke else 0
+    config.train.learning_rates = (0.05,)
     config.train.checkpoint_every = 10 if config.smoke else 500
     return config

@@ -12,78 +12,21 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
 Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      of two runs at once on two CPU cores, fast, 4 epochs of CIFAR-100: minutes
            alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55; the others not measured.
-           paper, CIFAR-10, alexnet_cifar 120 (--config.train.precision=float32, as are
-           its rows in results/results.csv).
 
 `activation` is the network's own unless it says another. `schedule=paper` is the recipe
-of the network's authors, read in their code where that is public:
-
-    alexnet_cifar  cuda-convnet's "18 %" network, Caffe's cifar10_full: 70,000
-                   iterations of 100 images, mean image subtracted, no augmentation;
-                   rate .001, a tenth of it for the last two 5,000; decay .004, 1 in the
-                   last layer; biases learn twice as fast. 18.04 and 45.80 could not be
-                   traced; the network's own error is 18 %.
-    nin            Lin et al., 2013, mavenlin/cuda-convnet: whitened images, 260 epochs
-                   of 128, rate .1, a tenth of it from epoch 200 and again from 230;
-                   decay .0001. CIFAR-100 starts from other deviations, at rate .02 with
-                   decay .0005 and without augmentation; that of CIFAR-10, here crops
-                   out of 4 zeros around, could not be verified. What dropout keeps is
-                   scaled in training, in the original in use. Reported: 10.4 % plain,
-                   8.81 augmented; 35.68 %. A NiN that is published today,
-                   osmr/imgclsmob's, has 7.43 and 28.39 %, far below that row.
-    dsn            Lee et al., 2015, s9xie/DSN: contrast-normalised images, 200,000
-                   iterations of 100, the first quarter with three auxiliary heads;
-                   squared hinge losses, of CIFAR-100 cross-entropy; rate .025, a
-                   twentieth of it from 150,000, .0001 from 170,000; decay .0005. The
-                   heads' own rate, a thousandth, falls slowly in the original, and does
-                   not here; --config.train.heads_until=0.0 trains without heads. What
-                   dropout keeps is scaled in training, in the original in use; how
-                   many zeros its crops have around, here 4, could not be verified.
-                   Reported: 9.65 % plain, 7.97 augmented; 34.57 %.
-    maxout         Goodfellow et al., 2013, pylearn2: whitened images, 474 epochs of
-                   128, rate .17, a twentieth of it in convolutions, falling to 1 % in
-                   500 epochs; momentum from .5 to .65 in 250; norms of kernels bounded;
-                   crops out of 8 zeros around, in the original drawn once an epoch.
-                   CIFAR-100 without augmentation for 785 epochs, momentum to .6: its
-                   recipe was never published, this is CIFAR-10's. Reported: 11.68 %
-                   plain, 9.38 augmented; 38.57 %.
-    allcnn_c       Springenberg et al., 2014, as ported to Caffe and neon: whitened
-                   images, crops out of 5 zeros around, 350 epochs of 256, rate .05, a
-                   tenth of it from 200, 250, 300; decay .001. Reported: 9.08 % plain,
-                   7.25 augmented; 33.71 %.
-    highway_19     Srivastava et al., 2015, flukeskywalker/highway-networks:
-                   contrast-normalised images less their mean, crops out of 8 zeros
-                   around, 200,000 iterations of 100, rate .025 with Nesterov's
-                   momentum, a tenth of it from 100,000, 150,000, 175,000; decay .001,
-                   .01 in the last layer. The first layer's initial deviation is 1:
-                   Caffe did not read the 0.05 that the file means. Reported: 7.60 and
-                   32.24 %.
-    fmp            Graham, 2014, btgraham/SparseConvNet: 810 epochs of 50, rate
-                   .003 e^(-epoch / 200) for a batch's sum of losses, .15 for their
-                   mean, and momentum .99 that averages gradients; dropout of whole
-                   maps, none on CIFAR-100. Images are stretched, mirrored, sheared or
-                   turned, recoloured and moved by up to 16 pixels within a field of
-                   94 x 94, but for the last 10 epochs. Reported: 4.50 % of one test;
-                   CIFAR-100 26.39 % of twelve, and 27.62 could not be traced.
-
-Unlike the originals it has no decay for biases, which All-CNN's port and cifar10_full
-have, and convolutions in bfloat16 (--config.train.precision=float32 for theirs).
-
-`schedule=fast` is ours: `epochs` of batches of 100, rates that rise to a peak and fall
-to zero on straight lines, Nesterov's momentum .9, crops out of 4 zeros around, float32;
-each network's own start (nin that of CIFAR-10), decay, preprocessing, losses, bounds
-and factors on rates, half of its dropout. Its peaks are the authors' rates or guesses
-from them. After one epoch of it, of 5,000 CIFAR-100 images held out, wrong in %, with
-ReLU and ELU: alexnet_cifar 86.6 and 82.4 at .01, 86.7 and 84.5 at .005, 93.3 and 90.5
-at .001, with ReLU 89.3 at .02; nin 98.0 and 88.1 at .05, 98.6 and 95.9 at .02, in
-bfloat16 98.0 and 82.1 at .1; allcnn_c, in bfloat16, 97.9 and 76.5 at .05, with ReLU
-98.5 at .025 and 98.3 at .1. The others' peaks were not tried.
+of the network's authors, read in their code where that is public; results/baselines.md
+has each one, what could not be verified, and in what ours differs. `schedule=fast` is
+ours: `epochs` of batches of 100, rates that rise to a peak and fall to zero on straight
+lines, Nesterov's momentum .9, crops out of 4 zeros around, half of the dropout,
+float32. How its peaks were chosen: results/tuning.md.
 """
+
+from typing import Any
 
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.configs import arguments, mnist_mlp_8x128
+from elu_zoo.configs import arguments, common
 
 _CONVOLUTIONS_OF_MAXOUT = ("h0", "h1", "h2")
 _SLOW = tuple(
@@ -97,9 +40,9 @@ _HEADS = tuple(
     for i in (1, 2, 3)
     for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
 )
-# Of each network its activation, what it is built with, how its authors trained it, by
-# keys of the config's entries, zeros around images or another augmentation, and the
-# peak rate of `fast`.
+# The recipe of each network: its activation; fields of config.model and config.train as
+# its authors had them; zeros around images, or another augmentation as fields of
+# config.data; and the peak learning rate of schedule=fast.
 NETS = {
     "alexnet_cifar": {
         "activation": "relu",
@@ -206,43 +149,49 @@ _OF_CIFAR100 = {
     "highway_19": {"model": {"classifier_deviation": 0.1414}},
     "fmp": {"model": {"dropout": 0.0}},
 }  # fmt: skip
+SCHEDULES = "paper", "fast"
+ARGUMENTS = {
+    "net": "nin",
+    "dataset": "cifar100",
+    "activation": "",
+    "batch_norm": False,
+    "seed": 0,
+    "schedule": "paper",
+    "epochs": 0,
+    "validation": False,
+    "smoke": False,
+}
 _FAST_EPOCHS = 4
 _SMOKE_WIDTHS = {"fmp": 0.02, "highway_19": 0.2, "alexnet_cifar": 0.25}  # else 0.1
 
 
 def get_config(arg: str = "") -> ConfigDict:
-    args = arguments.parse(
-        arg,
-        net="nin",
-        dataset="cifar100",
-        activation="",
-        batch_norm=False,
-        seed=0,
-        schedule="paper",
-        epochs=0,
-        validation=False,
-        smoke=False,
-    )
+    return build(arguments.parse(arg, **ARGUMENTS))
+
+
+def build(args: dict) -> ConfigDict:
     net, dataset, fast = args["net"], args["dataset"], args["schedule"] == "fast"
     if net not in NETS:
         raise errors.unknown("net", net, NETS)
-    if args["schedule"] not in ("paper", "fast"):
-        raise errors.unknown("schedule", args["schedule"], ["paper", "fast"])
+    if args["schedule"] not in SCHEDULES:
+        raise errors.unknown("schedule", args["schedule"], SCHEDULES)
     if args["epochs"] and not fast:
         raise errors.UsageError("epochs is an argument of schedule=fast.")
     recipe = _recipe(net, "cifar100" in dataset)
-    shared = "batch_norm", "seed", "smoke"
-    config = mnist_mlp_8x128.get_config(",".join(f"{k}={args[k]}" for k in shared))
-    config.schedule = args["schedule"]
     if fast:
         recipe["train"]["epochs"] = args["epochs"] or _FAST_EPOCHS
-    epochs = config.schedule_epochs = recipe["train"]["epochs"]
-    config.name = f"table1_baselines-{net}-{dataset}" + f"-fast{epochs}" * fast
+    epochs = recipe["train"]["epochs"]
+    activation = args["activation"] or recipe["activation"]
+    config = common.base({**args, "activation": activation})
+    config.schedule = args["schedule"]
+    config.schedule_epochs = epochs
+    config.name = f"table1_baselines-{net}-{dataset}"
+    if fast:
+        config.name += f"-fast{epochs}"
     if args["validation"]:
         config.name += "-validation"
 
     config.model.name = net
-    config.model.activation.name = args["activation"] or recipe["activation"]
     config.model.width = _SMOKE_WIDTHS.get(net, 0.1) if config.smoke else 1.0
     config.model.update(recipe["model"])
 
@@ -268,7 +217,8 @@ def get_config(arg: str = "") -> ConfigDict:
     return config
 
 
-def _recipe(net: str, of_cifar100: bool) -> dict:
+def _recipe(net: str, of_cifar100: bool) -> dict[str, Any]:
+    """Returns the recipe of a network for one of the two data sets."""
     recipe = dict(NETS[net])
     other = _OF_CIFAR100.get(net, {}) if of_cifar100 else {}
     for key in ("model", "train"):

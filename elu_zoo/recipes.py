@@ -1,9 +1,10 @@
 """How a weight file was trained: sections of its model card."""
 
-import re
+import shlex
 from importlib import resources
 from typing import Any
 
+from elu_zoo.configs import common, table1_baselines
 from elu_zoo.weights.entries import Entry
 
 
@@ -58,19 +59,19 @@ def preprocessing(entry: Entry) -> str:
 def procedure(entry: Entry) -> str:
     """Returns the section on the run: its command, and what its config says."""
     how = "The entry holds the config, which was made in Python."
-    if shell := entry.get("command"):
-        how = f"```sh\n{shell}\n```"
-        file = re.search(r"--config[= ]'?(\w+)", shell)
+    if command := entry.get("command"):
+        how = f"```sh\n{command}\n```"
+        name = _config_name(command)
         installed = resources.files("elu_zoo.configs")
-        if file and installed.joinpath(f"{file[1]}.py").is_file():
+        if name.isidentifier() and installed.joinpath(f"{name}.py").is_file():
             how += (
-                f"\n\n`configs/{file[1]}.py` says what the paper leaves open and what "
+                f"\n\n`configs/{name}.py` says what the paper leaves open and what "
                 "was chosen."
             )
     rows = {
         "schedule": schedule(entry),
         "learning rate": _learning_rate(entry),
-        **_update(entry["config"]),
+        **_update(entry),
         "seed": f"{entry['seed']}, of initial weights and all draws",
         "code": f"{entry['commit']} on {_versions(entry)}",
         "took": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
@@ -84,9 +85,9 @@ def procedure(entry: Entry) -> str:
 
 
 def schedule(entry: Entry) -> str:
-    """Returns whose schedule it was, how long, and what share of it that is."""
-    rival = entry["config"]["name"].startswith("table1_baselines-")
-    theirs = "its authors'" if rival else "the paper's"
+    """Returns whose schedule trained the weights, its length and the share done."""
+    is_baseline = entry["model"] in table1_baselines.NETS
+    theirs = "its authors'" if is_baseline else "the paper's"
     whose = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
     share = entry["schedule_share"]
     if share != 1:
@@ -97,13 +98,13 @@ def schedule(entry: Entry) -> str:
 
 
 def _learning_rate(entry: Entry) -> str:
-    train = entry["config"]["train"]
+    train = _train_fields(entry)
     steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
     # A boundary is an iteration, or a share of the run.
     bounds = [
         b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
     ]
-    shape = train.get("learning_rate_shape")
+    shape = train["learning_rate_shape"]
     if shape == "exponential":
         first, how, when = f"{rates[0]}, exponentially to ", "at", [*bounds, steps]
     elif shape == "linear":
@@ -114,24 +115,40 @@ def _learning_rate(entry: Entry) -> str:
     return first + ", ".join(f"{rate} {how} iteration {at:,}" for rate, at in later)
 
 
-def _update(config: dict[str, Any]) -> dict[str, str]:
-    """Returns what an iteration does; entries of early versions lack some keys."""
-    train, model = config["train"], config["model"]
-    update = [f"SGD on batches of {train['batch_size']}"]
-    if train["momentum"]:
-        kind = "Nesterov" if train.get("nesterov") else "heavy-ball"
-        update.append(f"{kind} momentum {train['momentum']:g}")
-        if "momentum_rise" in train:
-            first, until = train["momentum_rise"]
-            until = f"iteration {until:,}" if until > 1 else f"{until:.0%} of the run"
-            update[-1] += f", rising from {first:g} until {until}"
-    if model.get("kernel_decay"):
-        update.append(f"L2 decay {model['kernel_decay']:g}")
-    if model.get("classifier_decay"):
-        update.append(f"{model['classifier_decay']:g} of the classifier")
-    if model.get("constrained"):
-        update.append("norms of kernels bounded")
-    rows = {"loss": train["loss"].replace("_", " "), "update": ", ".join(update)}
+def _config_name(command: str) -> str:
+    """Returns the path or name of the config in a command of elu-zoo-train."""
+    words = iter(shlex.split(command))
+    for word in words:
+        flag, _, value = word.partition("=")
+        if flag.lstrip("-") == "config":
+            return (value or next(words, "")).partition(":")[0]
+    return ""
+
+
+def _train_fields(entry: Entry) -> dict[str, Any]:
+    """Returns config.train; fields younger than the entry have the base's value."""
+    return {**common.base().train.to_dict(), **entry["config"]["train"]}
+
+
+def _update(entry: Entry) -> dict[str, str]:
+    """Returns the rows on the loss and on what an iteration does with it."""
+    train, model = _train_fields(entry), entry["config"]["model"]
+    loss = train["loss"].replace("_", " ")
+    if train["label_smoothing"]:
+        loss += f", label smoothing {train['label_smoothing']:g}"
+    momentum = _momentum(train)
+    batches = f"on batches of {train['batch_size']}"
+    rows = {"loss": loss}
+    if train["optimizer"] == "muon":
+        parts = [f"Muon {batches}, of kernels at a constant norm", *momentum]
+        rows["update"] = ", ".join(parts)
+        others = "biases and classifier" if entry["classes"] else "biases"
+        sgd = ["SGD", *momentum, f"{train['sgd_factor']:g} times the rate"]
+        if entry["classes"] and train["sgd_decay"]:
+            sgd.append(f"L2 decay {train['sgd_decay']:g} of the classifier's kernel")
+        rows[others] = ", ".join(sgd)
+    else:
+        rows["update"] = ", ".join([f"SGD {batches}", *momentum, *_decay(model)])
     if train.get("learning_rate_factors"):
         factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
         rows["times the rate"] = ", ".join(factors)
@@ -148,9 +165,32 @@ def _update(config: dict[str, Any]) -> dict[str, str]:
             ", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]
         )
         rows["dropout"] = "; then ".join(phases)
-    precision = train.get("precision", "float32")
+    precision = train["precision"]
     precision += ", variables in float32" * (precision != "float32")
     return rows | {"precision": precision}
+
+
+def _momentum(train: dict[str, Any]) -> list[str]:
+    if not train["momentum"]:
+        return []
+    kind = "Nesterov" if train["nesterov"] else "heavy-ball"
+    text = f"{kind} momentum {train['momentum']:g}"
+    if "momentum_rise" in train:
+        first, until = train["momentum_rise"]
+        until = f"iteration {until:,}" if until > 1 else f"{until:.0%} of the run"
+        text += f", rising from {first:g} until {until}"
+    return [text]
+
+
+def _decay(model: dict[str, Any]) -> list[str]:
+    parts = []
+    if model.get("kernel_decay"):
+        parts.append(f"L2 decay {model['kernel_decay']:g}")
+    if model.get("classifier_decay"):
+        parts.append(f"{model['classifier_decay']:g} of the classifier")
+    if model.get("constrained"):
+        parts.append("norms of kernels bounded")
+    return parts
 
 
 def _versions(entry: Entry) -> str:

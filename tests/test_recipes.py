@@ -6,7 +6,7 @@ import pytest
 
 from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
-from elu_zoo.training import settings
+from elu_zoo.training.config import as_dict
 from elu_zoo.weights import entries
 
 
@@ -21,7 +21,7 @@ def parsed(command):
         key, _, value = other.removeprefix("--config.").partition("=")
         assert key == "model.activation.alpha"
         config.model.activation.alpha = float(value)
-    return settings.as_dict(config)
+    return as_dict(config)
 
 
 def same_but_for_new_keys(old, new):
@@ -120,11 +120,45 @@ def test_update(changes, line):
     assert f"\n| {line}" in recipes.procedure(changed(**changes))
 
 
+MUON = {"optimizer": "muon", "sgd_factor": 2.5, "sgd_decay": 0.0005}
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        (
+            MUON,
+            "update | Muon on batches of 100, of kernels at a constant norm, Nesterov "
+            "momentum 0.9 |\n| biases and classifier | SGD, Nesterov momentum 0.9, 2.5 "
+            "times the rate, L2 decay 0.0005 of the classifier's kernel |",
+        ),
+        (
+            {**MUON, "sgd_decay": 0.0},
+            "biases and classifier | SGD, Nesterov momentum 0.9, 2.5 times the rate |",
+        ),
+        (
+            {"label_smoothing": 0.1},
+            "loss | softmax cross entropy, label smoothing 0.1 |\n| update | SGD on",
+        ),
+    ],
+)
+def test_muon_and_label_smoothing(changes, lines):
+    entry = changed(**changes)
+    if "optimizer" in changes:
+        entry["config"]["model"] = entry["config"]["model"] | {"kernel_decay": 0.0}
+    assert f"\n| {lines}" in recipes.procedure(entry)
+
+
+def test_an_autoencoder_has_no_classifier_to_move():
+    found = recipes.procedure(changed(**MUON) | {"classes": []})
+    assert "\n| biases | SGD, Nesterov momentum 0.9, 2.5 times the rate |\n" in found
+
+
 def rival(**model):
-    config = ENTRY["config"] | {"name": "table1_baselines-nin-cifar100-fast4"}
+    config = ENTRY["config"]
     train = {key: value for key, value in config["train"].items() if key != "dropout"}
     model = config["model"] | model
-    return ENTRY | {"config": config | {"train": train, "model": model}}
+    return ENTRY | {"model": "nin", "config": config | {"train": train, "model": model}}
 
 
 @pytest.mark.parametrize(
@@ -172,6 +206,7 @@ def test_schedule(changes, text):
             "`configs/elu_cifar_18.py` says",
         ),
         ({"command": "x --config=my/own.py"}, "```\n\n| | |"),
+        ({"command": "x --config=my/quickstart.py:seed=1"}, "```\n\n| | |"),
         ({"command": None}, "The entry holds the config, which was made in Python."),
         (
             {"parent": "net.mnist_elu-0"},

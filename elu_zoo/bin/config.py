@@ -14,7 +14,7 @@ from ml_collections import ConfigDict, config_flags
 
 from elu_zoo import errors
 
-_NOT_CONFIGS = ("__init__", "arguments")
+_NOT_CONFIGS = ("__init__", "arguments", "common")
 
 
 def define() -> None:

@@ -53,10 +53,10 @@ def main(argv: list[str]) -> None:
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
     from elu_zoo import training
-    from elu_zoo.training import finetuning, objective, settings
+    from elu_zoo.training import objective
+    from elu_zoo.training.config import resolve
 
-    config = finetuning.resolved(config)
-    settings.check(config)
+    config = resolve(config).config
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
     entry = training.train(
         config,
@@ -72,7 +72,7 @@ def main(argv: list[str]) -> None:
         command=command(sys.argv),
     )
     if entry:
-        split = "test" if config.data.get("measure_test", True) else "validation"
+        split = "test" if config.data.measure_test else "validation"
         print(split, objective.describe(entry["metrics"], f"{split}_"))
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 

@@ -11,7 +11,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.training import settings
+from elu_zoo.training.config import config_hash
 from elu_zoo.training.observing import Observe
 
 BUDGETS = "smoke", "short", "full"
@@ -127,7 +127,7 @@ class Trial:
     @property
     def hash(self) -> str:
         """Eight digits that tell configs apart."""
-        return settings.config_hash(self.load())[:8]
+        return config_hash(self.load())[:8]
 
     @property
     def arm_hash(self) -> str:

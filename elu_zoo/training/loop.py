@@ -24,10 +24,11 @@ from elu_zoo.training import (
     outcome,
     precision,
     resuming,
-    settings,
     signals,
 )
 from elu_zoo.training.checkpoint import Checkpoints, versions
+from elu_zoo.training.config import resolve
+from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.observing import Observe, Observing
@@ -93,8 +94,8 @@ def train(
     with contextlib.ExitStack() as stack:
         # 1. Refuse what cannot work before anything is started.
         files.check_locks()
-        config = finetuning.resolved(config)
-        settings.check(config)
+        resolved = resolve(config)
+        config = resolved.config
         encoded = config.data.name in sources.ENCODED
         places, create_step = backends.choose(encoded)
         # Before the activation: a layer's random state would start the devices.
@@ -109,7 +110,7 @@ def train(
         stack.enter_context(peers.guard())
         peers.check_same(
             {
-                "the config": settings.config_hash(config),
+                "the config": resolved.hash,
                 "versions": versions(),
                 "--compile": compile,
                 "--steps_per_call": steps_per_call,
@@ -138,7 +139,7 @@ def train(
         examples, size = len(split), config.train.batch_size
         steps_per_epoch = batches.steps_per_epoch(examples, size)
         total = steps_per_epoch * config.train.epochs
-        settings.check_run(config, total, replicas, accumulate)
+        check_run(config, total, replicas, accumulate)
 
         # 3. Model and optimizer in the strategy's scope; each machine has all data.
         if encoded:
@@ -190,7 +191,7 @@ def train(
             stack.enter_context(files.exclusive(workdir / "LOCK"))
             files.remove_leftovers(workdir)
         peers.check_shared(workdir, chief)
-        position = Position(settings.as_dict(config), data.images)
+        position = Position(resolved.values, data.images)
         if restored := checkpoints.restore(keep_damaged=not chief):
             position = position.restored(
                 restored, workdir, steps_per_epoch, allow_config_change

@@ -17,8 +17,9 @@ from elu_zoo.data import statistics
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import deployed
-from elu_zoo.training import finetuning, settings
+from elu_zoo.training import finetuning
 from elu_zoo.training.checkpoint import versions
+from elu_zoo.training.config import as_dict, differences
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.run import Position
 from elu_zoo.weights import entries, h5
@@ -40,7 +41,7 @@ def find(workdir: Path) -> entries.Entry | None:
 def of_config(workdir: Path, config: ConfigDict) -> entries.Entry | None:
     """Returns the entry of a folder's finished run, if it was of this config."""
     entry = find(workdir)
-    same = entry and not settings.differences(entry["config"], settings.as_dict(config))
+    same = entry and not differences(entry["config"], as_dict(config))
     return entry if same else None
 
 
@@ -124,7 +125,7 @@ def write(
         },
         "schedule": config.schedule,
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
-        "config": settings.as_dict(config),
+        "config": as_dict(config),
         "seed": config.seed,
         "step": position.step,
         "epochs": config.train.epochs,

@@ -11,7 +11,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.data.sources import ImageData
-from elu_zoo.training import settings
+from elu_zoo.training.config import as_dict, differences
 from elu_zoo.weights.entries import Entry
 
 
@@ -29,7 +29,7 @@ def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:
         return []
     try:
         old = json.loads(path.read_text())
-        changed = settings.differences(old, settings.as_dict(config))
+        changed = differences(old, as_dict(config))
     except (ValueError, AttributeError) as error:
         raise errors.CorruptError(
             f"{path} is damaged: {error}. Delete it: checkpoints know their config."

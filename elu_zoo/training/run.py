@@ -13,9 +13,10 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data import batches
 from elu_zoo.data.sources import Split
-from elu_zoo.training import metrics, resuming, schedules, settings
+from elu_zoo.training import metrics, resuming, schedules
 from elu_zoo.training.augmentation import Augmentation
 from elu_zoo.training.checkpoint import Checkpoints
+from elu_zoo.training.config import dict_hash, differences
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.phases import Phases
 
@@ -74,13 +75,13 @@ class Position:
         known |= {key: value for key, value in state.items() if key != "config_hash"}
         found = Position(**known)
         old_hash = state.get("config_hash")
-        if old_hash and old_hash != settings.dict_hash(self.config):
+        if old_hash and old_hash != dict_hash(self.config):
             raise errors.CorruptError(
                 f"The checkpoints in {workdir} are of another config, of the hash "
                 f"{old_hash}. Delete the folder 'checkpoints' to start from the "
                 "beginning."
             )
-        changed = settings.differences(found.config, self.config)
+        changed = differences(found.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
         if changed:
             text = f"after iteration {found.step}: {'; '.join(changed)}"

@@ -187,7 +187,7 @@ def test_a_config_that_does_not_load(cli, tmp_path, content, message):
 
 @pytest.mark.parametrize(
     ("argument", "place"),
-    [("--config.train.epochs=0", "settings.py"), ("--config.new=1", "config.py")],
+    [("--config.train.epochs=0", "config_checks.py"), ("--config.new=1", "config.py")],
 )
 def test_debug_shows_where(cli, argument, place):
     result = cli("train", SMOKE, argument, "--debug")

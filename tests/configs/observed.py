@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from elu_zoo.data import sources
-from elu_zoo.training import settings
+from elu_zoo.training import config_fields
 
 CIFAR = ("elu_cifar_11", "elu_cifar_18")
 
@@ -16,8 +16,8 @@ def get_config(name, arg=""):
 
 
 def flat(config):
-    """Returns every entry of a config, neutral ones too, by its whole name."""
-    return settings._flat(json.loads(config.to_json_best_effort()))
+    """Returns every field of a config, neutral ones too, by its whole name."""
+    return config_fields.flat(json.loads(config.to_json_best_effort()))
 
 
 def loader(shape, classes, images=None):

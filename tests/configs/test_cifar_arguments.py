@@ -9,7 +9,7 @@ from observed import CIFAR, flat, get_config, loader
 
 from elu_zoo import errors, training
 from elu_zoo.data import sources
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
 
 PAPER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0)
 LARGE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0)
@@ -99,10 +99,10 @@ def named(suffix, **entries):
 def test_arguments(arg, differing):
     config = get_config("elu_cifar_11", arg)
     assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
-    settings.check(config)
+    config_checks.check(config)
     validated = not config.data.train_on_validation
     examples = config.data.train_examples or (45_000 if validated else 50_000)
-    settings.check_run(config, examples // 100 * config.train.epochs, 1)
+    config_checks.check_run(config, examples // 100 * config.train.epochs, 1)
 
 
 def test_padding_of_the_large_network():
@@ -127,8 +127,8 @@ def test_the_papers_schedule(name, iterations):
     assert 500 * train["epochs"] == iterations
     assert (train["momentum"], train["nesterov"]) == (0.9, False)
     assert train["learning_rate_shape"] == "steps"
-    settings.check(config)
-    settings.check_run(config, iterations, 1)
+    config_checks.check(config)
+    config_checks.check_run(config, iterations, 1)
     schedule = train["boundaries"], train["learning_rates"]
     if name == "elu_cifar_11":
         rates = 0.01, 0.005, 0.0005, 0.00005

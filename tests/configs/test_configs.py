@@ -8,8 +8,9 @@ import pytest
 from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import errors, registry, training, zoo
+from elu_zoo.bin import config as config_flag
 from elu_zoo.data import sources
-from elu_zoo.training import losses, settings, tf_step
+from elu_zoo.training import config_checks, losses, tf_step
 
 # The run from which one field at a time is changed: 3 iterations in each epoch.
 BASE = {
@@ -44,10 +45,14 @@ FIELDS = {
     "data.name": ("mnist", "dataset", "mnist_5k", "mnist"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
+    "data.measure_test": (False, "tested", True, False),
     "data.augmentation": ("pad_crop_flip", "first_loss", None, None),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
     "train.precision": ("bfloat16_matmuls", "first_loss", None, None),
+    "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
+    "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
+    "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
     "train.momentum": (0.5, "last_loss", None, None),
     "train.nesterov": (True, "last_loss", None, None),
     "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
@@ -57,8 +62,14 @@ FIELDS = {
     "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
-# Straight lines have a rate more: here they go from the first rate to the second.
-TOGETHER = {"train.learning_rate_shape": {"train.boundaries": ()}}
+MUON = {"train.optimizer": "muon", "train.nesterov": True}
+TOGETHER = {
+    "train.optimizer": MUON,
+    "train.sgd_factor": MUON,
+    "train.sgd_decay": MUON,
+    # Straight lines have a rate more: here they go from the first rate to the second.
+    "train.learning_rate_shape": {"train.boundaries": ()},
+}
 # Hidden units at width 0.05, each with the four variables of its norm.
 CLASSIFIER, AUTOENCODER = 8 * 6, 2 * (50 + 25 + 12)
 TABLES = {
@@ -68,6 +79,7 @@ TABLES = {
         "model.batch_norm": (True, "parameters", 5074, 5074 + 4 * CLASSIFIER),
         "model.width": (0.1, "parameters", 5074, 11619),
         "train.loss": ("constant", "first_loss", None, 1.5),
+        "train.label_smoothing": (0.1, "last_loss", None, None),
     },
     "mnist_autoencoder": {
         **FIELDS,
@@ -78,6 +90,10 @@ TABLES = {
         "model.batch_norm": (True, "parameters", 82508, 82508 + 4 * AUTOENCODER),
         "model.width": (0.1, "parameters", 82508, 170587),
         "train.loss": ("half_squared_error", "first_loss", None, None),
+        "train.label_smoothing": (
+            *(0.1, "refusal", ""),
+            "train.label_smoothing is in [0, 1), and 0",
+        ),
     },
 }
 
@@ -136,13 +152,14 @@ AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
     """Runs a config on random images, and tells all that the table looks at."""
-    rates = []
+    rates, optimizers = [], []
     run = tf_step.TFStep.run
     load = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
     def recorded(self, batches, learning_rates, *arguments):
         rates.extend(learning_rates.tolist())
+        optimizers.append(self._update._optimizer)
         return run(self, batches, learning_rates, *arguments)
 
     constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
@@ -156,9 +173,17 @@ def observe(tmp_path_factory):
             patch.setitem(losses.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
-            entry = training.train(config, workdir, compile="off")
+            try:
+                entry = training.train(config, workdir, compile="off")
+            except errors.UsageError as error:
+                return {"refusal": str(error).partition(".0 unless")[0]}
         found = observables(config, workdir, entry)
-        return {**found, "rates": [pytest.approx(rate) for rate in rates]}
+        for name in ("sgd_factor", "sgd_decay"):
+            found[name] = getattr(optimizers[-1], name, None)
+        found["optimizer"] = type(optimizers[-1]).__name__
+        found["tested"] = "test_loss" in entry["metrics"]
+        found["rates"] = [pytest.approx(rate) for rate in rates]
+        return found | {"refusal": ""}
 
     return observe
 
@@ -205,7 +230,7 @@ def test_a_child_differs_in_nothing_else(name, smoke, arg):
     arg = f"{arg},smoke={smoke}"
     expected = {**flat(get_config(parent, arg)), **differing}
     assert flat(get_config(name, arg)) == {**expected, **(in_smoke if smoke else {})}
-    settings.check(get_config(name, arg))
+    config_checks.check(get_config(name, arg))
 
 
 @pytest.mark.parametrize("name", sorted(CHILDREN.keys() - TABLES.keys()))
@@ -227,7 +252,7 @@ def test_every_installed_config_has_a_table():
     files = resources.files("elu_zoo.configs").iterdir()
     names = {f.name.removesuffix(".py") for f in files if f.name.endswith(".py")}
     others = {"elu_imagenet_15", "finetune", "mnist_depth", "table1_baselines"}
-    assert names - {"__init__", "arguments"} == {*CONFIGS, *CIFAR, *others}
+    assert names - set(config_flag._NOT_CONFIGS) == {*CONFIGS, *CIFAR, *others}
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -245,7 +270,7 @@ def test_arguments(name, arg, field, value):
     assert found[field] == value != default[field]
     differing = {key for key in default if found[key] != default[key]}
     assert differing == {field} or arg == "smoke=True"
-    settings.check(get_config(name, arg))
+    config_checks.check(get_config(name, arg))
 
 
 @pytest.mark.parametrize("arg", ["", "smoke=True,seed=2,"])
@@ -258,7 +283,7 @@ def test_learning_rate(name, arg):
         folder = name if own else f"{name}-lr{rate:g}"
         changes = {"name": folder, "train.learning_rates": [rate]}
         assert flat(config) == {**default, **changes}
-        settings.check(config)
+        config_checks.check(config)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -8,7 +8,7 @@ from observed import flat, get_config, loader
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import sources
 from elu_zoo.models import cost
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
 
 
 @pytest.mark.parametrize("smoke", [False, True])
@@ -16,7 +16,7 @@ from elu_zoo.training import settings
 def test_it_differs_from_the_papers_in_nothing_else(layers, smoke):
     arg = f"activation=relu,seed=3,batch_norm=True,smoke={smoke}"
     config = get_config("mnist_depth", f"hidden_layers={layers},{arg}")
-    settings.check(config)
+    config_checks.check(config)
     assert flat(config) == {
         **flat(get_config("mnist_mlp_8x128", arg)),
         "name": f"mnist_depth-{layers}",

@@ -7,7 +7,9 @@ from observed import flat, get_config
 from elu_zoo import errors, training
 from elu_zoo.bin.config import with_data
 from elu_zoo.configs import finetune, table1_baselines
-from elu_zoo.training import finetuning, schedules, settings
+from elu_zoo.training import schedules
+from elu_zoo.training.config import resolve
+from elu_zoo.training.config_fields import optional_types
 
 # What it sets whatever the network.
 SHARED = {
@@ -185,7 +187,7 @@ def test_other_images_for_the_imagenet_network():
 )
 def test_refused(arg, words):
     with pytest.raises(errors.UsageError, match=words):
-        settings.check(finetuning.resolved(get_config("finetune", arg)))
+        resolve(get_config("finetune", arg))
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)
@@ -199,7 +201,7 @@ def test_the_papers_rivals(net):
     assert "heads_until" not in config.train
     assert "learning_rate_factors" not in config.train
     assert net != "fmp" or config.model.dropout is None  # that of the weights
-    kinds = settings._arguments(net)
+    kinds = optional_types(net)
     assert {f"model.{key}" for key in config.model} <= {
         *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",
                                              "width", "weights"))

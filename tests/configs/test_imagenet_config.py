@@ -10,7 +10,7 @@ import small_images
 from observed import flat, get_config, observables
 
 from elu_zoo import errors, registry, training
-from elu_zoo.training import losses, settings, tf_stream
+from elu_zoo.training import config_checks, losses, tf_stream
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "elu_imagenet_15"
@@ -68,10 +68,15 @@ FIELDS = {
         *(True, "refusal", ""),
         "The validation images of imagenet2012 are test images",
     ),
+    "data.measure_test": (False, "measured", [5, 5, 9, 5], [5, 5, 5]),
     "data.augmentation": ("none", "draws", (4, 3), None),
     "train.batch_size": (6, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(3)), 1.5),
+    "train.label_smoothing": (0.1, "smoothing", None, 0.05),
+    "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
+    "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
+    "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
     "train.precision": ("float32", "computes", "bfloat16", "float32"),
     "train.momentum": (0.5, "momentum", 0.9, 0.5),
     "train.nesterov": (True, "nesterov", False, True),
@@ -83,7 +88,11 @@ FIELDS = {
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
 # The pyramid fits the map, straight lines have a rate more, and so on.
+MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
 TOGETHER = {
+    "train.optimizer": MUON,
+    "train.sgd_factor": MUON,
+    "train.sgd_decay": MUON,
     "model.stem_stride": {"model.spp_levels": (1,)},
     "train.learning_rate_shape": {"train.boundaries": ()},
 }
@@ -114,12 +123,15 @@ def observe(tmp_path_factory, root):
         found["stem"] = model.get_layer("stack1_conv1").output.shape[1]
         found["pyramid"] = model.get_layer("pyramid").output.shape[-1]
         found["dropout"] = [model.get_layer(f"dense{i}_drop").rate for i in (1, 2)]
-        penalties = [layer.kernel_regularizer.l2 for layer in (conv, classifier)]
-        found["decay"] = [pytest.approx(2 * float(penalty)) for penalty in penalties]
+        penalties = [layer.kernel_regularizer for layer in (conv, classifier)]
+        found["decay"] = [x and pytest.approx(2 * float(x.l2)) for x in penalties]
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
-        for name in ("momentum", "nesterov"):
-            found[name] = getattr(self._update._optimizer, name)
+        optimizer, objective = self._update._optimizer, self._update._objective
+        found["optimizer"] = type(optimizer).__name__
+        for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay"):
+            found[name] = getattr(optimizer, name, None)
+        found["smoothing"] = objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
         labels = np.zeros(len(batches[0]), "int32")
         loss = self._update._objective(
             None, labels, np.zeros((len(labels), 3), "float32")
@@ -203,10 +215,10 @@ SMOKE = {
 def test_arguments(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
-    settings.check(config)
+    config_checks.check(config)
     examples = config.data.train_examples or 1_281_167
     steps = examples // config.train.batch_size * config.train.epochs
-    settings.check_run(config, steps, 1)
+    config_checks.check_run(config, steps, 1)
 
 
 @pytest.mark.parametrize(
@@ -239,8 +251,8 @@ def test_the_papers_numbers():
     iterations = 1_281_167 // config.train.batch_size * config.train.epochs
     first, *_, last = config.train.boundaries
     assert 200_000 <= first * iterations < last * iterations < iterations
-    settings.check(config)
-    settings.check_run(config, iterations, 1)
+    config_checks.check(config)
+    config_checks.check_run(config, iterations, 1)
 
 
 def test_docstring_is_the_experiments_card():

@@ -1,6 +1,7 @@
 """Each field of the rivals' configs acts, and says what their authors did."""
 
 import importlib
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from elu_zoo import errors, registry, training
 from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.data import sources
 from elu_zoo.layers import Dropout
-from elu_zoo.training import settings, tf_step
+from elu_zoo.training import config_checks, tf_step
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "table1_baselines"
@@ -176,10 +177,10 @@ ARGS = [
 @pytest.mark.parametrize("arg", ARGS)
 def test_configs_are_valid(arg):
     config = get_config(NAME, arg)
-    settings.check(config)
+    config_checks.check(config)
     examples = config.data.train_examples or 50_000
     steps = examples // config.train.batch_size * config.train.epochs
-    settings.check_run(config, steps, replicas=1)
+    config_checks.check_run(config, steps, replicas=1)
     entry = registry.entry(config.model.name)
     own = config.model.activation.name
     assert own == entry.default("activation") == NETS[entry.name]["activation"]
@@ -268,4 +269,6 @@ def test_refused_arguments(arg, words):
 def test_docstring_is_the_experiments_card():
     card = importlib.import_module(f"elu_zoo.configs.{NAME}").__doc__
     assert f"elu-zoo-train --config={NAME}" in card and "\nPaper: " in card
-    assert all(f"\n    {net} " in card for net in NETS)
+    assert f"net ({', '.join(NETS)})" in card.replace("\n", "")
+    recipes = resources.files("elu_zoo.configs").joinpath("results", "baselines.md")
+    assert all(f"\n## {net}\n" in recipes.read_text() for net in NETS)

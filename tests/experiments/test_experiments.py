@@ -11,7 +11,7 @@ from elu_zoo import errors
 from elu_zoo.experiments import imagenet_curves, mnist_curves
 from elu_zoo.experiments.table import EXPERIMENTS, chosen
 from elu_zoo.experiments.trial import BUDGETS, Plan
-from elu_zoo.training import settings
+from elu_zoo.training.config import as_dict, differences
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
@@ -93,10 +93,10 @@ def test_runs_of_a_seed_are_pairs_one_after_the_other(name, budget):
     ]
     assert len({key for key, _ in groups}) == len(groups)
     for _, (first, *others) in groups:
-        config = settings.as_dict(first.load())
+        config = as_dict(first.load())
         assert others
         for other in others:
-            changed = settings.differences(config, settings.as_dict(other.load()))
+            changed = differences(config, as_dict(other.load()))
             units = f"{first.activation!r} -> {other.activation!r}"
             assert changed == [f"model.activation.name: {units}"]
             assert other.observe == first.observe
@@ -122,9 +122,7 @@ def test_batch_norm_is_all_that_figure_5_adds():
         plain = {(t.activation, t.seed): t for t in plain if not t.variant}
         for trial in EXPERIMENTS["fig5"].trials(plan(budget)):
             pair = plain[trial.activation, trial.seed]
-            changed = settings.differences(
-                settings.as_dict(pair.load()), settings.as_dict(trial.load())
-            )
+            changed = differences(as_dict(pair.load()), as_dict(trial.load()))
             assert changed == ["model.batch_norm: False -> True"]
             assert trial.observe == pair.observe and trial.batch_norm
 

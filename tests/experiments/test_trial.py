@@ -10,7 +10,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.bin import config as config_flag
 from elu_zoo.experiments.trial import BUDGETS, Plan, Trial
-from elu_zoo.training import settings
+from elu_zoo.training.config import as_dict, config_hash
 from elu_zoo.training.observing import Observe
 
 TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
@@ -115,7 +115,7 @@ def test_other_configs_have_other_hashes_and_folders(changes):
 )
 def test_the_same_config_has_the_same_hash_and_folder(changes):
     other = of(**changes)
-    assert other.hash == TRIAL.hash == settings.config_hash(TRIAL.load())[:8]
+    assert other.hash == TRIAL.hash == config_hash(TRIAL.load())[:8]
     assert other.folder(plan()) == TRIAL.folder(plan())
 
 
@@ -172,4 +172,4 @@ def test_the_command_makes_the_config():
         "--config.train.learning_rates=(0.1,)",
     ]
     found.train.epochs, found.train.learning_rates = 3, (0.1,)
-    assert settings.as_dict(found) == settings.as_dict(trial.load())
+    assert as_dict(found) == as_dict(trial.load())

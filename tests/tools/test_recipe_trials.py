@@ -5,7 +5,7 @@ from pathlib import Path
 
 import recipe_trials
 
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ def _rows_with_errors_from(error_of):
 def test_each_config_is_its_trials_and_reads_no_test_image():
     for _, trial in _rows_with_errors_from(lambda trial: trial["peak"])[1]:
         config = recipe_trials.config_of(trial)
-        settings.check(config)
+        config_checks.check(config)
         assert not config.data.measure_test and not config.data.train_on_validation
         assert config.model.activation.name == trial["activation"]
         assert config.train.learning_rates == (0.0, trial["peak"], 0.0)
@@ -65,5 +65,5 @@ def test_the_committed_rows_are_of_trials():
     keys = next(recipe_trials.trials([]))[1]
     for row in rows:
         trial = {key: type(value)(row[key]) for key, value in keys.items()}
-        settings.check(recipe_trials.config_of(trial))
+        config_checks.check(recipe_trials.config_of(trial))
         assert recipe_trials.row_of(trial, rows) == row

@@ -3,7 +3,7 @@
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
 
 # A low rate: rounding grows with every iteration.
 SLOW = {"train.learning_rates": (0.002,)}
@@ -43,12 +43,12 @@ def test_batch_norm_is_of_parts(smoke, train, tmp_path, rows):
 )
 def test_batch_that_parts_cannot_share(smoke, size, replicas, parts, words):
     with pytest.raises(errors.UsageError, match=words + r"\.$"):
-        settings.check_run(smoke({"train.batch_size": size}), 100, replicas, parts)
+        config_checks.check_run(smoke({"train.batch_size": size}), 100, replicas, parts)
 
 
 @pytest.mark.parametrize("replicas, parts", [(1, 1), (1, 64), (2, 8), (8, 8)])
 def test_batch_that_parts_share(smoke, replicas, parts):
-    settings.check_run(smoke(), 100, replicas, parts)
+    config_checks.check_run(smoke(), 100, replicas, parts)
 
 
 @pytest.mark.parametrize(

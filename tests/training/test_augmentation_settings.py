@@ -4,7 +4,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.configs import mnist_mlp_8x128, table1_baselines
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
 
 FIELD = {"augmentation": "affine_recolor", "padding": None}
 
@@ -40,7 +40,7 @@ def changed(net, entries):
     ],
 )
 def test_accepts(net, entries):
-    settings.check(changed(net, entries))
+    config_checks.check(changed(net, entries))
 
 
 RANGE = "the last ones without augmentation, are from 0 to train.epochs, 2. Received: "
@@ -73,4 +73,4 @@ def test_refusals(net, entries, words):
     if net == "mnist_mlp_8x128":
         entries = {"augmentation": entries["augmentation"]}
     with pytest.raises(errors.UsageError, match=words):
-        settings.check(changed(net, entries))
+        config_checks.check(changed(net, entries))

@@ -6,8 +6,9 @@ import signal
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import settings, signals
+from elu_zoo.training import signals
 from elu_zoo.training.checkpoint import Checkpoints
+from elu_zoo.training.config import as_dict
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
 LAST = r"train.learning_rates: \[0.05\] -> \[0.02\]"
@@ -31,7 +32,7 @@ def test_a_stopped_run_goes_on(smoke, train, stopped, rows):
     entry = train(smoke(LONGER), stopped, allow_config_change=True)
     assert entry["config_changes"] == [f"after iteration 14: {SAID}"]
     assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
-    assert entry["config"] == of_folder(stopped) == settings.as_dict(smoke(LONGER))
+    assert entry["config"] == of_folder(stopped) == as_dict(smoke(LONGER))
     # It is the folder's own config now.
     assert train(smoke(LONGER), stopped) == entry
     with pytest.raises(errors.UsageError, match="train.epochs: 3 -> 2"):
@@ -100,7 +101,7 @@ def test_a_change_after_a_stop_in_an_evaluation(
     stop_after(1, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(changed, tmp_path, allow_config_change=True)
-    assert of_folder(tmp_path) == settings.as_dict(smoke())
+    assert of_folder(tmp_path) == as_dict(smoke())
     assert train(changed, tmp_path, allow_config_change=True)["step"] == 30
 
 
@@ -114,7 +115,7 @@ def test_nothing_left_to_train(smoke, train, tmp_path):
     train(smoke(), tmp_path)
     seldom = smoke({"train.checkpoint_every": 7})
     entry = train(seldom, tmp_path, allow_config_change=True)
-    assert entry["step"] == 20 and of_folder(tmp_path) == settings.as_dict(seldom)
+    assert entry["step"] == 20 and of_folder(tmp_path) == as_dict(seldom)
     assert train(seldom, tmp_path) == entry
 
 
@@ -148,5 +149,5 @@ def test_an_end_before_the_first_checkpoint_changes_nothing(
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Checkpoints, "save", lambda *_: 1 / 0)
         train(smoke(LONGER), tmp_path, allow_config_change=True)
-    assert of_folder(tmp_path) == settings.as_dict(smoke())
+    assert of_folder(tmp_path) == as_dict(smoke())
     assert train(smoke(), tmp_path) == entry

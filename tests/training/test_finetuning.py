@@ -10,7 +10,7 @@ import small_stacks
 from elu_zoo import errors, predictions, zoo
 from elu_zoo.configs import finetune
 from elu_zoo.data import sources
-from elu_zoo.training import finetuning, settings
+from elu_zoo.training import config_checks, finetuning
 from elu_zoo.weights import store
 
 MLP = "mnist_mlp_8x128"
@@ -178,7 +178,7 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
 def test_resolved(parent, weights, arg, expected):
     config = config_of(weights or parent, "mnist_5k", arg)
     found = finetuning.resolved(config)
-    settings.check(found)
+    config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
     assert finetuning.resolved(found) == found

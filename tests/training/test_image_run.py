@@ -15,7 +15,8 @@ from elu_zoo import errors, zoo
 from elu_zoo.data import imagenet, order, survey
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import loop, settings
+from elu_zoo.training import loop
+from elu_zoo.training.config import dict_hash
 from elu_zoo.training.run import Position
 from elu_zoo.training.tf_stream import TFStream
 from elu_zoo.weights import entries
@@ -133,7 +134,7 @@ def test_a_checkpoint_that_does_not_name_its_images(tmp_path):
     config = {"seed": 3}
     state = dataclasses.asdict(Position(config, "three-0-24", step=14, seconds=2.5))
     del state["images"], state["epochs_recorded"], state["config"]
-    state["config_hash"] = settings.dict_hash(config)
+    state["config_hash"] = dict_hash(config)
     restored = Position(config, "three-1-24").restored(state, tmp_path, 5)
     expected = Position(config, "three-1-24", step=14, seconds=2.5, epochs_recorded=2)
     assert restored == expected

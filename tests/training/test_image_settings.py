@@ -4,7 +4,8 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.configs import elu_cifar_11, elu_imagenet_15, mnist_mlp_8x128
-from elu_zoo.training import settings
+from elu_zoo.training import config_checks
+from elu_zoo.training.config import config_hash
 
 NETWORK = "elu_imagenet_15"
 
@@ -35,7 +36,7 @@ def changed(entries, module=elu_imagenet_15):
     ],
 )
 def test_accepts(entries):
-    settings.check(changed(entries))
+    config_checks.check(changed(entries))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_accepts(entries):
 )
 def test_refusals(entries, words):
     with pytest.raises(errors.UsageError, match=words) as caught:
-        settings.check(changed(entries))
+        config_checks.check(changed(entries))
     assert caught.value.exit_code == 2
 
 
@@ -130,25 +131,25 @@ OF_IMAGES = {
     ],
 )
 def test_networks_and_data_sets_that_do_not_fit(module, entries, words):
-    settings.check(module.get_config("smoke=True"))
+    config_checks.check(module.get_config("smoke=True"))
     with pytest.raises(errors.UsageError, match=words):
-        settings.check(changed(entries, module))
+        config_checks.check(changed(entries, module))
 
 
 def test_check_run():
     config = changed({})
-    settings.check_run(config, 10, 1)
-    settings.check_run(config, 10, 2, 5)
+    config_checks.check_run(config, 10, 1)
+    config_checks.check_run(config, 10, 2, 5)
     with pytest.raises(errors.UsageError, match="20; take 15 or 30"):
-        settings.check_run(config, 10, 3, 5)
+        config_checks.check_run(config, 10, 3, 5)
 
 
 def test_every_entry_is_hashed():
     """What changes the numbers by design gives another hash."""
-    hashes = {settings.config_hash(changed({}))}
+    hashes = {config_hash(changed({}))}
     others = {
         **{key: value + type(value)(1) for key, value in OF_IMAGES.items()},
         **{"model.stem_stride": 1, "model.spp_levels": (1,), "model.dropout": 0.0},
     }
-    hashes |= {settings.config_hash(changed({k: v})) for k, v in others.items()}
+    hashes |= {config_hash(changed({k: v})) for k, v in others.items()}
     assert len(hashes) == 1 + len(others)

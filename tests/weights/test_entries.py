@@ -263,12 +263,12 @@ def test_model(tag):
 def test_settings(tag):
     from ml_collections import ConfigDict
 
-    from elu_zoo.training import settings
+    from elu_zoo.training.config import config_hash
 
     entry = entries.manifest()[tag]
     config = ConfigDict(entry["config"])
     text = json.dumps(entry["config"], sort_keys=True).encode()
-    assert settings.config_hash(config) == files.sha256(text)[:16]
+    assert config_hash(config) == files.sha256(text)[:16]
     assert config.seed == entry["seed"] and config.train.epochs == entry["epochs"]
     described = activations.describe(config.model.activation)
     assert described == entry["arguments"]["activation"]

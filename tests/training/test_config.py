@@ -1,0 +1,95 @@
+import json
+
+import pytest
+from ml_collections import ConfigDict
+
+from elu_zoo import errors
+from elu_zoo.configs import common, elu_cifar_11
+from elu_zoo.training import config_fields
+from elu_zoo.training.config import (
+    as_dict,
+    config_hash,
+    dict_hash,
+    differences,
+    resolve,
+)
+from elu_zoo.weights import entries
+
+
+def test_resolve_gives_config_values_and_hash(smoke):
+    config = smoke()
+    found = resolve(config)
+    assert found.config == config and found.config is not config
+    assert found.values == as_dict(config)
+    assert found.hash == config_hash(config) == dict_hash(found.values)
+
+
+def test_resolve_checks(smoke):
+    with pytest.raises(errors.UsageError, match="train.epochs is >= 1"):
+        resolve(smoke({"train.epochs": 0}))
+
+
+def test_a_config_that_lacks_younger_fields_gets_their_neutral_values(smoke):
+    older = smoke()
+    with older.unlocked():
+        del older.data.measure_test, older.train.optimizer, older.train.sgd_decay
+    found = resolve(older)
+    assert found.config == smoke() and found.hash == config_hash(older)
+    assert "optimizer" not in older.train
+
+
+def test_younger_fields_are_fields():
+    config = elu_cifar_11.build(elu_cifar_11.ARGUMENTS)
+    base = common.base()
+    for key in common.LATER:
+        owner = base if config_fields.get(base, key) is not None else common.stacks()
+        assert config_fields.get(owner, key) == config_fields.get(config, key)
+    assert isinstance(base, ConfigDict)
+
+
+@pytest.mark.parametrize("tag", entries.list_weights("elu_cifar_11.*"))
+def test_later_entries_leave_a_hash_as_it_was(tag):
+    """Muon and orthogonal kernels came after the runs of the shipped weights."""
+    entry = entries.manifest()[tag]
+    activation = entry["arguments"]["activation"]["name"]
+    config = elu_cifar_11.get_config(
+        f"dataset={entry['dataset']},schedule=fast,epochs=30,activation={activation}"
+    )
+    assert config.train.optimizer == "sgd"
+    assert config_hash(config) == dict_hash(entry["config"])
+
+
+def test_differences():
+    old = {"seed": 0, "model": {"width": 1.0, "gone": 1}, "rates": [0.1]}
+    new = {"seed": 0, "model": {"width": 0.5, "new": 2}, "rates": [0.1, 0.2]}
+    assert differences(old, new) == [
+        "model.gone: 1 -> nothing",
+        "model.new: nothing -> 2",
+        "model.width: 1.0 -> 0.5",
+        "rates: [0.1] -> [0.1, 0.2]",
+    ]
+    assert differences(old, old) == []
+    # As the hash sees them.
+    assert differences({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
+    assert differences({"a": None}, {}) == ["a: None -> nothing"]
+    assert differences({"a": {}}, {}) == ["a: {} -> nothing"]
+
+
+def test_a_config_equals_itself_after_json(smoke):
+    plain = as_dict(smoke())
+    assert differences(json.loads(json.dumps(plain)), plain) == []
+
+
+def test_hash_changes_with_every_entry(smoke):
+    flat = config_fields.flat(as_dict(smoke()))
+    assert config_hash(smoke()) == config_hash(smoke())
+    hashes = {config_hash(smoke())}
+    changed = {"model.activation.alpha": 2.0, "train.boundaries": (1,)}
+    changed["train.learning_rates"] = (0.5,)
+    for key, value in flat.items():
+        if key not in changed:
+            changed[key] = not value if isinstance(value, bool) else value * 2 or 1
+        if isinstance(value, float) and not value:
+            changed[key] = 0.5
+        hashes.add(config_hash(smoke({key: changed[key]})))
+    assert len(hashes) == 1 + len(flat)
