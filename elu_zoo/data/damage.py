@@ -1,4 +1,4 @@
-"""Which file of a prepared data set is damaged, and at which record."""
+"""The damaged file and record of a data set that tensorflow-datasets prepared."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,22 @@ from absl import logging
 
 
 def reason(error: Exception) -> str:
-    """Returns what TensorFlow says in an error, without its names of nodes."""
+    """Returns the message of a TensorFlow error, without names of graph nodes."""
     text = str(getattr(error, "message", error))
     text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", text, flags=re.DOTALL)
     return f"{type(error).__name__}: {text.strip()}".rstrip(".: ")
 
 
 def told(folder: Path, error: Exception, *splits: str) -> str:
-    """Returns a sentence on what is damaged in a data set.
+    """Returns a sentence that names the damaged file and record of a data set.
 
-    The readers of tensorflow-datasets tell neither file nor record. This reads the
-    records once more, without decoding them, up to the damage.
+    The errors of tensorflow-datasets name neither. This function reads the records once
+    more, without decoding them, up to the damage.
 
     Args:
-        folder: that tensorflow-datasets prepared, of one version.
-        error: of its reader.
-        *splits: in which to look.
+        folder: the folder of one version of the data set.
+        error: the error of the reader.
+        *splits: names of the splits to read.
     """
     return _first_damaged(folder, splits) or f"{reason(error)}."
 
@@ -58,7 +58,7 @@ def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
 
 
 def _records(path: Path) -> Iterator[bytes]:
-    path.open("rb").close()  # says best what is missing, or may not be read
+    path.open("rb").close()  # its error names a missing or unreadable file best
     if "array_record" in path.name:
         from array_record.python import array_record_data_source
 

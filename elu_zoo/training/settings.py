@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import losses, optimizers, phases, precision, schedules
 
 SCHEDULES = "paper", "fast", "quick"
@@ -168,17 +168,17 @@ def _check_names(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
         return  # refused as entries
     kind = registry.entry(model).preprocessing.get("kind")
-    if (kind == "mean_crop") != (data in sources.ENCODED):
+    if (kind == "mean_crop") != (data in load.ENCODED):
         raise errors.UsageError(
             f"{model} cannot be trained on {data}: networks that subtract a mean "
-            f"image and crop take {', '.join(sources.ENCODED)} or folders of images, "
+            f"image and crop take {', '.join(load.ENCODED)} or folders of images, "
             f"and no others do. Received: data.name {data}."
         )
 
 
 def _check_data(config: ConfigDict) -> None:
     data = config.data
-    encoded = data.name in sources.ENCODED
+    encoded = data.name in load.ENCODED
     if not data.name:
         raise errors.UsageError(
             "data.name is missing. Pass --data: a data set's name, a folder "
@@ -298,7 +298,7 @@ def _kinds(config: ConfigDict) -> dict[str, type]:
         # Without any of them a run is one phase, with the network's own rates.
         if any(_get(config, key) is not None for key in _KINDS_OF_PHASES):
             kinds |= _KINDS_OF_PHASES
-    if _get(config, "data.name") in sources.ENCODED:
+    if _get(config, "data.name") in load.ENCODED:
         kinds |= _KINDS_OF_ENCODED
     return kinds
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import small_images
 
-from elu_zoo.data import image_folder, imagenet, prepare, statistics, survey
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data import imagenet, prepare, statistics, survey
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.layers import statistics_file
 

@@ -6,9 +6,10 @@ import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png
 
 from elu_zoo import errors
-from elu_zoo.data import image_folder, pixels, survey
-from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.examples import Example
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data import survey
+from elu_zoo.data.encoded import EncodedSplit, Example
+from elu_zoo.data.images import decode_checked
 
 SIDE, P = 16, np.arange(12)
 SHAPE = SIDE, SIDE, 3
@@ -144,7 +145,7 @@ def test_other_splits_are_looked_at_as_well(tmp_path, caplog):
     paths = whole.examples.paths
     assert paths[2] == "a/10.jpg"
     first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
-    looked = [pixels.checked(images[path], (SIDE, SIDE, 3))[0] for path in paths[:5]]
+    looked = [decode_checked(images[path], (SIDE, SIDE, 3))[0] for path in paths[:5]]
     expected = np.mean(looked, 0, np.float64)
     np.testing.assert_allclose(
         survey.mean_image(first, other, classes=2), expected, rtol=1e-15
