@@ -56,13 +56,8 @@ def load_decoded(
     """Returns the arrays of a user's images, decoded to a shape; see `load`.
 
     Another shape, another version of the decoder, or a file that was written at another
-    time is another entry: names and sizes do not show that pixels changed.
-
-    Args:
-        name: see `load`.
-        sources: see `load`.
-        shape: of each image; `()` stands for the shape as stored.
-        build: see `load`.
+    time is another entry: names and sizes do not show that pixels changed. The shape
+    `()` stands for that of the stored images.
     """
     sources = sorted(sources)
     times = repr([path.stat().st_mtime_ns for path in sources])

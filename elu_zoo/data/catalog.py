@@ -18,20 +18,11 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A data set of the zoo.
+    """A data set of the zoo: its source, and the sizes that its arrays must have.
 
-    Args:
-        find: returns its source, given the folder of tensorflow-datasets' data sets.
-        train: number of training examples. Training and validation examples are drawn
-            from the source's training split, and so are test examples where the source
-            has no test split.
-        validation: number of validation examples.
-        test: number of test examples.
-        image_shape: `(height, width, channels)` of every image.
-        num_classes: number of classes.
-        terms: see `ImageData`.
-        note: see `ImageData`.
-        images: see `ImageData`; "" stands for the data set's name.
+    Training and validation examples are drawn from the source's training split, and so
+    are test examples where the source has no test split. `terms`, `note` and `images`
+    are those of `ImageData`; "" as `images` stands for the data set's name.
     """
 
     find: Callable[[str | Path | None], tfds.Source]

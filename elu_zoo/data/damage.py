@@ -1,7 +1,7 @@
 """The damaged file and record of a data set that tensorflow-datasets prepared."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from absl import logging
@@ -25,11 +25,9 @@ def told(folder: Path, error: Exception, *splits: str) -> str:
         error: the error of the reader.
         *splits: names of the splits to read.
     """
-    return _first_damaged(folder, splits) or f"{reason(error)}."
-
-
-def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
     import tensorflow_datasets as tfds
+
+    unknown = f"{reason(error)}."
 
     try:
         found = tfds.builder_from_directory(folder).info.splits
@@ -42,7 +40,7 @@ def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
         ]
     # What TFDS raises for damaged metadata is open-ended; there is no list of files.
     except Exception:
-        return ""
+        return unknown
     logging.info("Looking for the damaged one of %d files in %s.", len(files), folder)
     for path, length in files:
         count = 0
@@ -54,7 +52,7 @@ def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
             return f"{path} cannot be read at record {count}: {reason(error)}."
         if count != length:
             return f"{path} ends after {count} records of {length}."
-    return ""
+    return unknown
 
 
 def _records(path: Path) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -150,7 +150,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         bad = []
         for name, part in found.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
-            each = map(_reader(part), range(len(part)))
+            each = survey.read_each(part, range(len(part)))
             for index, seen in enumerate(survey.look(each, shape)):
                 if seen.pixels is None:
                     bad.append(seen)
@@ -165,10 +165,6 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
     key = f"{found.name}-{found.fingerprint}"
     arrays = cache.load_decoded(key, paths, shape, build)
     return {**arrays, "class_names": np.array(found.class_names)}
-
-
-def _reader(part: FilesOfSplit) -> Callable[[int], Callable[[], Example]]:
-    return lambda position: lambda: part.read([position])[0]
 
 
 def _scan(root: Path) -> list[tuple[str, int]]:

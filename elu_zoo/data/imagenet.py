@@ -74,15 +74,10 @@ def data_of(
     image_size: int,
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
-    """Returns the data set of a folder that `find` found, if it is indexed.
+    """Returns the data set of an indexed folder that `find` found; see `load`.
 
-    A split draws positions in the order in which `found` lists the examples: images and
-    the records prepared of them have different validation images.
-
-    Args:
-        found: the folder's content.
-        image_size: see `load`.
-        validation_images: see `load`.
+    Images and the records prepared of them are listed in different orders, and so have
+    different validation images.
     """
     held_out = "validation" if "validation" in found.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
@@ -104,7 +99,7 @@ def data_of(
         class_names=found.class_names,
         note="The validation images are part of the test images, as in the paper.",
         terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
-        images=images_name(found, image_size),
+        images=f"{found.name}-{found.fingerprint}-{image_size}",
     )
 
 
@@ -145,10 +140,3 @@ def find(folder: Path) -> records.Records | image_folder.ImageFolder:
             f"{image_folder.LAYOUT}"
         )
     return found
-
-
-def images_name(
-    found: records.Records | image_folder.ImageFolder, image_size: int
-) -> str:
-    """Returns the name under which the statistics of resized images are kept."""
-    return f"{found.name}-{found.fingerprint}-{image_size}"

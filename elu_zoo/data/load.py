@@ -54,8 +54,7 @@ def load(
             `images.adapt`; None keeps images as they are, if all have one shape.
 
     Returns:
-        A data set. One of the user's images is named like the folder, the file or the
-        builder.
+        A data set; the user's is named like the folder, the file or the builder.
 
     Raises:
         UsageError: no data set has that name, no images have that shape, or images of

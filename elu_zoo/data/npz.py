@@ -16,7 +16,6 @@ _NAMES = {
     "validation": (("x_validation", "y_validation"), ("x_val", "y_val")),
     "test": (("x_test", "y_test"),),
 }
-_CLASS_NAMES = "class_names"
 _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels), x_val, y_val, x_test, "
     "y_test where they are given, and class_names for people"
@@ -74,9 +73,9 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{path} has no images to train on. {_EXPECTED}. Received: "
             f"{', '.join(given) or 'nothing'}."
         )
-    if _CLASS_NAMES not in given:
-        given[_CLASS_NAMES] = _numbers(arrays, path)
-    arrays["class_names"] = given[_CLASS_NAMES].astype(str)
+    if "class_names" not in given:
+        given["class_names"] = _numbers(arrays, path)
+    arrays["class_names"] = given["class_names"].astype(str)
     if arrays["class_names"].ndim != 1:
         raise errors.DataError(
             f"{path}: class_names is a list of names, one for each label. Received: "

@@ -130,7 +130,10 @@ def _find(
         return found, {n: _read(path, n) for n in imagenet.SPLITS if n in found.splits}
     data = imagenet.data_of(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
-    return found, {name: survey.read_each(split) for name, split in splits}
+    return found, {
+        name: survey.read_each(split.examples, split.positions)
+        for name, split in splits
+    }
 
 
 def _read(path: Path, split: str) -> Iterator[Callable[[], Example]]:

@@ -12,7 +12,7 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import images
-from elu_zoo.data.encoded import EncodedSplit, Example
+from elu_zoo.data.encoded import EncodedSplit, Example, Examples
 from elu_zoo.data.shapes import Shape
 
 _AHEAD = 8  # images that are decoded before they are asked for, by core
@@ -40,10 +40,12 @@ class Seen:
     made: Any = None
 
 
-def read_each(split: EncodedSplit) -> Iterator[Callable[[], Example]]:
-    """Yields, for each example of a split, a function that reads it."""
-    for position in split.positions:
-        yield lambda position=position: split.examples.read([position])[0]
+def read_each(
+    examples: Examples, positions: Iterable[int]
+) -> Iterator[Callable[[], Example]]:
+    """Yields, for each of these positions, a function that reads its example."""
+    for position in positions:
+        yield lambda position=position: examples.read([position])[0]
 
 
 def look(
@@ -126,10 +128,8 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     mean, bad = Mean(), []
     odd: dict[str, list[str]] = {}
     for looked_at in (split, *others):
-        in_order = dataclasses.replace(
-            looked_at, positions=np.sort(looked_at.positions)
-        )
-        for seen in look(read_each(in_order), looked_at.image_shape):
+        each = read_each(looked_at.examples, np.sort(looked_at.positions))
+        for seen in look(each, looked_at.image_shape):
             if not 0 <= seen.label < classes:
                 reason = f"its label is {seen.label}, not one of 0..{classes - 1}"
                 seen = dataclasses.replace(seen, pixels=None, oddity=reason)

@@ -220,14 +220,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
 def _read_split(
     builder: Any, split: str, chosen: Callable[[Any], Any], decoders: Any = None
 ) -> Arrays:
-    """Returns the arrays of one split, in the order of its files.
-
-    Args:
-        builder: of tensorflow-datasets.
-        split: the split's name.
-        chosen: returns the columns of an example by the arrays' names.
-        decoders: of features, where TFDS shall not decode them itself.
-    """
+    """Returns the arrays that `chosen` makes of one split's examples, in file order."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

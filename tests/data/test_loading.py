@@ -1,4 +1,4 @@
-"""Images of one's own: folders, .npz files, data sets of tensorflow-datasets."""
+"""Data sets by name or path: the user's folders and .npz files, and the zoo's sets."""
 
 import dataclasses
 import os
@@ -15,9 +15,7 @@ SHAPE = 16, 16, 3
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """A cache of the test's own."""
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+def no_prepared_data(monkeypatch):
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
 
 

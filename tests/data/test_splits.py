@@ -7,12 +7,6 @@ from image_files import noise, uniform
 from elu_zoo.data import load
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """A cache of the test's own."""
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-
-
 def test_an_image_stays_in_its_part(tmp_path):
     """Whatever others come and go: none that was trained on is measured on later."""
     images = np.stack([noise(8, 8, seed) for seed in range(60)])

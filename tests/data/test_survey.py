@@ -94,7 +94,7 @@ def test_looks_only_a_few_images_ahead(monkeypatch):
 def test_files_that_cannot_be_read_end_it(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
     (tmp_path / "a/02.png").unlink()
-    looking = survey.look(survey.read_each(split), SHAPE)
+    looking = survey.look(survey.read_each(split.examples, split.positions), SHAPE)
     assert [next(looking).name[-6:-4] for _ in range(2)] == ["00", "01"]
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
         next(looking)
@@ -103,7 +103,7 @@ def test_files_that_cannot_be_read_end_it(tmp_path):
 def test_reads_the_splits_own_positions_in_order(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 2, "b": 2}, SIDE)))
     chosen = EncodedSplit(split.examples, np.array([3, 0]), SIDE)
-    examples = [read() for read in survey.read_each(chosen)]
+    examples = [read() for read in survey.read_each(chosen.examples, chosen.positions)]
     assert [x.name for x in examples] == [
         str(tmp_path / "b/01.png"),
         str(tmp_path / "a/00.png"),

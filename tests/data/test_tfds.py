@@ -12,9 +12,7 @@ SHAPE = 16, 16, 3
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """A cache of the test's own."""
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+def no_prepared_data(monkeypatch):
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
 
 
