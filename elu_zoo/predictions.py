@@ -10,8 +10,7 @@ from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.data import images as image_files
-from elu_zoo.data import plausibility
+from elu_zoo.data import image_files, plausibility
 from elu_zoo.layers import preprocess, statistics_file
 from elu_zoo.weights import entries, store
 

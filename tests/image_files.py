@@ -1,6 +1,7 @@
 """Encoded images, and folders of them as people and tensorflow-datasets make them."""
 
 import base64
+import hashlib
 import struct
 import zlib
 
@@ -137,3 +138,9 @@ def rows(*splits):
         for image, label in zip(split.images, split.labels, strict=True)
     ]
     return sorted(pairs)
+
+
+def uniform(image):
+    """Returns the hash of an image as a number in [0, 1)."""
+    digest = hashlib.sha256(image.tobytes()).hexdigest()
+    return int(digest[:16], 16) / 16**16

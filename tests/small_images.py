@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
+from image_files import fill, jpeg, png
 
 from elu_zoo.configs import elu_imagenet_15
 
@@ -36,14 +36,12 @@ def write(root, classes, count, side=20, seed=0):
     """
     shape = classes, count, side, side, 3
     images = np.random.default_rng(seed).integers(0, 256, shape, "uint8")
+    contents = {}
     for label, of_class in enumerate(images):
-        folder = root / f"class{label:03d}"
-        folder.mkdir(parents=True)
         for index, image in enumerate(of_class):
-            jpeg = index % 2 == 0
-            encode = tf.io.encode_jpeg if jpeg else tf.io.encode_png
-            path = folder / f"image{index}.{'JPEG' if jpeg else 'png'}"
-            path.write_bytes(encode(image).numpy())
+            suffix, encode = ("png", png) if index % 2 else ("JPEG", jpeg)
+            contents[f"class{label:03d}/image{index}.{suffix}"] = encode(image)
+    fill(root, contents)
 
 
 def write_splits(root, classes=3, train=7, val=4, **arguments):

@@ -1,6 +1,7 @@
 """The layout of the repository: who imports whom, sizes of files, packages."""
 
 import ast
+import graphlib
 import re
 import sys
 import tomllib
@@ -34,9 +35,8 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/activations/xla.py",
     "elu_zoo/benchmark/inference.py",
     "elu_zoo/benchmark/op.py",
-    "elu_zoo/data/encoded.py",
     "elu_zoo/data/orientation.py",
-    "elu_zoo/data/pixels.py",
+    "elu_zoo/data/images.py",
     "elu_zoo/data/prepare.py",
     "elu_zoo/data/records.py",
     "elu_zoo/export/",
@@ -157,6 +157,66 @@ def test_a_wrong_import_is_found(name, source):
 )
 def test_a_right_import_passes(name, source):
     assert wrong_imports(name, source) == []
+
+
+def circle(sources: dict[str, str]) -> list[str]:
+    """Returns modules that import each other in a circle; [] where there is none.
+
+    Imports in functions count, for a circle of them is no better understood. Imports
+    under TYPE_CHECKING do not run, and `resources.files` names a folder of data.
+
+    Args:
+        sources: the source of each module, by its name.
+    """
+    graph = {name: set() for name in sources}
+    for name, source in sources.items():
+        for imported in imports(_OnlyImports().visit(ast.parse(source))):
+            top, *rest = imported.split(".")
+            if top == "elu_zoo" and rest and rest[0] in elu_zoo._PUBLIC:
+                imported = elu_zoo._PUBLIC[rest[0]]
+            # Of `from a.b import c`, c is a module or a name in the module a.b. What
+            # the package itself holds, its version, is there before any module.
+            found = {imported, imported.rpartition(".")[0]} & sources.keys()
+            graph[name] |= {max(found, key=len)} - {name, "elu_zoo"} if found else set()
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+class _OnlyImports(ast.NodeTransformer):
+    def visit_If(self, node):
+        if ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            return node.orelse
+        return self.generic_visit(node)
+
+    def visit_Call(self, node):
+        if ast.unparse(node.func) == "resources.files":
+            return ast.Constant(None)
+        return self.generic_visit(node)
+
+
+def test_no_modules_import_each_other():
+    paths = modules("elu_zoo", "configs")
+    assert circle({module_name(path): path.read_text() for path in paths}) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_circle"),
+    [
+        ("import elu_zoo.b", "import elu_zoo.a", True),
+        ("from elu_zoo import b", "from elu_zoo.a import f", True),
+        ("from elu_zoo import b", "def f():\n    from elu_zoo import a", True),
+        ("from elu_zoo import b", "import_module('elu_zoo.a')", True),
+        ("from elu_zoo import b", "if TYPE_CHECKING:\n    import elu_zoo.a", False),
+        ("from elu_zoo import b", "resources.files('elu_zoo.a')", False),
+        ("from elu_zoo import b", "import elu_zoo.c", False),
+    ],
+)
+def test_a_circle_is_found(first, second, is_circle):
+    sources = {"elu_zoo.a": first, "elu_zoo.b": second, "elu_zoo.c": ""}
+    assert bool(circle(sources)) == is_circle
 
 
 def test_every_module_has_a_rank():

@@ -14,9 +14,8 @@ from PIL import Image, ImageOps
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.data import own, pixels
-from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.examples import Example
+from elu_zoo.data import images, load
+from elu_zoo.data.encoded import EncodedSplit, Example
 from elu_zoo.export import inputs, predictor, signatures
 
 GREY, COLOUR = "mnist_mlp_8x128", "elu_cifar_11"
@@ -103,7 +102,7 @@ def test_all_readers_make_the_same_of_a_file(tmp_path, home, serve_bytes, model,
     parts = {"train": 3, "val": 1, "test": 1}
     photos = {f"{part}/{c}/{i}.png": FILES[name]
               for part, n in parts.items() for c in "ab" for i in range(n)}  # fmt: skip
-    data = own.load(str(fill(tmp_path / "photos", photos)), None, shape)
+    data = load.load(str(fill(tmp_path / "photos", photos)), None, shape)
     np.testing.assert_array_equal(data.test.images[:1], loaded)
 
     if shape[2] == 3:  # images that stay encoded are square, in colour
@@ -119,9 +118,9 @@ def test_the_pixels_are_those_of_pillow(name):
     white = Image.new("RGBA", seen.size, "white")
     white.alpha_composite(seen)
     expected = np.asarray(white.convert("RGB"))
-    found = pixels.decoded(tf.constant(FILES[name]), expected.shape)
+    found = images.decode(tf.constant(FILES[name]), expected.shape)
     np.testing.assert_array_equal(found, expected)
-    grey = pixels.decoded(tf.constant(FILES[name]), (*expected.shape[:2], 1)).numpy()
+    grey = images.decode(tf.constant(FILES[name]), (*expected.shape[:2], 1)).numpy()
     difference = grey[..., 0].astype(int) - np.asarray(white.convert("L"), int)
     assert np.abs(difference).max() <= 1
 

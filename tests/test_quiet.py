@@ -116,7 +116,7 @@ def test_warnings_of_python(said, capsys, path, expected):
 def test_an_installed_package_is_ours(said, monkeypatch):
     folder = Path("/venv/site-packages/elu_zoo")
     monkeypatch.setattr(quiet, "_OURS", folder)
-    assert said(folder / "data/own.py", logging.INFO, "a", ()) == "a\n"
+    assert said(folder / "data/load.py", logging.INFO, "a", ()) == "a\n"
     assert said(folder.parent / "other/own.py", logging.INFO, "a", ()) == ""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import app
 
-from elu_zoo.data import sources, statistics
+from elu_zoo.data import load, statistics
 from elu_zoo.layers import statistics_file as stored
 
 _WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo" / "weights"
@@ -21,7 +21,7 @@ _WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo" / "weights"
 
 def main(argv: list[str]) -> None:
     for name in argv[1:]:
-        data = sources.load(name)
+        data = load.load(name)
         fitted = statistics.fit(data.train.images, data.validation.images)
         path = stored.write(_WEIGHTS, data.images, fitted)
         others = {*_WEIGHTS.glob(f"{data.images}_zca-*.npz")} - {path}

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from elu_zoo import registry, zoo
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.models import cost
 
 MODELS = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")

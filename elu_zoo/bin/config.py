@@ -139,11 +139,11 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
 
 
 def _share_boundaries(config: ConfigDict) -> None:
-    from elu_zoo.data import sources
+    from elu_zoo.data import load
 
-    if config.data.name not in sources.names():
+    if config.data.name not in load.names():
         return
-    examples = config.data.train_examples or sources.training_images(
+    examples = config.data.train_examples or load.training_images(
         config.data.name, config.data.train_on_validation
     )
     total = examples // config.train.batch_size * config.train.epochs

@@ -67,11 +67,11 @@ def main(argv: list[str]) -> None:
 
 def _load(values, shape: tuple[int, int, int], trained: dict):
     from elu_zoo import registry
-    from elu_zoo.data import imagenet, sources
+    from elu_zoo.data import imagenet, load
 
     if registry.entry(values.model).preprocessing["kind"] != "mean_crop":
-        return sources.load(values.data, values.data_dir, shape)
-    folder = "" if values.data in sources.ENCODED else values.data
+        return load.load(values.data, values.data_dir, shape)
+    folder = "" if values.data in load.ENCODED else values.data
     count = trained.get("validation_images", imagenet.VALIDATION_IMAGES)
     return imagenet.load(folder, shape[0], count, values.data_dir)
 

@@ -1,7 +1,7 @@
-"""Decoded arrays on the disk, so that a second load needs neither TFDS nor TensorFlow.
+"""The cache of decoded arrays: a second load needs neither TFDS nor TensorFlow.
 
-An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, and beside it its
-SHA-256 in the form that `sha256sum -c` reads.
+An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, and beside it a file
+with its SHA-256 in the form that `sha256sum -c` reads.
 """
 
 import io
@@ -14,6 +14,9 @@ from absl import logging
 
 from elu_zoo import files
 
+# The version of `images.decode`: arrays that another version decoded are not read.
+_DECODER = "decoder2"
+
 Arrays = dict[str, np.ndarray]
 
 
@@ -24,9 +27,9 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     building at every load and is no failure; both are logged as warnings.
 
     Args:
-        name: beginning of the file's name; names the content and its version.
+        name: beginning of the file's name; identifies the content and its version.
         sources: the files that `build` reads; other names or sizes are another entry.
-        build: returns the arrays; what it raises passes through.
+        build: returns the arrays; its errors pass through.
     """
     path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
     if arrays := _verified(path):
@@ -44,8 +47,27 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     return arrays
 
 
+def load_decoded(
+    name: str,
+    sources: Iterable[Path],
+    shape: tuple[int, ...],
+    build: Callable[[], Arrays],
+) -> Arrays:
+    """Returns the arrays of a user's images, decoded to a shape; see `load`.
+
+    Another shape, another version of the decoder, or a file that was written at another
+    time is another entry: names and sizes do not show that pixels changed. The shape
+    `()` stands for that of the stored images.
+    """
+    sources = sorted(sources)
+    times = repr([path.stat().st_mtime_ns for path in sources])
+    written = files.sha256(times.encode())[:8]
+    size = "x".join(map(str, shape))
+    return load(f"{name}-{written}-{size}-{_DECODER}", sources, build)
+
+
 def newest(pattern: str) -> Arrays | None:
-    """Returns the arrays of the newest undamaged entry, from whatever files it came.
+    """Returns the arrays of the newest undamaged entry, whichever its source files.
 
     Args:
         pattern: matches the name as it was given to `load`; shell wildcards.

@@ -1,35 +1,33 @@
-"""Which file of a prepared data set is damaged, and at which record."""
+"""The damaged file and record of a data set that tensorflow-datasets prepared."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from absl import logging
 
 
 def reason(error: Exception) -> str:
-    """Returns what TensorFlow says in an error, without its names of nodes."""
+    """Returns the message of a TensorFlow error, without names of graph nodes."""
     text = str(getattr(error, "message", error))
     text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", text, flags=re.DOTALL)
     return f"{type(error).__name__}: {text.strip()}".rstrip(".: ")
 
 
 def told(folder: Path, error: Exception, *splits: str) -> str:
-    """Returns a sentence on what is damaged in a data set.
+    """Returns a sentence that names the damaged file and record of a data set.
 
-    The readers of tensorflow-datasets tell neither file nor record. This reads the
-    records once more, without decoding them, up to the damage.
+    The errors of tensorflow-datasets name neither. This function reads the records once
+    more, without decoding them, up to the damage.
 
     Args:
-        folder: that tensorflow-datasets prepared, of one version.
-        error: of its reader.
-        *splits: in which to look.
+        folder: the folder of one version of the data set.
+        error: the error of the reader.
+        *splits: names of the splits to read.
     """
-    return _first_damaged(folder, splits) or f"{reason(error)}."
-
-
-def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
     import tensorflow_datasets as tfds
+
+    unknown = f"{reason(error)}."
 
     try:
         found = tfds.builder_from_directory(folder).info.splits
@@ -42,7 +40,7 @@ def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
         ]
     # What TFDS raises for damaged metadata is open-ended; there is no list of files.
     except Exception:
-        return ""
+        return unknown
     logging.info("Looking for the damaged one of %d files in %s.", len(files), folder)
     for path, length in files:
         count = 0
@@ -54,11 +52,11 @@ def _first_damaged(folder: Path, splits: Sequence[str]) -> str:
             return f"{path} cannot be read at record {count}: {reason(error)}."
         if count != length:
             return f"{path} ends after {count} records of {length}."
-    return ""
+    return unknown
 
 
 def _records(path: Path) -> Iterator[bytes]:
-    path.open("rb").close()  # says best what is missing, or may not be read
+    path.open("rb").close()  # its error names a missing or unreadable file best
     if "array_record" in path.name:
         from array_record.python import array_record_data_source
 

@@ -1,19 +1,45 @@
-"""Splits too large for memory: images stay encoded on the disk, and are read ahead."""
+"""Splits too large for memory: images stay encoded on the disk until needed."""
 
 import dataclasses
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.data import pixels
-from elu_zoo.data.examples import Examples
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
+from elu_zoo.data.shapes import Shape
 
-_AHEAD = 2  # batches
+_AHEAD = 2  # batches that are decoded before they are asked for
+
+
+class Example(NamedTuple):
+    """An image file and its label.
+
+    Attributes:
+        name: the file's name, for people.
+        image: the file's content.
+        label: the image's class.
+    """
+
+    name: str
+    image: bytes
+    label: int
+
+
+class Examples(Protocol):
+    """Image files that are read by position."""
+
+    def __len__(self) -> int:
+        """Returns the number of examples."""
+
+    def read(self, positions: Sequence[int]) -> list[Example]:
+        """Returns the examples at these positions.
+
+        Raises:
+            DataError: one of them cannot be read.
+        """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,9 +47,9 @@ class EncodedSplit:
     """Examples whose images are decoded when they are needed.
 
     Args:
-        examples: where they are.
-        positions: int64 `(n,)`, which of them.
-        side: height and width of every image, in pixels, once decoded.
+        examples: the files, of which the split has some.
+        positions: int64 `(n,)`, positions in `examples` of those in the split.
+        side: height and width of every decoded image, in pixels.
     """
 
     examples: Examples
@@ -34,7 +60,7 @@ class EncodedSplit:
         return len(self.positions)
 
     @property
-    def image_shape(self) -> tuple[int, int, int]:
+    def image_shape(self) -> Shape:
         """`(height, width, channels)` of every image."""
         return self.side, self.side, 3
 
@@ -51,24 +77,30 @@ class EncodedSplit:
         return dataclasses.replace(self, positions=self.positions[:count])
 
     def parts(self, size: int) -> Iterator[Split]:
-        """Yields all examples in order, `size` at once, the last ones fewer."""
+        """Yields all examples in order, `size` at once; the last part may be less."""
         return self.batches(np.arange(len(self)), size)
 
     def batches(self, indices: np.ndarray, size: int) -> Iterator[Split]:
-        """Yields examples in an order, decoded ahead on all cores.
+        """Yields batches of examples in a given order, decoded ahead on all cores.
 
-        What is yielded depends on the arguments only, not on the number of cores:
-        reading goes on anywhere in an epoch, and on any of several machines.
+        The batches depend on the arguments only, not on the number of cores: an epoch
+        can be resumed at any batch, and on any of several machines.
 
         Args:
-            indices: of examples, `(n,)`.
-            size: examples in a batch; the last ones may be fewer.
+            indices: `(n,)`, indices into the split, in the order to yield.
+            size: examples in a batch; the last batch may be smaller.
 
         Raises:
             DataError: an image cannot be read or decoded; the message names it.
         """
+        import tensorflow as tf
+
+        from elu_zoo.data import images as decoder
+
         chosen = self.positions[indices]
-        handed = [chosen]  # and taken out: TensorFlow keeps `read` for ever
+        # `read` takes the positions out of a list: TensorFlow keeps the function, and
+        # what it refers to, for ever.
+        handed = [chosen]
         failure = []
 
         def read() -> Iterator[tuple[list[bytes], list[int]]]:
@@ -77,15 +109,15 @@ class EncodedSplit:
                 try:
                     found = self.examples.read(own[start : start + size])
                 except errors.DataError as error:
-                    failure.append(error)  # TensorFlow would keep its text alone
+                    failure.append(error)  # TensorFlow keeps its text only
                     raise
                 yield [x.image for x in found], [x.label for x in found]
 
         def looked_at(images: Any, labels: Any) -> tuple[Any, Any, Any]:
-            return images, pixels.are_plain(images), labels
+            return images, decoder.are_plain(images), labels
 
         def decoded(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
-            return pixels.decoded(image, self.image_shape, is_plain), label
+            return decoder.decode(image, self.image_shape, is_plain), label
 
         dataset = tf.data.Dataset.from_generator(
             read,
@@ -113,11 +145,13 @@ class EncodedSplit:
             raise self._culprit(chosen[done : done + size], error) from error
 
     def _culprit(self, positions: np.ndarray, error: Exception) -> errors.DataError:
-        """Returns the error of the first bad image among these."""
+        """Returns the error of the first bad image at these positions."""
+        from elu_zoo.data import images
+
         for position in positions:
             (example,) = self.examples.read([position])
             try:
-                pixels.checked(example.image, self.image_shape)
+                images.decode_checked(example.image, self.image_shape)
             except errors.DataError as reason:
                 return errors.DataError(f"{example.name} cannot be used: {reason}.")
         return errors.DataError(f"Images cannot be decoded: {error}.")

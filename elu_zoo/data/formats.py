@@ -1,18 +1,18 @@
-"""The formats of image files, told by their first bytes."""
+"""Formats of image files, recognised by their first bytes."""
 
 from elu_zoo import errors
 
 JPEG = b"\xff\xd8\xff"
-# Another chunk before IHDR would hide the sizes.
+# With IHDR: where another chunk stands before it, height and width cannot be read.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-HEAD = 512  # bytes that tell
-# A file with one of these is meant as an image; those that are neither PNG nor JPEG are
-# refused by name.
+HEAD = 512  # bytes that suffice to recognise a format
+# A file with one of these suffixes is meant as an image; if it is neither PNG nor JPEG,
+# the error names its format.
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
     *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
 )
-# Where the bytes stand that tell a format, the bytes, and what people call it.
+# Offset of the bytes that identify a format, the bytes, and the format's name.
 _OTHERS = (
     (0, b"GIF8", "a GIF"),
     (0, b"BM", "a BMP"),
@@ -30,16 +30,16 @@ _OTHERS = (
 
 
 def is_image(content: bytes) -> bool:
-    """Whether a file is an image, or a PDF, of whatever format.
+    """Whether a file is an image of any known format, or a PDF.
 
     Args:
-        content: of the file, its first `HEAD` bytes or more.
+        content: the first `HEAD` bytes of the file, or more.
     """
     return content.startswith((JPEG, PNG)) or _other(content) is not None
 
 
 def refusal(content: bytes) -> errors.DataError:
-    """Returns the error of a file that is neither JPEG nor PNG; it says what it is."""
+    """Returns an error that names the format of a file other than JPEG or PNG."""
     found = _other(content) or ("text" if _is_text(content) else None)
     if found is None:
         return errors.DataError("it is neither JPEG nor PNG")
@@ -49,14 +49,14 @@ def refusal(content: bytes) -> errors.DataError:
 def _other(content: bytes) -> str | None:
     for start, magic, name in _OTHERS:
         if content.startswith(magic, start):
-            # Text may start with BM; of a bitmap four bytes after its size are zero.
+            # Text may start with BM too; in a bitmap bytes 6 to 9 are zero.
             if name != "a BMP" or content[6:10] == bytes(4):
                 return name
     return None
 
 
 def _is_text(content: bytes) -> bool:
-    # A letter of several bytes may be cut.
+    # A character of several bytes may be cut at the end.
     text = content[:HEAD].decode("utf-8", "ignore")
     whole = len(text.encode()) > len(content[:HEAD]) - 4
     lines = text.replace("\t", "").splitlines()

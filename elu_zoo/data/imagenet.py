@@ -1,4 +1,4 @@
-"""ImageNet: as tensorflow-datasets prepared it, or any folder of image files."""
+"""ImageNet as tensorflow-datasets prepared it, or any folder of image files."""
 
 import os
 import re
@@ -8,17 +8,15 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.data import image_folder, order, readers, records, statistics
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data import order, records, statistics, tfds
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.sources import ImageData
 
 NAME = "imagenet2012"
 SPLITS = ("train", "validation")
 VALIDATION_IMAGES = 5000  # the paper's
-# Fixed for ever, as in sources. It numbers the examples as they are found: images and
-# the data set prepared of them have other 5,000 validation images.
-_SPLIT_SEED = 20160222
-_HELD_OUT = 10  # one in so many, of a folder that is not split
+_HELD_OUT = 10  # one image in ten is held out of a folder without splits
 _TERMS = (
     "ImageNet (ILSVRC 2012): O. Russakovsky et al., 2015; for non-commercial research "
     "and education."
@@ -31,20 +29,20 @@ def load(
     validation_images: int = VALIDATION_IMAGES,
     data_dir: str | Path | None = None,
 ) -> ImageData:
-    """Finds the images; reads no more than their names.
+    """Finds the images; reads only their names.
 
     The test split is the official validation split; the validation split, on which
-    runs are measured meanwhile, is a random part of it: the paper's measure. Of a
-    folder that has no such split a tenth of the images is held out, at random. Splits
+    runs are measured between epochs, is a random part of it, as in the paper. Of a
+    folder that has no validation split a random tenth of the images is held out. Splits
     are shuffled, the same way each time, so that their first examples are of all
     classes.
 
     Args:
-        folder: a folder of image files, see `image_folder.find`, or one that
+        folder: a folder of image files, see `folder.find`, or one that
             tools/prepare_data.py wrote; "" for the imagenet2012 of
             tensorflow-datasets.
         image_size: height and width to which every image is resized, in pixels.
-        validation_images: of the validation split, at most.
+        validation_images: greatest number of images in the validation split.
         data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
             ~/tensorflow_datasets.
 
@@ -66,7 +64,7 @@ def load(
             f"--folder={folder} --output=<new folder>`."
         )
     data = data_of(found, image_size, validation_images)
-    for path in folder.glob(f"{data.images}_mean-*.npz"):  # of a prepared folder
+    for path in folder.glob(f"{data.images}_mean-*.npz"):  # prepare writes one
         statistics.keep(path)
     return data
 
@@ -76,15 +74,19 @@ def data_of(
     image_size: int,
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
-    """Returns the splits of what `find` found, indexed; see `load`."""
+    """Returns the data set of an indexed folder that `find` found; see `load`.
+
+    Images and the records prepared of them are listed in different orders, and so have
+    different validation images.
+    """
     held_out = "validation" if "validation" in found.splits else "train"
-    test = order.permutation(_SPLIT_SEED, 0, len(found.splits[held_out]))
+    test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
     if held_out == "train":
         count = max(1, len(test) // _HELD_OUT)
         test, train = test[:count], test[count:]
         logging.info("%d images of %s are held out to validate.", count, found.name)
     else:
-        train = order.permutation(_SPLIT_SEED, 1, len(found.splits["train"]))
+        train = order.permutation(order.SPLIT_SEED, 1, len(found.splits["train"]))
 
     def split(name: str, chosen: np.ndarray) -> EncodedSplit:
         return EncodedSplit(found.splits[name], chosen, image_size)
@@ -97,7 +99,7 @@ def data_of(
         class_names=found.class_names,
         note="The validation images are part of the test images, as in the paper.",
         terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
-        images=images_name(found, image_size),
+        images=f"{found.name}-{found.fingerprint}-{image_size}",
     )
 
 
@@ -105,12 +107,12 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
     """Returns the folder that `load` reads.
 
     Raises:
-        DataError: none is named, and tensorflow-datasets has prepared none.
+        DataError: no folder is named, and tensorflow-datasets has prepared none.
     """
     if folder:
         return Path(folder).expanduser()
     try:
-        return readers.find_tfds_folder(NAME, 5, data_dir)
+        return tfds.find_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
             f"{error} It needs ImageNet's archives in its folder downloads/manual; "
@@ -121,7 +123,7 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
 
 
 def find(folder: Path) -> records.Records | image_folder.ImageFolder:
-    """Returns what is in a folder of either kind.
+    """Returns the content of a folder of image files or of records.
 
     Raises:
         NotFoundError: there is no such folder.
@@ -138,10 +140,3 @@ def find(folder: Path) -> records.Records | image_folder.ImageFolder:
             f"{image_folder.LAYOUT}"
         )
     return found
-
-
-def images_name(
-    found: records.Records | image_folder.ImageFolder, image_size: int
-) -> str:
-    """Returns the name under which the statistics of resized images are kept."""
-    return f"{found.name}-{found.fingerprint}-{image_size}"

@@ -1,8 +1,12 @@
-"""What an epoch draws: the order of the examples, and what changes each image."""
+"""Random draws of an epoch: order, global batches, crops and flips of examples."""
 
 import numpy as np
 
 from elu_zoo import errors
+
+# The seed of the zoo's own splits, fixed for ever: every run of every seed has one
+# validation set.
+SPLIT_SEED = 20160222
 
 
 def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
@@ -30,21 +34,69 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     return np.argsort(draws, kind="stable").astype("int32")
 
 
-def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarray:
-    """Returns how an epoch crops and mirrors each of `count` images.
+def steps_per_epoch(count: int, batch_size: int) -> int:
+    """Returns the number of full batches in `count` examples.
 
-    Like the order it depends on the arguments only; it follows that of the same
-    seed and epoch in their common stream.
+    Args:
+        count: number of examples.
+        batch_size: size of the global batch, over all replicas.
+
+    Raises:
+        UsageError: `batch_size` is not positive.
+        DataError: the examples do not fill one batch.
+    """
+    if batch_size < 1:
+        raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
+    if count < batch_size:
+        # One batch of all examples would make an epoch of one step, too few for
+        # schedules.
+        fitting = max(1, min(20, count // 5))
+        raise errors.DataError(
+            f"{count} examples do not fill one batch of {batch_size}. "
+            f"Use more, or smaller batches: --config.train.batch_size={fitting}."
+        )
+    return count // batch_size
+
+
+def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:
+    """Returns the permutation of an epoch, cut into global batches.
+
+    The remainder, `count % batch_size` examples, is dropped: every step sees a full
+    batch, so a step is one program of one shape. Another epoch drops others.
+
+    Args:
+        seed: the run's seed, see `permutation`.
+        epoch: number of the epoch, from 0.
+        count: number of examples.
+        batch_size: size of the global batch, over all replicas.
+
+    Returns:
+        int32 array `(steps, batch_size)`, indices into the examples.
+
+    Raises:
+        UsageError: an argument is out of its range.
+        DataError: the examples do not fill one batch.
+    """
+    steps = steps_per_epoch(count, batch_size)
+    indices = permutation(seed, epoch, count)
+    return indices[: steps * batch_size].reshape(steps, batch_size)
+
+
+def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarray:
+    """Returns crop and flip of each of `count` images in an epoch.
+
+    Like the permutation they depend on the arguments only; in the random stream of seed
+    and epoch they follow the permutation.
 
     Args:
         seed: the run's seed, in [0, 2**64).
         epoch: number of the epoch, from 0.
         count: number of images.
-        corners: places of a crop's corner along each side of the image.
+        corners: number of places of a crop's corner along each side of the image.
 
     Returns:
         int32 array `(count, 3)`: for each image row and column of the crop's corner,
-        uniform in 0..corners - 1, and whether it is mirrored, 0 or 1.
+        uniform in 0..corners - 1, and whether the image is mirrored, 0 or 1.
 
     Raises:
         UsageError: an argument is out of its range.
@@ -53,17 +105,17 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
         raise errors.UsageError(f"corners must be at least 1, got {corners}.")
     draws = _raw(seed, epoch, count, values=2 * count)[count:]
     places = np.uint64(corners)
-    # Of 64 bits the highest flips, and two times 31 make the corner.
+    # Of the 64 bits the highest is the flip, and two times 31 bits are the corner.
     rows = (draws & np.uint64(2**31 - 1)) % places
     columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % places
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 
 def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
-    """Returns what an epoch draws for each of `count` images, `each` integers.
+    """Returns `each` random integers for each of `count` images in an epoch.
 
-    Like the order they depend on the arguments only; they follow that of the same
-    seed and epoch in their common stream.
+    Like the permutation they depend on the arguments only; in the random stream of seed
+    and epoch they follow the permutation.
 
     Args:
         seed: the run's seed, in [0, 2**64).

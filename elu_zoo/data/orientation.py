@@ -1,26 +1,26 @@
-"""The EXIF orientation of a JPEG file: how to turn its image upright."""
+"""The EXIF orientation of a JPEG file, and turning its image upright."""
 
 import tensorflow as tf
 
-_SEARCHED = 2**17  # bytes of a file; other segments may stand before that of EXIF
+_SEARCHED = 2**17  # bytes of a file; other segments may stand before the EXIF segment
 _MOST = 2**16  # bytes of a segment
-# Its marker and its length, of which RE2 cannot name the bytes; and its name.
+# Marker and length of the EXIF segment, whose bytes RE2 cannot name, and its name.
 _SEGMENT = r"^\C*?(\C\C\C\CExif\x00\x00)"
 _NAME = r"Exif\x00\x00"
 _MARKER = (0xFF, 0xE1)
-_TIFF = 10  # where its content starts, from the marker
-_LITTLE = 0x49  # the letter I; of big endian files it is M
+_TIFF = 10  # offset of the segment's content from its marker
+_LITTLE = 0x49  # the letter I; in big-endian files the letter M
 _MAGIC = 42
-_ENTRY = 6  # words: tag, type, two of the count, two of the value
+_ENTRY = 6  # 16-bit words: tag, type, two of the count, two of the value
 _TAG, _SHORT = 0x0112, 3
-# Of each orientation 1..8: how to turn what is stored upright.
+# How each orientation, 1..8, turns the stored image upright.
 _TRANSPOSED = (False,) * 4 + (True,) * 4
 _ROWS_REVERSED = (False, False, True, True, False, False, True, True)
 _COLUMNS_REVERSED = (False, True, True, False, False, True, True, False)
 
 
 def upright(image: tf.Tensor, encoded: tf.Tensor) -> tf.Tensor:
-    """Turns and mirrors an image as its file says, in a graph too.
+    """Turns and mirrors an image as its file says; works in a graph too.
 
     Args:
         image: `(height, width, channels)`, as it is stored.
@@ -34,7 +34,7 @@ def upright(image: tf.Tensor, encoded: tf.Tensor) -> tf.Tensor:
 
 
 def have_exif(encoded: tf.Tensor) -> tf.Tensor:
-    """Whether each JPEG file has EXIF data, in a graph too.
+    """Whether each JPEG file has EXIF data; works in a graph too.
 
     Args:
         encoded: string tensor of any shape, the files.
@@ -55,7 +55,7 @@ def orientation(encoded: tf.Tensor) -> tf.Tensor:
     """
     head = tf.strings.substr(encoded, 0, _SEARCHED)
     segment = tf.strings.regex_replace(head, _SEGMENT, r"\1", replace_global=False)
-    # Zeros follow what is cut off. All that is read are numbers of 16 bits.
+    # A short segment is padded with zeros. All numbers that are read have 16 bits.
     content = tf.io.decode_raw(segment, tf.uint8, fixed_length=_TIFF + _MOST)
     pairs = tf.reshape(tf.cast(content, tf.int32), (-1, 2))
     is_little = tf.equal(pairs[_TIFF // 2, 0], _LITTLE)
@@ -71,11 +71,11 @@ def orientation(encoded: tf.Tensor) -> tf.Tensor:
     tags, types, _, _, values, _ = tf.unstack(entries, axis=1)
     is_valid = (tags == _TAG) & (types == _SHORT) & (values >= 1) & (values <= 8)
     value = tf.reduce_max(tf.where(is_exif & is_valid, values, 1))
-    return tf.maximum(value, 1)  # of no entries it is less
+    return tf.maximum(value, 1)  # the maximum of no entries is less
 
 
 def _turned(image: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    # Where each pixel stands is computed: of a transposition oneDNN would log an error
+    # Pixels are gathered by computed places: for tf.transpose oneDNN would log an error
     # on a CPU without AVX-512.
     height, width, channels = tf.unstack(tf.shape(image))
     is_transposed = tf.constant(_TRANSPOSED)[value - 1]

@@ -1,13 +1,13 @@
-"""Images that a network would take for something else, and what to do about it."""
+"""Warnings about images whose scale or background a network was not trained on."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 DIGITS = ("mnist", "mnist_5k")  # data sets of light digits on black
-_SHAPE = (28, 28, 1)  # theirs
-_BRIGHT = 64  # a border that is brighter may be paper
-_GREY = 40  # one that is brighter is not black; MNIST's borders are 0
+_SHAPE = (28, 28, 1)  # of the images of DIGITS
+_BRIGHT = 64  # a brighter border may be paper
+_GREY = 40  # a brighter border is not black; MNIST's borders are 0
 _NAMED = 3  # images in a message
 
 
@@ -16,8 +16,8 @@ def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
 
     Args:
         shape: `(height, width, channels)` of its images.
-        dataset: the name of the data set that it was trained on; where it is not
-            known, None, the shape decides.
+        dataset: the name of the data set that it was trained on; None, where it is not
+            known, lets the shape decide.
     """
     return tuple(shape) == _SHAPE if dataset is None else dataset in DIGITS
 
@@ -25,7 +25,7 @@ def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
 def are_dark_on_light(images: np.ndarray) -> np.ndarray:
     """Whether each image is dark on a light ground, such as ink on paper.
 
-    Its border is then not black, and not darker than the image as a whole.
+    The border of such an image is not black, and not darker than the whole image.
 
     Args:
         images: `(batch, height, width, channels)`, 0..255.
@@ -45,9 +45,9 @@ def _borders(images: np.ndarray) -> np.ndarray:
 
 
 def are_fractions(images: np.ndarray) -> np.ndarray:
-    """Whether each image's values never exceed 1, as those of pixels in [0, 1].
+    """Whether the values of each image never exceed 1, as of pixels in [0, 1].
 
-    A black image, all 0, means the same on either scale, and is none.
+    A black image, all 0, is the same on either scale, and gives False.
 
     Args:
         images: `(batch, height, width, channels)`.
@@ -64,7 +64,7 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
 
     Args:
         images: `(batch, height, width, channels)`.
-        names: of each image.
+        names: the name of each image.
     """
     said = " like pixels in [0, 1]; expected 0..255."
     return _sentence(names, are_fractions(images), "looks", "look", said)
@@ -75,13 +75,13 @@ def ground_complaint(
 ) -> str:
     """Returns sentences that name the images whose ground is not black; "" without any.
 
-    They are those of `are_dark_on_light`, and others with a grey border.
+    These are the images of `are_dark_on_light`, and others with a grey border.
 
     Args:
         images: `(batch, height, width, channels)`, 0..255, as they are fed to a
             network that `takes_light_on_black`.
-        names: of each image.
-        option: what inverts them, as the user writes it.
+        names: the name of each image.
+        option: the option that inverts images, as the user writes it.
         inverted: whether `images` are inverted already.
     """
     dark, borders = are_dark_on_light(images), _borders(images)

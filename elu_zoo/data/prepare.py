@@ -1,4 +1,4 @@
-"""Makes images small and quick to read: once, for all runs on them."""
+"""Preparation of a large data set: small JPEGs in an indexed file, for all runs."""
 
 import dataclasses
 import os
@@ -9,25 +9,25 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, files
-from elu_zoo.data import imagenet, pixels, records, survey
-from elu_zoo.data.examples import Example
-from elu_zoo.data.image_folder import CLASS_NAMES, ImageFolder
+from elu_zoo.data import class_names, imagenet, images, records, survey
+from elu_zoo.data.encoded import Example
+from elu_zoo.data.folder import ImageFolder
 from elu_zoo.data.records import Records
 from elu_zoo.data.survey import Seen
 from elu_zoo.layers import statistics_file
 
 REPORT = "report.json"
-_PART = 256  # images that are written at once
+_PART = 256  # images, which are written at once
 
 
 @dataclasses.dataclass
 class Report:
-    """What was seen; written beside the data.
+    """Report of a preparation; written beside the data.
 
     Attributes:
-        images: how many of each split were written.
-        odd: names of images that are unusual, by what is; see `pixels.checked`.
-        bad: names and reasons of images that were left out.
+        images: number of images that were written, by split.
+        odd: names of unusual images, by property; see `images.decode_checked`.
+        bad: name of each image that was left out, and the reason.
     """
 
     images: dict[str, int]
@@ -44,25 +44,26 @@ def prepare(
     quality: int = 85,
     max_bad_examples: int = 0,
 ) -> Report:
-    """Writes the images of a data set as small JPEGs into an indexed one.
+    """Writes the images of a data set as small JPEGs into an indexed data set.
 
-    Images are resized to `image_size` x `image_size` as in the paper (4.4), and their
-    training images' mean is computed, without the images that `imagenet.load` holds
-    out of a data set that has no validation split.
+    Images are resized to `image_size` x `image_size` as in the paper (4.4), and the
+    mean of the training images is computed, without the images that `imagenet.load`
+    holds out of a data set that has no validation split.
 
     Args:
-        folder: of the images, see `imagenet.load`; a tensorflow-datasets folder may
-            be in any format.
-        output: a new folder. It appears when everything is in it.
+        folder: the folder of the images, see `imagenet.load`; one of
+            tensorflow-datasets may be in any format.
+        output: a new folder. It appears when it is complete.
         data_dir: see `imagenet.load`.
-        image_size: in pixels.
-        quality: of the JPEGs, 0 to 100; 85 gave 18 kB each for 200 photographs
+        image_size: height and width of the written images, in pixels.
+        quality: quality of the JPEGs, 0 to 100; 85 gave 18 kB each for 200 photographs
             of 256 x 256 pixels.
-        max_bad_examples: of images that cannot be used, how many may be left out.
+        max_bad_examples: number of unusable images that may be left out.
 
     Raises:
         UsageError: the output exists already, or an argument is out of its range.
-        DataError: there are no images, or too many bad ones; the message names them.
+        DataError: there are no images, or too many unusable ones; the message names
+            them.
         ResourceError: the output cannot be written.
     """
     if image_size < 1 or not 0 <= quality <= 100 or max_bad_examples < 0:
@@ -77,7 +78,7 @@ def prepare(
 
     def encode(image: np.ndarray) -> tuple[bytes, np.ndarray]:
         content = tf.io.encode_jpeg(image, quality=quality).numpy()
-        return content, pixels.decoded(tf.constant(content), shape).numpy()
+        return content, images.decode(tf.constant(content), shape).numpy()
 
     def written(split: str) -> Iterator[list[Example]]:
         part: list[Example] = []
@@ -103,12 +104,12 @@ def prepare(
         records.write(made, found.name, found.classes, {s: written(s) for s in splits})
         image = mean.value()
         data = imagenet.data_of(records.find(made), image_size)
-        if "validation" not in splits:  # a part of these images is held out
+        if "validation" not in splits:  # a part of the written images is held out
             image = survey.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(made, data.images, image)
         named = zip(found.classes, found.class_names, strict=True)
         lines = "".join(f"{key}\t{name}\n" for key, name in named)
-        files.write_bytes(made / CLASS_NAMES, lines.encode())
+        files.write_bytes(made / class_names.FILE, lines.encode())
         files.write_json(made / REPORT, dataclasses.asdict(report))
 
     try:
@@ -122,14 +123,17 @@ def prepare(
 def _find(
     folder: str | os.PathLike, image_size: int, data_dir: str | None
 ) -> tuple[Records | ImageFolder, dict[str, Iterable[Callable[[], Example]]]]:
-    """Returns a data set, and what reads each of its splits."""
+    """Returns a data set, and functions that read the examples of each split."""
     path = imagenet.find_folder(folder, data_dir)
     found = imagenet.find(path)
     if isinstance(found, Records) and not found.indexed:
         return found, {n: _read(path, n) for n in imagenet.SPLITS if n in found.splits}
     data = imagenet.data_of(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
-    return found, {name: survey.read_each(split) for name, split in splits}
+    return found, {
+        name: survey.read_each(split.examples, split.positions)
+        for name, split in splits
+    }
 
 
 def _read(path: Path, split: str) -> Iterator[Callable[[], Example]]:

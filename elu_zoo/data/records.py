@@ -1,7 +1,7 @@
 """Image data sets in tensorflow-datasets' ArrayRecord files, read by position.
 
-ArrayRecord is the one of its formats that has an index; data sets in the others are
-converted by tools/prepare_data.
+ArrayRecord is the only format of tensorflow-datasets that has an index;
+tools/prepare_data.py converts the other formats.
 """
 
 import dataclasses
@@ -15,9 +15,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from elu_zoo import errors, files
-from elu_zoo.data import damage
-from elu_zoo.data.examples import Example
-from elu_zoo.data.image_folder import CLASS_NAMES, read_class_names
+from elu_zoo.data import class_names, damage
+from elu_zoo.data.encoded import Example
 
 INFO = "dataset_info.json"
 _SHARD = 8192  # examples in a file; 128 MB of prepared ImageNet
@@ -26,10 +25,10 @@ _VERSION = "1.0.0"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecordsOfSplit:
-    """The examples of one split.
+    """The records of one split.
 
     Args:
-        folder: of the data set.
+        folder: the folder of the data set.
         split: the split's name.
     """
 
@@ -40,7 +39,7 @@ class RecordsOfSplit:
         return len(self._source)
 
     def read(self, positions: Sequence[int]) -> list[Example]:
-        """Returns these examples; see `Examples`."""
+        """Returns the examples at these positions; see `encoded.Examples`."""
         try:
             records = self._source.__getitems__([int(p) for p in positions])
             return [self._parsed(record) for record in records]
@@ -49,7 +48,7 @@ class RecordsOfSplit:
             raise self.unreadable(error) from error
 
     def unreadable(self, error: Exception) -> errors.DataError:
-        """Returns what stands for the error of a reader."""
+        """Returns the DataError for an error of a reader."""
         return errors.DataError(
             f"Cannot read {self.split} in {self.folder}: "
             f"{damage.told(self.folder, error, self.split)} Delete {self.folder} and "
@@ -73,14 +72,14 @@ class RecordsOfSplit:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Records:
-    """A data set that tensorflow-datasets reads.
+    """A data set in the format of tensorflow-datasets.
 
     Args:
-        name: the data set's own.
-        fingerprint: of its description.
+        name: the data set's name.
+        fingerprint: hash of its description.
         classes: the name of each label.
-        class_names: of each label for people, see `image_folder.read_class_names`.
-        splits: by name; they can be read only where `indexed`.
+        class_names: the name of each label for people, see `class_names.read`.
+        splits: the records of each split; they can be read only where `indexed`.
         indexed: whether the files are ArrayRecord.
     """
 
@@ -96,7 +95,7 @@ def find(folder: Path) -> Records:
     """Opens the data set in a folder that has a dataset_info.json.
 
     Raises:
-        DataError: its description is damaged, or it is none of images and labels.
+        DataError: its description is damaged, or it has no images with labels.
     """
     try:
         info = tfds.builder_from_directory(folder).info
@@ -115,7 +114,7 @@ def find(folder: Path) -> Records:
         name=info.name,
         fingerprint=files.sha256((folder / INFO).read_bytes())[:8],
         classes=classes,
-        class_names=tuple(read_class_names(folder / CLASS_NAMES, classes)),
+        class_names=class_names.read(folder, classes),
         splits={split: RecordsOfSplit(folder, split) for split in info.splits},
         indexed=indexed,
     )
@@ -150,10 +149,10 @@ def write(
     """Writes a data set that `find` and tensorflow-datasets read.
 
     Args:
-        folder: where to; it exists and is empty.
-        name: of the data set.
+        folder: an empty folder.
+        name: name of the data set.
         classes: the name of each label.
-        splits: the examples in parts; their images are JPEG.
+        splits: examples of each split, in parts; their images are JPEG.
     """
     features = tfds.features.FeaturesDict(
         {

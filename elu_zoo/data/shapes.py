@@ -1,19 +1,21 @@
-"""Checks of the shape that images are adapted to, and of what they then take."""
+"""The shape that images are adapted to, and the memory that they then take."""
 
 import math
 from typing import Any
 
 from elu_zoo import errors
 
-LEAST_SIDE = 8  # pixels; a smaller picture is one of nothing
-_LIMIT_BYTES = 2**31  # of the pixels of images of one's own
+Shape = tuple[int, int, int]  # (height, width, channels)
+
+LEAST_SIDE = 8  # pixels; nothing can be recognised in a smaller image
+_LIMIT_BYTES = 2**31  # of the pixels of a user's images
 
 
-def check_shape(shape: Any) -> tuple[int, int, int]:
-    """Returns the shape of images as a tuple.
+def check_shape(shape: Any) -> Shape:
+    """Returns a shape as a tuple of integers.
 
     Raises:
-        UsageError: it is not height, width and 1 or 3 channels.
+        UsageError: it is not `(height, width, channels)` with 1 or 3 channels.
     """
     try:
         found = tuple(int(n) for n in shape if n == int(n))
@@ -29,14 +31,14 @@ def check_shape(shape: Any) -> tuple[int, int, int]:
 
 
 def check_size(count: int, shape: tuple[int, ...]) -> None:
-    """Refuses images that would not fit the memory.
+    """Checks that images fit the memory.
 
     Args:
-        count: how many.
-        shape: of each.
+        count: number of images.
+        shape: shape of each image.
 
     Raises:
-        ResourceError: more than 2 GiB of pixels.
+        ResourceError: they take more than 2 GiB.
     """
     size = count * math.prod(shape)
     if size > _LIMIT_BYTES:

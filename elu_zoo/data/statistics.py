@@ -1,4 +1,4 @@
-"""Fits the statistics of a set of images: what whitens them, and their mean."""
+"""Statistics of training images that preprocessing takes: whitening and mean."""
 
 import contextlib
 import math
@@ -10,22 +10,22 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data.sources import ImageData
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
 
-NORM = 55.0  # of every image after global contrast normalisation
-# Kinds of preprocessing that a run does before its steps: they take memory, and zeros
-# that a crop takes in are zeros of their output.
+NORM = 55.0  # norm of every image after global contrast normalisation
+# Kinds of preprocessing that a run applies to all images before its steps: they need
+# the memory, and the zeros with which a crop is padded are zeros of their output.
 AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _SLICE = 5_000  # images at once, to bound the memory
-# Of an image: beyond, the matrix takes many minutes and gigabytes.
+# Values of an image: with more, the matrix takes many minutes and gigabytes.
 _MOST_VALUES = 2**13
 
 
 def of_kind(kind: str, data: ImageData) -> str:
-    """Returns the name of the statistics that a kind of preprocessing takes.
+    """Returns the name of the statistics that a kind of preprocessing needs.
 
     Raises:
         UsageError: the images are too large for it.
@@ -40,10 +40,10 @@ def of_kind(kind: str, data: ImageData) -> str:
 
 
 def find(data: ImageData) -> str:
-    """Returns the name of the statistics of a data set's images.
+    """Returns the name of the whitening statistics of a data set's images.
 
-    They are fitted on its training images, those for validation among them, where no
-    file has them yet (about 15 s for CIFAR on two cores); the file is kept in
+    Where no file has them yet, they are fitted on the training and validation images
+    (about 15 s for CIFAR on two cores); the file is kept in
     `$ELU_ZOO_HOME/statistics`.
 
     Raises:
@@ -80,7 +80,7 @@ def mean_image(splits: Sequence[np.ndarray], normalized: bool) -> np.ndarray:
 
     Args:
         splits: uint8 images, `(n, height, width, channels)` each.
-        normalized: whether of images after global contrast normalisation.
+        normalized: whether images are contrast-normalised first.
     """
     total = 0.0
     for part in _parts(splits):
@@ -96,12 +96,12 @@ def _parts(splits: Sequence[np.ndarray]) -> list[np.ndarray]:
 def find_mean(data: ImageData) -> str:
     """Returns the name of the mean of a data set's training images.
 
-    It is computed where no file has it yet, which looks at every image once, those of
+    Where no file has it yet, it is computed, which decodes every image once, those of
     the test split too (about 5 ms each, on one core); the file is kept in
     `$ELU_ZOO_HOME/statistics`.
 
     Args:
-        data: of encoded images.
+        data: a data set of encoded images.
 
     Raises:
         DataError: images cannot be used; the message counts and names them.
@@ -115,13 +115,13 @@ def find_mean(data: ImageData) -> str:
     from elu_zoo.data import survey
 
     with _cache_folder() as folder:
-        files.check_writable(folder)  # before the work of hours
+        files.check_writable(folder)  # before the computation, which may take hours
     mean = survey.mean_image(data.train, data.test, classes=data.num_classes)
     return _write(statistics_file.write_mean, data.images, mean)
 
 
 def keep(path: Path) -> None:
-    """Copies a file of statistics to where they are looked for.
+    """Copies a file of statistics to the folder where they are looked for.
 
     Raises:
         ResourceError: that folder cannot be written.
@@ -132,7 +132,7 @@ def keep(path: Path) -> None:
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
-    """Copies the statistics of a preprocessing to a folder, unless they ship."""
+    """Copies the statistics of a preprocessing to a folder, unless they are shipped."""
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():
         files.write_bytes(folder / path.name, path.read_bytes())
@@ -156,9 +156,9 @@ def _cache_folder() -> Iterator[Path]:
 
 
 def fit(*splits: np.ndarray) -> Statistics:
-    """Fits mean and matrix in float64, as pylearn2's `ZCA` does by default.
+    """Fits the whitening statistics in float64, as pylearn2's `ZCA` does by default.
 
-    With x the images after global contrast normalisation to the norm 55, as rows,
+    With x the images after global contrast normalisation to norm 55, as rows,
 
     ``` python
     mean = mean(x);  covariance = (x - mean).T @ (x - mean) / count

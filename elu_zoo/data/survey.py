@@ -1,4 +1,4 @@
-"""Looks at every image of an encoded split once: pixels, oddities, and what is bad."""
+"""One pass over encoded images: pixels, unusual properties, and unusable files."""
 
 import collections
 import dataclasses
@@ -11,25 +11,26 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.data import pixels
-from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.examples import Example
+from elu_zoo.data import images
+from elu_zoo.data.encoded import EncodedSplit, Example, Examples
+from elu_zoo.data.shapes import Shape
 
-_AHEAD = 8  # images a core
+_AHEAD = 8  # images that are decoded before they are asked for, by core
 _NAMED = 5  # images in a message
-_LOGGED = 10_000  # images
+_LOGGED = 10_000  # images between two lines of the log
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Seen:
-    """An image that was looked at.
+    """An image that was decoded, or could not be.
 
     Attributes:
-        name: of its file.
+        name: the name of its file.
         label: its class.
-        pixels: uint8 `(height, width, channels)`; None if it is bad.
-        oddity: see `pixels.checked`; of a bad image the reason.
-        made: what `make` made of the pixels.
+        pixels: uint8 `(height, width, channels)`; None if the image is unusable.
+        oddity: its unusual properties, see `images.decode_checked`; of an unusable
+            image the reason.
+        made: the result of `make` for these pixels, see `look`.
     """
 
     name: str
@@ -39,23 +40,25 @@ class Seen:
     made: Any = None
 
 
-def read_each(split: EncodedSplit) -> Iterator[Callable[[], Example]]:
-    """Yields of each example of a split what reads it."""
-    for position in split.positions:
-        yield lambda position=position: split.examples.read([position])[0]
+def read_each(
+    examples: Examples, positions: Iterable[int]
+) -> Iterator[Callable[[], Example]]:
+    """Yields, for each of these positions, a function that reads its example."""
+    for position in positions:
+        yield lambda position=position: examples.read([position])[0]
 
 
 def look(
     examples: Iterable[Callable[[], Example]],
-    shape: pixels.Shape,
+    shape: Shape,
     make: Callable[[np.ndarray], Any] | None = None,
 ) -> Iterator[Seen]:
     """Yields every image, in order, read and decoded on all cores.
 
     Args:
-        examples: of each what reads it.
-        shape: of the pixels, see `pixels.decoded`.
-        make: is applied to the pixels, on the same cores.
+        examples: for each example a function that reads it.
+        shape: `(height, width, channels)` of the pixels, see `images.decode`.
+        make: function of the pixels, called on the same cores.
 
     Raises:
         DataError: files cannot be read at all.
@@ -64,7 +67,7 @@ def look(
     def see(read: Callable[[], Example]) -> Seen:
         example = read()
         try:
-            found, oddity = pixels.checked(example.image, shape)
+            found, oddity = images.decode_checked(example.image, shape)
         except errors.DataError as error:
             return Seen(example.name, example.label, None, str(error))
         made = make(found) if make else None
@@ -87,7 +90,7 @@ def look(
 
 
 class Mean:
-    """The mean of images, exact whatever their order."""
+    """The mean of images; exact, so that their order does not matter."""
 
     def __init__(self):
         self._sum, self._count = np.zeros((), np.uint64), 0
@@ -114,9 +117,9 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     Unusual images are counted and named in the log.
 
     Args:
-        split: whose mean it is.
-        others: splits that are looked at as well.
-        classes: how many there are; labels number them from 0.
+        split: the split.
+        others: splits that are checked, and do not count in the mean.
+        classes: number of classes; labels are below it.
 
     Raises:
         DataError: images or labels cannot be used; the message counts and names
@@ -125,10 +128,8 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     mean, bad = Mean(), []
     odd: dict[str, list[str]] = {}
     for looked_at in (split, *others):
-        in_order = dataclasses.replace(
-            looked_at, positions=np.sort(looked_at.positions)
-        )
-        for seen in look(read_each(in_order), looked_at.image_shape):
+        each = read_each(looked_at.examples, np.sort(looked_at.positions))
+        for seen in look(each, looked_at.image_shape):
             if not 0 <= seen.label < classes:
                 reason = f"its label is {seen.label}, not one of 0..{classes - 1}"
                 seen = dataclasses.replace(seen, pixels=None, oddity=reason)
@@ -149,7 +150,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
 
 
 def refusal(bad: list[Seen], count: int) -> errors.DataError:
-    """Returns the error of bad images among `count`, which it counts and names."""
+    """Returns an error that counts and names the unusable ones of `count` images."""
     named = _listed([f"{seen.name}: {seen.oddity}" for seen in bad])
     return errors.DataError(
         f"{len(bad)} of {count} images cannot be used: {named}. Mend or delete them."

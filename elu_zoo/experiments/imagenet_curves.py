@@ -8,7 +8,7 @@ import numpy as np
 from elu_zoo import files
 from elu_zoo.analysis import figures
 from elu_zoo.analysis.panels import Panel
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
@@ -57,7 +57,7 @@ def _stand_in(plan: Plan) -> Path:
     folder = plan.workdir / "cifar100_as_files"
     if folder.is_dir():
         return folder
-    data = sources.load("cifar100", plan.data_dir).test.first(_STAND_IN)
+    data = load.load("cifar100", plan.data_dir).test.first(_STAND_IN)
     with files.new_directory(folder) as new:
         for i, (image, label) in enumerate(zip(data.images, data.labels, strict=True)):
             path = new / f"{label:03}" / f"{i}.png"

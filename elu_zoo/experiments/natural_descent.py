@@ -13,7 +13,7 @@ from elu_zoo.analysis import figures, palette, significance
 from elu_zoo.analysis.natural_gradient import precondition
 from elu_zoo.analysis.panels import Panel, Series, zoom
 from elu_zoo.analysis.perceptron import UNITS, Perceptron
-from elu_zoo.data import order, sources
+from elu_zoo.data import load, order
 from elu_zoo.experiments import frames, paired
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan
@@ -46,7 +46,7 @@ def compute(plan: Plan) -> list[dict]:
             f"natural_gradient knows the derivatives of {', '.join(UNITS)}. "
             f"Received: {', '.join(unknown)}."
         )
-    data = sources.load("mnist", plan.data_dir).train
+    data = load.load("mnist", plan.data_dir).train
     images = _halved(data.images)
     rows = []
     for unit in units:

@@ -10,7 +10,7 @@ import numpy as np
 from elu_zoo import zoo
 from elu_zoo.analysis import figures, noise, palette
 from elu_zoo.analysis.dots import DotPanel, Dots
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.experiments import frames, mnist_curves
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
@@ -42,7 +42,7 @@ _LAYER_MEASURES = {
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns the response of each layer, and of the logits, to noise on images."""
     model = trained(workdir)
-    images = sources.load("mnist", plan.data_dir).test.first(plan.of(200, 1000, 1000))
+    images = load.load("mnist", plan.data_dir).test.first(plan.of(200, 1000, 1000))
     rows = []
     for sigma in SIGMAS:
         found = noise.noise_response(

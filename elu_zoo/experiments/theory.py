@@ -9,7 +9,7 @@ import numpy as np
 from elu_zoo.analysis import figures
 from elu_zoo.analysis.bias_shift import BiasShift, bias_shift
 from elu_zoo.analysis.panels import Panel
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.experiments import frames, mnist_curves, noise
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
@@ -44,9 +44,7 @@ def trials(plan: Plan) -> list[Trial]:
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns medians over the units behind other units, at each kept epoch."""
     model = noise.trained(workdir)
-    data = sources.load("mnist", plan.data_dir).train.first(
-        plan.of(500, _IMAGES, _IMAGES)
-    )
+    data = load.load("mnist", plan.data_dir).train.first(plan.of(500, _IMAGES, _IMAGES))
     images = np.asarray(data.images, np.float32) / 255
     hidden = [x.name for x in model.layers if x.name.startswith("dense")]
     rows = []

@@ -27,7 +27,7 @@ class Plan:
         activations: names; None for each experiment's own.
         seeds: how many, from 0; None for each experiment's own.
         workdir: gets a folder for each run.
-        data_dir: see `sources.load`.
+        data_dir: see `load.load`.
         imagenet: folder of ImageNet's images; None for what tensorflow-datasets
             prepared.
     """

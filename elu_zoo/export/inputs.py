@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import plausibility, sources
-from elu_zoo.data.images import read_images
+from elu_zoo.data import load, plausibility
+from elu_zoo.data.image_files import read_images
 from elu_zoo.export.predictor import Predictor, ranked, reconstructed
 
 
@@ -76,12 +76,12 @@ def of_data(
     name: str, data_dir: str | None, count: int, predictor: Predictor
 ) -> Inputs:
     """Returns the first test images of a data set."""
-    if name in sources.ENCODED:
+    if name in load.ENCODED:
         raise errors.UsageError(
             f"The images of {name} stay on the disk: name their files or folders "
             "instead of --data. elu-zoo-evaluate measures all of them."
         )
-    data = sources.load(name, data_dir, predictor.image_shape)
+    data = load.load(name, data_dir, predictor.image_shape)
     test = data.test.first(min(count, len(data.test)))
     rows = [
         {"image": f"{data.name} test {index}", "true": data.class_names[label]}

@@ -10,8 +10,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, predictions, registry, zoo
-from elu_zoo.data import pictures
-from elu_zoo.export import answers, origin
+from elu_zoo.export import answers, origin, pictures
 from elu_zoo.export.loaded import load_saved_model
 
 

@@ -2,7 +2,9 @@
 
 import tensorflow as tf
 
-from elu_zoo.data import formats, pixels
+from elu_zoo.data import formats
+from elu_zoo.data.images import decode
+from elu_zoo.data.shapes import Shape
 from elu_zoo.export.answers import FEATURES, Answer
 
 # Of an image that a server decodes, and of those of a request: twelve kilobytes can
@@ -20,7 +22,7 @@ def endpoints(answer: Answer) -> dict:
 
     - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
     - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
-      decoded and resized in the graph, see `pixels.decoded`. TensorFlow Serving's
+      decoded and resized in the graph, see `images.decode`. TensorFlow Serving's
       REST surface takes an input whose name ends in `_bytes` as {"b64": ...}.
     - `features`: `images` as above to `features` alone; of a classifier whose
       classifier layer is known.
@@ -73,18 +75,18 @@ def endpoints(answer: Answer) -> dict:
     return {name: f.get_concrete_function() for name, f in functions.items()}
 
 
-def decoded_images(files: tf.Tensor, shape: pixels.Shape) -> tf.Tensor:
+def decoded_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Decodes a batch of files, in a graph too.
 
     Args:
         files: string tensor (batch,), files of PNG or JPEG, see `bounded`.
-        shape: `(height, width, channels)` of each result, see `pixels.decoded`.
+        shape: `(height, width, channels)` of each result, see `images.decode`.
 
     Returns:
         uint8 tensor (batch, height, width, channels).
     """
     return tf.map_fn(
-        lambda encoded: pixels.decoded(encoded, shape),
+        lambda encoded: decode(encoded, shape),
         bounded(files),
         fn_output_signature=tf.TensorSpec(shape, tf.uint8),
         parallel_iterations=_AT_ONCE,

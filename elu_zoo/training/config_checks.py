@@ -5,7 +5,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import losses, optimizers, phases, precision, schedules
 from elu_zoo.training.config_fields import check_fields, get
 
@@ -67,17 +67,17 @@ def _check_names(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
         return  # refused by check_fields
     kind = registry.entry(model).preprocessing.get("kind")
-    if (kind == "mean_crop") != (data in sources.ENCODED):
+    if (kind == "mean_crop") != (data in load.ENCODED):
         raise errors.UsageError(
             f"{model} cannot be trained on {data}: networks that subtract a mean "
-            f"image and crop take {', '.join(sources.ENCODED)} or folders of images, "
+            f"image and crop take {', '.join(load.ENCODED)} or folders of images, "
             f"and no others do. Received: data.name {data}."
         )
 
 
 def _check_data(config: ConfigDict) -> None:
     data = config.data
-    encoded = data.name in sources.ENCODED
+    encoded = data.name in load.ENCODED
     if not data.name:
         raise errors.UsageError(
             "data.name is missing. Pass --data: a data set's name, a folder "

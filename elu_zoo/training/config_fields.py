@@ -8,7 +8,7 @@ from ml_collections import ConfigDict
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.configs import common
-from elu_zoo.data import sources
+from elu_zoo.data import load
 
 # Arguments of a builder for which a config has other fields, or none.
 _GIVEN = (
@@ -74,7 +74,7 @@ def _required(config: ConfigDict) -> dict[str, type]:
         of_phases = _types(common.phases())
         if any(get(config, key) is not None for key in of_phases):
             types |= of_phases
-    if get(config, "data.name") in sources.ENCODED:
+    if get(config, "data.name") in load.ENCODED:
         types |= _types(common.encoded_images())
     return types
 

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.training.objective import Objective
 
 if TYPE_CHECKING:

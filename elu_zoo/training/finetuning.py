@@ -7,7 +7,7 @@ import keras
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, registry
-from elu_zoo.data import shapes, sources
+from elu_zoo.data import load, shapes
 from elu_zoo.weights import entries, h5, store
 
 BODY = "body"
@@ -88,7 +88,7 @@ def image_shape(config: ConfigDict) -> tuple[int, int, int] | None:
         return given
     if entry := parent(config):
         return tuple(entry["arguments"]["input_shape"])
-    if config.data.name in sources.names():
+    if config.data.name in load.names():
         return None
     return registry.entry(config.model.name).default("input_shape")
 

@@ -13,7 +13,7 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, layers
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.training import cluster, policy
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy

@@ -12,8 +12,8 @@ from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files, registry, zoo
-from elu_zoo.data import batches, sources, statistics
-from elu_zoo.data.sources import Split
+from elu_zoo.data import dataset, load, order, statistics
+from elu_zoo.data.dataset import Split
 from elu_zoo.layers import preprocess
 from elu_zoo.training import (
     augmentation,
@@ -96,7 +96,7 @@ def train(
         files.check_locks()
         resolved = resolve(config)
         config = resolved.config
-        encoded = config.data.name in sources.ENCODED
+        encoded = config.data.name in load.ENCODED
         places, create_step = backends.choose(encoded)
         # Before the activation: a layer's random state would start the devices.
         placement = places.create_strategy(strategy, num_devices)
@@ -121,7 +121,7 @@ def train(
         )
         if finished:
             # The zoo's own data sets do not change, and are not read.
-            if config.data.name not in (*sources.names(), *sources.ENCODED):
+            if config.data.name not in (*load.names(), *load.ENCODED):
                 resuming.check_finished(
                     finished, workdir, lambda: _load(config, data_dir)
                 )
@@ -137,7 +137,7 @@ def train(
         observe.check(data, several=not peers.alone)
         split, validation = _splits(config, data)
         examples, size = len(split), config.train.batch_size
-        steps_per_epoch = batches.steps_per_epoch(examples, size)
+        steps_per_epoch = order.steps_per_epoch(examples, size)
         total = steps_per_epoch * config.train.epochs
         check_run(config, total, replicas, accumulate)
 
@@ -268,16 +268,16 @@ def train(
         return entry
 
 
-def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:
-    if config.data.name not in sources.ENCODED:
-        return sources.load(config.data.name, data_dir, finetuning.image_shape(config))
+def _load(config: ConfigDict, data_dir: str | None) -> dataset.ImageData:
+    if config.data.name not in load.ENCODED:
+        return load.load(config.data.name, data_dir, finetuning.image_shape(config))
     from elu_zoo.data import imagenet
 
     data = config.data
     return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)
 
 
-def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split | None]:
+def _splits(config: ConfigDict, data: dataset.ImageData) -> tuple[Split, Split | None]:
     """Returns what the run trains on, and what it measures after epochs, if at all."""
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
@@ -286,7 +286,7 @@ def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split |
     return split.first(min(count, len(split)) if config.smoke else count), validation
 
 
-def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:
+def _preprocessing(config: ConfigDict, data: dataset.ImageData) -> dict[str, Any]:
     """Returns the network's preprocessing, with the data set's own statistics.
 
     Weights to start from have been trained on theirs.
@@ -304,7 +304,7 @@ def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any
 
 def _build_model(
     config: ConfigDict,
-    data: sources.ImageData,
+    data: dataset.ImageData,
     preprocessing: dict[str, Any],
     inside: dict[str, Any] | None,
     phases: Phases,
@@ -328,7 +328,7 @@ def _build_model(
     )
 
 
-def _check_arguments(config: ConfigDict, data: sources.ImageData) -> None:
+def _check_arguments(config: ConfigDict, data: dataset.ImageData) -> None:
     """Refuses arguments of the network before all images are looked at, for hours."""
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer

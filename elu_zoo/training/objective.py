@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from elu_zoo import registry
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.layers import preprocessing_layers
 from elu_zoo.training import losses
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from elu_zoo import errors, files
 from elu_zoo.analysis.activation_statistics import ActivationStatistics
-from elu_zoo.data.sources import ImageData, Split
+from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.training.evaluate import Evaluator
 
 LOSSES = "losses.float32"

@@ -14,7 +14,7 @@ from ml_collections import ConfigDict
 import elu_zoo
 from elu_zoo import activations, files, layers, registry
 from elu_zoo.data import statistics
-from elu_zoo.data.sources import ImageData, Split
+from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import deployed
 from elu_zoo.training import finetuning

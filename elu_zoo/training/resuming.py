@@ -10,7 +10,7 @@ from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.data.sources import ImageData
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import as_dict, differences
 from elu_zoo.weights.entries import Entry
 

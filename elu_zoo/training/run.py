@@ -11,8 +11,8 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.data import batches
-from elu_zoo.data.sources import Split
+from elu_zoo.data import order
+from elu_zoo.data.dataset import Split
 from elu_zoo.training import metrics, resuming, schedules
 from elu_zoo.training.augmentation import Augmentation
 from elu_zoo.training.checkpoint import Checkpoints
@@ -179,7 +179,7 @@ class Run:
         seed, size = self._config.seed, self._config.train.batch_size
         examples = self._examples
         self._epoch = epoch
-        self._order = batches.epoch_batches(seed, epoch, examples, size)
+        self._order = order.epoch_batches(seed, epoch, examples, size)
         if self._augmentation:
             self._draws = self._augmentation.draws(seed, epoch, examples)
 

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_update import Update

@@ -6,8 +6,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from elu_zoo.data.dataset import Split
 from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.sources import Split
 from elu_zoo.training import cluster
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy

@@ -18,7 +18,7 @@ import elu_zoo
 from elu_zoo import errors
 from elu_zoo.analysis import bias_shift as module
 from elu_zoo.analysis.bias_shift import bias_shift
-from elu_zoo.data import sources
+from elu_zoo.data import load
 
 
 def arrays(found):
@@ -179,7 +179,7 @@ def test_signs_of_large_covariances_of_trained_nets(activation, data, draws, sha
     It depends on the net on images it was trained on, a handful of which has all that
     is left of delta^2, and does not hold on others.
     """
-    data = sources.load(data)
+    data = load.load(data)
     images = data.train.images if data.name == "mnist_5k" else data.test.images[:2000]
     model = elu_zoo.get_model("mnist_mlp_8x128", activation=activation, weights="mnist")
     found = bias_shift(model, images, fisher="expected", layers=["dense8"], damping=0.1)

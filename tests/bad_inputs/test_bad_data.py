@@ -9,7 +9,7 @@ import tensorflow_datasets as tfds
 from image_files import classes, fill, noise, write_tfds
 
 from elu_zoo import errors
-from elu_zoo.data import records, sources
+from elu_zoo.data import load, records
 
 SMOKE = "--config=quickstart:smoke=True"
 MNIST = "train", SMOKE, "--config.data.name=mnist", "--data_dir=data"
@@ -106,7 +106,7 @@ def test_damaged_records(tmp_path, home, damage, words):
     else:
         path.unlink()
     with pytest.raises(errors.DataError) as caught:
-        sources.load("things", tmp_path)
+        load.load("things", tmp_path)
     text = str(caught.value)
     assert f"Cannot read the data set in {folder}: {path} {words}" in text
     assert f" Delete {folder} and prepare it again with `tfds build things " in text
@@ -135,14 +135,14 @@ def test_labels_of_more_classes_than_there_are(tmp_path):
     path = folder / "features.json"
     path.write_text(path.read_text().replace('"numClasses": "5"', '"numClasses": "2"'))
     with pytest.raises(errors.DataError, match=r"outside 0\.\.1, the first one [2-4]"):
-        sources.load("things", tmp_path)
+        load.load("things", tmp_path)
 
 
 def test_a_set_that_was_prepared_again_is_read_again(tmp_path):
     counts = []
     for num_classes in (1, 2):
         folder = _prepare(tmp_path, num_classes=num_classes)
-        data = sources.load("things", tmp_path)
+        data = load.load("things", tmp_path)
         counts.append(np.bincount(data.train.labels, minlength=2).tolist())
         folder.rename(tmp_path / f"old{num_classes}")
     assert counts[0][1] == 0 and counts[1][1] > 0
@@ -187,8 +187,8 @@ def test_arrays(refused, here, arrays, words):
 def test_a_split_of_no_images(tmp_path):
     _prepare(tmp_path, test=0)
     with pytest.raises(errors.DataError, match="'test' of .*/things/1.0.0 has no exam"):
-        sources.load("things", tmp_path)
+        load.load("things", tmp_path)
     photos = {f"train/{name}": x for name, x in classes({"a": 3, "b": 3}).items()}
     (fill(tmp_path / "photos", photos) / "val").mkdir()
     with pytest.raises(errors.DataError, match="photos/val holds no images"):
-        sources.load(str(tmp_path / "photos"), None, (16, 16, 3))
+        load.load(str(tmp_path / "photos"), None, (16, 16, 3))

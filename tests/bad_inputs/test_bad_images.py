@@ -9,7 +9,7 @@ import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, png_of
 
 from elu_zoo import errors
-from elu_zoo.data import images, own
+from elu_zoo.data import image_files, load
 
 SECONDS = 5  # the most that an image may take; each takes milliseconds
 # Of the pixels there are few: nobody may look for them.
@@ -49,11 +49,11 @@ def test_among_images_to_train_on(tmp_path, content, words, _):
     photos = {**classes({"a": 6, "b": 6}), "a/odd.png": content}
     folder = fill(tmp_path / "photos", photos)
     if words is None:
-        data = own.load(str(folder), None, (16, 16, 3))
+        data = load.load(str(folder), None, (16, 16, 3))
         assert sum(map(len, (data.train, data.validation, data.test))) == 13
         return
     with pytest.raises(errors.DataError, match=words) as caught:
-        own.load(str(folder), None, (16, 16, 3))
+        load.load(str(folder), None, (16, 16, 3))
     text = str(caught.value)
     assert f"1 of 13 images cannot be used: {folder}/a/odd.png: " in text
     assert text.endswith("Mend or delete them.")
@@ -65,11 +65,11 @@ def test_to_predict(tmp_path, content, _, words, channels):
     path = tmp_path / "odd.png"
     path.write_bytes(content)
     if words is None:
-        found = images.read_images(path, (28, 28, channels)).pixels
+        found = image_files.read_images(path, (28, 28, channels)).pixels
         assert found.shape == (1, 28, 28, channels)
         return
     with pytest.raises(errors.DataError, match=words) as caught:
-        images.read_images(path, (28, 28, channels))
+        image_files.read_images(path, (28, 28, channels))
     assert str(caught.value).startswith(str(path))
 
 

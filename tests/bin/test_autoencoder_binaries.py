@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import zoo
-from elu_zoo.data import pictures, sources
-from elu_zoo.export import predictor
+from elu_zoo.data import load
+from elu_zoo.export import pictures, predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.weights import h5
 
@@ -41,7 +41,7 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
     result = cli("export", *of_weights, "--export_dir=exports")
     assert (result.code, result.out) == (0, "exports/mnist_autoencoder/1\n"), result.err
     of_data = ("--data=mnist_5k", "--count=3")
-    test = sources.load("mnist_5k").test.first(3)
+    test = load.load("mnist_5k").test.first(3)
     outputs = load_saved_model("exports").predict(test.images)
     reconstructions = outputs["reconstructions"]
     difference = (reconstructions.astype(np.float64) - test.images) / 255
@@ -72,7 +72,7 @@ def test_json_alone_writes_no_picture(cli, exported, tmp_path):
 
 
 def test_the_table(cli, exported, tmp_path):
-    image = sources.load("mnist_5k").test.images[0]
+    image = load.load("mnist_5k").test.images[0]
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
     result = cli("predict", exported, "digit.png")
     assert result.code == 0, result.err

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from elu_zoo import zoo
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.weights import entries, h5
 
 MODEL = "--model=mnist_mlp_8x128"
@@ -99,7 +99,7 @@ def test_an_unverified_autoencoder(cli, tmp_path):
     assert result.code == 0, result.err
     found = json.loads(result.out)
     assert found["loss"] == pytest.approx(784 * math.log(2), rel=1e-5)
-    images = sources.load("mnist_5k").test.images / 255
+    images = load.load("mnist_5k").test.images / 255
     expected = ((images - 0.5) ** 2).sum() / len(images)
     assert found["squared_error"] == pytest.approx(expected, rel=1e-5)
 
@@ -152,11 +152,11 @@ def test_debug_shows_where(cli, trained):
 @pytest.fixture
 def letters(monkeypatch):
     """Lets a data set of other classes be found under a name that exists."""
-    data = sources.load("mnist_5k")
+    data = load.load("mnist_5k")
     renamed = dataclasses.replace(
         data, name="mnist", class_names=tuple("abcdefghij"), note=""
     )
-    monkeypatch.setattr(sources, "load", lambda *_: renamed)
+    monkeypatch.setattr(load, "load", lambda *_: renamed)
 
 
 def test_data_of_other_classes(cli, trained, letters):

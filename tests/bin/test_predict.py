@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo.data import sources
+from elu_zoo.data import load
 
 MODEL = "--model=mnist_mlp_8x128"
 
@@ -19,7 +19,7 @@ def write_png(path, image):
 @pytest.fixture
 def digits(tmp_path):
     """The first test images of mnist_5k as PNG files."""
-    images = sources.load("mnist_5k").test.images[:3]
+    images = load.load("mnist_5k").test.images[:3]
     for index, image in enumerate(images):
         write_png(tmp_path / "digits" / f"{index}.png", image)
     return tmp_path / "digits"
@@ -35,7 +35,7 @@ def test_weights_and_saved_model_agree(cli, trained, exported, digits):
     of_export = ("--saved_model", exported)
     of_data = ("--data=mnist_5k", "--count=3", "--json")
     expected = rows(cli("predict", *of_weights, *of_data))
-    labels = sources.load("mnist_5k").test.labels[:3]
+    labels = load.load("mnist_5k").test.labels[:3]
     assert [row["true"] for row in expected] == [str(label) for label in labels]
     assert [row["image"] for row in expected] == [f"mnist_5k test {i}" for i in "012"]
     for call in (

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from elu_zoo.data import sources
+from elu_zoo.data import dataset
 from elu_zoo.training import config_fields
 
 CIFAR = ("elu_cifar_11", "elu_cifar_18")
@@ -21,7 +21,7 @@ def flat(config):
 
 
 def loader(shape, classes, images=None):
-    """Returns `sources.load` of random images: 96 to train on, 8 for each measure.
+    """Returns `load.load` of random images: 96 to train on, 8 for each measure.
 
     Args:
         shape: of an image.
@@ -32,12 +32,12 @@ def loader(shape, classes, images=None):
 
     def split(count):
         pixels = generator.integers(0, 256, (count, *shape), "uint8")
-        return sources.Split(pixels, generator.integers(0, classes, count, "int32"))
+        return dataset.Split(pixels, generator.integers(0, classes, count, "int32"))
 
     parts, names = (split(96), split(8), split(8)), tuple(map(str, range(classes)))
 
     def load(name, data_dir=None, image_shape=None):
-        return sources.ImageData(name, *parts, names, "", "terms", images or name)
+        return dataset.ImageData(name, *parts, names, "", "terms", images or name)
 
     return load
 

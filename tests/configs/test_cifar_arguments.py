@@ -8,7 +8,7 @@ import pytest
 from observed import CIFAR, flat, get_config, loader
 
 from elu_zoo import errors, training
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import config_checks
 
 PAPER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0)
@@ -169,8 +169,8 @@ def test_the_papers_schedule(name, iterations):
 def test_refused_arguments(name, arg, words, tmp_path, monkeypatch):
     """By the config, or before a run of it starts."""
     if "padding" in arg:
-        load = loader((32, 32, 3), classes=10, images="cifar10")
-        monkeypatch.setattr(sources, "load", load)
+        random_data = loader((32, 32, 3), classes=10, images="cifar10")
+        monkeypatch.setattr(load, "load", random_data)
     with pytest.raises(errors.UsageError, match=words):
         config = get_config(name, arg)
         config.data.train_examples = 100
@@ -189,4 +189,4 @@ def test_docstring_is_the_experiments_card(name):
     known = str(caught.value).partition("Known: ")[2]
     sets = "(cifar100, cifar10, cifar100_coarse)"
     assert re.findall(r"\w+", named.replace(sets, "")) == re.findall(r"\w+", known)
-    assert set(re.findall(r"\w+", sets)) <= set(sources.names())
+    assert set(re.findall(r"\w+", sets)) <= set(load.names())

@@ -8,7 +8,7 @@ import pytest
 from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import registry, training, zoo
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import losses, tf_step
 from elu_zoo.training.evaluate import Evaluator
 
@@ -95,7 +95,7 @@ TOGETHER = {
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
     """Runs the loop on random images, with a step that only tells what it is given."""
-    load = loader((32, 32, 3), classes=10, images="cifar10")
+    random_data = loader((32, 32, 3), classes=10, images="cifar10")
     found = {}
 
     def told(self, batches, rates, first, draws):
@@ -131,7 +131,7 @@ def observe(tmp_path_factory):
         found.update(rates=[], after=[], inside=[])
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sources, "load", load)
+            patch.setattr(load, "load", random_data)
             patch.setattr(tf_step.TFStep, "run", told)
             patch.setattr(Evaluator, "__call__", lambda *_: measured)
             patch.setitem(losses.LOSSES, "constant", constant)
@@ -210,8 +210,8 @@ def test_the_large_network_passes_its_phases(observe):
 )
 def test_a_run_on_random_images(name, tmp_path, monkeypatch):
     """Nothing is told instead of done; the weights take raw images again."""
-    load = loader((32, 32, 3), classes=10, images="cifar10")
-    monkeypatch.setattr(sources, "load", load)
+    random_data = loader((32, 32, 3), classes=10, images="cifar10")
+    monkeypatch.setattr(load, "load", random_data)
     entry = training.train(small(name, "dataset=cifar10"), tmp_path)
     assert entry["step"] == 20
     assert list(entry["metrics"]) == ["test_loss", "test_error_percent"]
@@ -224,6 +224,6 @@ def test_a_run_on_random_images(name, tmp_path, monkeypatch):
         "num_classes": 10,
     }
     model = zoo.get_model(name, weights=tmp_path)
-    test = load("cifar10").test
+    test = random_data("cifar10").test
     wrong = model.predict(test.images, verbose=0).argmax(1) != test.labels
     assert entry["metrics"]["test_error_percent"] == 100 * wrong.mean()

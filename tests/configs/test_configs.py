@@ -9,7 +9,7 @@ from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import errors, registry, training, zoo
 from elu_zoo.bin import config as config_flag
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import config_checks, losses, tf_step
 
 # The run from which one field at a time is changed: 3 iterations in each epoch.
@@ -154,7 +154,7 @@ def observe(tmp_path_factory):
     """Runs a config on random images, and tells all that the table looks at."""
     rates, optimizers = [], []
     run = tf_step.TFStep.run
-    load = loader((28, 28, 1), classes=10)
+    random_data = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
     def recorded(self, batches, learning_rates, *arguments):
@@ -168,7 +168,7 @@ def observe(tmp_path_factory):
         rates.clear()
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sources, "load", load)
+            patch.setattr(load, "load", random_data)
             patch.setattr(tf_step.TFStep, "run", recorded)
             patch.setitem(losses.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")

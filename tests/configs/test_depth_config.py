@@ -6,7 +6,7 @@ import pytest
 from observed import flat, get_config, loader
 
 from elu_zoo import errors, training, zoo
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.models import cost
 from elu_zoo.training import config_checks
 
@@ -29,7 +29,7 @@ def test_it_differs_from_the_papers_in_nothing_else(layers, smoke):
 
 @pytest.mark.parametrize("layers", [1, 8])
 def test_the_network_has_that_many_layers(tmp_path, monkeypatch, layers):
-    monkeypatch.setattr(sources, "load", loader((28, 28, 1), classes=10))
+    monkeypatch.setattr(load, "load", loader((28, 28, 1), classes=10))
     config = get_config("mnist_depth", f"hidden_layers={layers},smoke=True")
     config.model.width, config.data.train_examples = 0.0625, 64
     entry = training.train(config, tmp_path, compile="off")

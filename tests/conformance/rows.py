@@ -14,8 +14,8 @@ import pytest
 
 from elu_zoo import activations, files, registry, zoo
 from elu_zoo.activations.table import KERAS
-from elu_zoo.data import sources
-from elu_zoo.data.sources import Split
+from elu_zoo.data import load
+from elu_zoo.data.dataset import Split
 from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import (
     AffineRecolor,
@@ -288,7 +288,7 @@ def each(rows):
 def examples(row: Row, count: int = 16) -> Split:
     """Returns real digits for a network, seeded noise for a layer."""
     if row.registered:
-        digits = sources.load("mnist_5k").train
+        digits = load.load("mnist_5k").train
         chosen = np.flatnonzero(digits.labels < CLASSES)[:count]
         images, (height, width, channels) = digits.images[chosen], row.image_shape
         around = [((n - 28) // 2,) * 2 for n in (height, width)]

@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from elu_zoo.data import sources
+from elu_zoo.data import catalog, load, tfds
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def mnist():
     """The real MNIST, decoded once a module; its tests are marked `data`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", os.devnull)  # Cannot be written: always decoded.
-        return sources.load("mnist")
+        return load.load("mnist")
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def examples():
 @pytest.fixture
 def small(monkeypatch):
     """The row of a small data set "small", which `prepare` writes."""
-    row = sources._Row(
-        find=lambda data_dir: sources.readers.find_tfds("small", 3, data_dir),
+    row = catalog.Row(
+        find=lambda data_dir: tfds.find("small", 3, data_dir),
         train=6,
         validation=2,
         test=4,
@@ -42,7 +42,7 @@ def small(monkeypatch):
         num_classes=3,
         terms="terms",
     )
-    monkeypatch.setitem(sources._ROWS, "small", row)
+    monkeypatch.setitem(catalog.ROWS, "small", row)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.data import readers, sources, statistics
+from elu_zoo.data import catalog, load, statistics, tfds
 from elu_zoo.layers import preprocess
 from elu_zoo.layers import statistics_file as stored
 
@@ -55,16 +55,16 @@ def prepared(tmp_path, monkeypatch, examples, prepare):
     folder.parent.rename(tmp_path / "cifar100")
     for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
         row = dataclasses.replace(
-            sources._ROWS[name],
+            catalog.ROWS[name],
             **{"train": 6, "validation": 2, "test": 4},
             **{"image_shape": (3, 2, 1), "num_classes": num_classes},
         )
-        monkeypatch.setitem(sources._ROWS, name, row)
+        monkeypatch.setitem(catalog.ROWS, name, row)
     return tmp_path
 
 
 def test_fine_and_coarse_labels(prepared, examples, home):
-    fine, coarse = (sources.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
+    fine, coarse = (load.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
     assert (fine.name, coarse.name) == ("cifar100", "cifar100_coarse")
     assert fine.images == coarse.images == "cifar100"
     assert (fine.num_classes, coarse.num_classes) == (3, 2)
@@ -80,12 +80,12 @@ def test_fine_and_coarse_labels(prepared, examples, home):
     for one, other in zip(parts(fine), parts(coarse), strict=True):
         assert keys(one) == keys(other)  # split and sorted alike
     assert len(list((home / "data").glob("*.npz"))) == 2
-    again = sources.load("cifar100_coarse", prepared)  # not the other's labels
+    again = load.load("cifar100_coarse", prepared)  # not the other's labels
     np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
 
 
 def test_a_label_that_is_not_there(prepared):
-    source = readers.find_tfds("cifar100", 3, prepared, "colour")
+    source = tfds.find("cifar100", 3, prepared, "colour")
     with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
         source.read()
 
@@ -94,7 +94,7 @@ def test_a_label_that_is_not_there(prepared):
 def test_unprepared_cifar(tmp_path, name):
     folder = name.removesuffix("_coarse")
     with pytest.raises(errors.DataError, match=f"`tfds build {folder} --data_dir="):
-        sources.load(name, tmp_path)
+        load.load(name, tmp_path)
 
 
 @pytest.mark.data("cifar10", "cifar100")
@@ -103,7 +103,7 @@ def test_the_rows_are_those_of_the_prepared_sets():
     import tensorflow_datasets as tfds
 
     for name in NAMES:
-        row = sources._ROWS[name]
+        row = catalog.ROWS[name]
         folder = Path(os.environ["TFDS_DATA_DIR"], row.images, "3.0.2")
         builder = tfds.builder_from_directory(folder)
         label = "coarse_label" if name.endswith("_coarse") else "label"
@@ -118,14 +118,14 @@ def cifar():
     """Loads a real set, decoded once a module."""
     loaded = {}
 
-    def load(name):
+    def decoded(name):
         if name not in loaded:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("ELU_ZOO_HOME", os.devnull)
-                loaded[name] = sources.load(name)
+                loaded[name] = load.load(name)
         return loaded[name]
 
-    return load
+    return decoded
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ import pytest
 from image_files import classes, fill, noise, png
 
 from elu_zoo import errors
-from elu_zoo.data import image_folder, sources
-from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.examples import Example
+from elu_zoo.data import dataset
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data.encoded import EncodedSplit, Example
 
 SIDE = 8
 PIXELS = np.stack([noise(SIDE, SIDE, seed) for seed in range(12)])
@@ -41,7 +41,7 @@ def split():
 def joined(parts):
     """The images and labels of batches."""
     parts = list(parts)
-    assert all(isinstance(part, sources.Split) for part in parts)
+    assert all(isinstance(part, dataset.Split) for part in parts)
     assert all(part.images.dtype == np.uint8 for part in parts)
     assert all(part.labels.dtype == np.int32 for part in parts)
     empty = [(np.zeros((0, SIDE, SIDE, 3), "uint8"), np.zeros(0, "int32"))]

@@ -5,7 +5,8 @@ import pytest
 from image_files import classes, fill, jpeg, noise, png, write_imagenet
 
 from elu_zoo import errors, files
-from elu_zoo.data import image_folder, imagenet, records, sources, statistics, survey
+from elu_zoo.data import dataset, imagenet, records, statistics, survey
+from elu_zoo.data import folder as image_folder
 from elu_zoo.layers import statistics_file
 
 SIDE = 16
@@ -111,7 +112,7 @@ def test_the_cap_of_the_validation_split(halves, most, count):
 def test_what_is_told_of_a_folder(flat, halves, home):
     (flat / "class_names.txt").write_text("a crane\nb crane\n")
     data = imagenet.load(flat, 24)
-    assert isinstance(data, sources.ImageData)
+    assert isinstance(data, dataset.ImageData)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
     assert (data.num_classes, data.image_shape) == (2, (24, 24, 3))
     assert data.images == f"flat_set-{image_folder.find(flat).fingerprint}-24"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import small_images
 
-from elu_zoo.data import image_folder, imagenet, prepare, statistics, survey
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data import imagenet, prepare, statistics, survey
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.layers import statistics_file
 
@@ -37,7 +38,9 @@ def test_fifty_of_them(imagenet_sample, home):
     data = imagenet.load(imagenet_sample, 256)
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
     chosen = data.train.first(50)
-    seen = list(survey.look(survey.read_each(chosen), (256, 256, 3)))
+    seen = list(
+        survey.look(survey.read_each(chosen.examples, chosen.positions), (256, 256, 3))
+    )
     assert [x.oddity for x in seen if x.pixels is None] == []
     assert [x.label for x in seen] == chosen.positions.tolist()
     parts = list(chosen.parts(20))

@@ -1,133 +1,236 @@
-"""Image files and folders of them, read to predict."""
-
-import logging
+import base64
+import io
+import struct
+import zlib
 
 import numpy as np
 import pytest
-from image_files import fill, jpeg, noise, png
+import tensorflow as tf
+from image_files import CMYK, CMYK_INKS, jpeg, jpeg_of, noise, on_white, png, png_of
+from PIL import Image
 
 from elu_zoo import errors
-from elu_zoo.data import images, pixels
-
-GREY = noise(6, 5, channels=1)
-GIF = b"GIF89a" + bytes(20)
+from elu_zoo.data import images
 
 
-def test_reads_a_folder_sorted_by_name(tmp_path):
-    shades = {"b.JPG": 100, "a.png": 50, "d.jpeg": 200, "c": 150}
-    for name, shade in shades.items():
-        encode = png if name in ("a.png", "c") else jpeg
-        (tmp_path / name).write_bytes(encode(np.full((4, 4, 3), shade, "uint8")))
-    (tmp_path / "class_names.txt").write_text("a\tnot an image")
-    (tmp_path / "array.npy").write_bytes(bytes(100))
-    (tmp_path / "._a.png").write_text("what another system leaves behind")
-    read = images.read_images(tmp_path, (4, 4, 1))
-    assert [path.name for path in read.paths] == ["a.png", "b.JPG", "c", "d.jpeg"]
-    assert (read.pixels.dtype, read.pixels.shape) == (np.uint8, (4, 4, 4, 1))
-    assert read.pixels[:, 0, 0, 0].tolist() == [50, 100, 150, 200]
-    assert read.left_out == []
+def triangle_filter(size, side):
+    """Weights `(side, size)` of bilinear resizing that widens where it shrinks."""
+    scale = size / side
+    weights = np.zeros((side, size))
+    for i in range(side):
+        for j in range(size):
+            distance = abs((j + 0.5) - (i + 0.5) * scale)
+            weights[i, j] = max(0.0, 1 - distance / max(scale, 1))
+    return weights / weights.sum(1, keepdims=True)
 
 
-def test_reads_files_in_the_given_order_whatever_their_suffix(tmp_path):
-    for name, value in (("z", 10), ("a.dat", 20)):
-        (tmp_path / name).write_bytes(png(np.full((2, 2, 1), value, "uint8")))
-    read = images.read_images([tmp_path / "z", tmp_path / "a.dat"], (2, 2, 1))
-    assert [path.name for path in read.paths] == ["z", "a.dat"]
-    assert read.pixels[:, 0, 0, 0].tolist() == [10, 20]
+def reference(image, side):
+    rows, columns = (triangle_filter(size, side) for size in image.shape[:2])
+    return np.einsum("ij,jkc,lk->ilc", rows, image.astype(np.float64), columns)
 
 
-def test_what_a_folder_holds_and_cannot_be_used_is_left_out(tmp_path):
-    bad = {"empty.png": b"", "moving": GIF, "photo.heic": b"\0\0\0\x18ftypheic"}
-    fill(tmp_path, {"1.png": png(GREY), "9.png": png(255 - GREY), **bad})
-    read = images.read_images(tmp_path, (6, 5, 1))
-    np.testing.assert_array_equal(read.pixels, [GREY, 255 - GREY])
-    assert read.left_out == [
-        f"{tmp_path}/empty.png cannot be used: the file is empty.",
-        f"{tmp_path}/moving cannot be used: it is a GIF; expected PNG or JPEG.",
-        f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG or JPEG.",
-    ]
+def pillow(encoded):
+    return np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB"))
 
 
-def test_a_link_that_leads_nowhere_is_left_out(tmp_path):
-    fill(tmp_path, {"a.png": png(GREY)})
-    (tmp_path / "b.png").symlink_to(tmp_path / "none")
-    read = images.read_images(tmp_path, (6, 5, 1))
-    assert read.paths == [tmp_path / "a.png"]
-    assert read.left_out == [f"{tmp_path}/b.png does not exist."]
+SIZES = [(8, 8, 16), (40, 30, 16), (17, 16, 16), (16, 33, 16), (200, 9, 12)] + [
+    (300, 500, 32),
+    (31, 64, 8),
+]
 
 
-def test_a_folder_of_nothing_else(tmp_path):
-    fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
-    with pytest.raises(
-        errors.DataError, match="^No image of 7 can be used: "
-    ) as caught:
-        images.read_images(tmp_path, (6, 5, 1))
-    assert str(caught.value).count("it is a GIF; expected PNG or JPEG.") == 5
-    assert str(caught.value).endswith(" And 2 more.")
+@pytest.mark.parametrize(("height", "width", "side"), SIZES)
+def test_resizes_like_a_triangle_filter(height, width, side):
+    image = noise(height, width)
+    found = images.decode(tf.constant(png(image)), (side, side, 3)).numpy()
+    assert (found.dtype, found.shape) == (np.uint8, (side, side, 3))
+    assert np.abs(found - reference(image, side)).max() <= 1
 
 
-def test_what_was_named_among_others_is_left_out(tmp_path):
-    fill(tmp_path, {"good/1.png": png(GREY), "my.gif": GIF})
-    (tmp_path / "none").mkdir()
-    paths = [tmp_path / name for name in ("none", "my.gif", "good")]
-    read = images.read_images(paths, (6, 5, 1))
-    np.testing.assert_array_equal(read.pixels, [GREY])
-    assert read.paths == [tmp_path / "good" / "1.png"]
-    assert read.left_out == [
-        f"{tmp_path}/none holds no image; expected PNG or JPEG.",
-        f"{tmp_path}/my.gif cannot be used: it is a GIF; expected PNG or JPEG.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["my.gif"], "my.gif cannot be used: it is a GIF; expected PNG or JPEG.$"),
-        (["none"], "none holds no image; expected PNG or JPEG.$"),
-        (["my.gif", "none"], "^No image of 2 can be used: .*none holds .*my.gif can"),
-    ],
-)
-def test_nothing_else_was_named(tmp_path, names, message):
-    fill(tmp_path, {"my.gif": GIF})
-    (tmp_path / "none").mkdir()
-    with pytest.raises(errors.DataError, match=message):
-        images.read_images([tmp_path / name for name in names], (6, 5, 1))
-
-
-def test_a_missing_file_is_told_before_any_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(images, "read_image", None)
-    fill(tmp_path, {"good.png": png(GREY)})
-    with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        images.read_images([tmp_path / "good.png", tmp_path / "missing.png"], (6, 5, 1))
-
-
-def test_folders_in_a_folder_are_told(tmp_path, caplog):
-    fill(tmp_path, {"x/1.png": png(GREY), "x/cats/2.png": b"", "x/dogs/3.png": b""})
-    with caplog.at_level(logging.WARNING):
-        read = images.read_images(tmp_path / "x", (6, 5, 1))
-    assert len(read.paths) == 1
-    assert "x: the folders in it are not looked into (cats, dogs)" in caplog.text
-    with pytest.raises(errors.DataError, match=r"Name the folders in it instead: x\."):
-        images.read_images(tmp_path, (6, 5, 1))
+def test_stays_within_the_range_of_bytes():
+    image = np.repeat(np.repeat(noise(9, 9) // 128 * 255, 3, 0), 4, 1)
+    found = images.decode(tf.constant(png(image)), (30, 30, 3)).numpy()
+    assert np.abs(found - reference(image, 30)).max() <= 1
+    assert (found.min(), found.max()) == (0, 255)
 
 
 @pytest.mark.parametrize("encode", [png, jpeg])
-def test_too_many_pixels_are_refused_before_decoding(tmp_path, monkeypatch, encode):
-    monkeypatch.setattr(pixels, "MOST_PIXELS", 29)
-    monkeypatch.setattr(pixels, "decoded", None)
-    (tmp_path / "big").write_bytes(encode(noise(6, 5)))
-    with pytest.raises(errors.DataError, match=r"big .* 6 x 5 pixels; .* most 29 pix"):
-        images.read_images(tmp_path / "big", (6, 5, 3))
+def test_images_of_that_size_are_not_resized(encode, monkeypatch):
+    monkeypatch.setattr(tf.image, "resize", lambda *_, **__: tf.constant(0.0))
+    encoded = encode(noise(24, 24))
+    found = images.decode(tf.constant(encoded), (24, 24, 3))
+    expected = noise(24, 24) if encode is png else pillow(encoded)
+    np.testing.assert_array_equal(found, expected)
 
 
-def test_bad_paths(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        images.read_images([tmp_path / "missing.png"], (6, 5, 1))
-    with pytest.raises(errors.DataError, match="holds no image; expected PNG or JP"):
-        images.read_images(tmp_path, (6, 5, 1))
-    with pytest.raises(errors.UsageError, match="No image was given"):
-        images.read_images([], (6, 5, 1))
-    with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        images.read_image(tmp_path / "missing.png", (6, 5, 1))
-    with pytest.raises(errors.DataError, match=f"Cannot read {tmp_path}: Is a dir"):
-        images.read_image(tmp_path, (6, 5, 1))
+def test_resizes_in_a_graph():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def graph(encoded):
+        found = images.decode(encoded, (16, 16, 3))
+        assert found.shape == (16, 16, 3)
+        return found
+
+    for image in (noise(16, 16), noise(40, 20), noise(16, 20), noise(9, 40, 1, 1)):
+        encoded = tf.constant(png(image))
+        np.testing.assert_array_equal(
+            graph(encoded), images.decode(encoded, (16, 16, 3))
+        )
+
+
+def rows_of_png(image):
+    """The compressed rows of a PNG, unfiltered."""
+    return b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in image))
+
+
+PALETTE = noise(1, 7, seed=4)[0]
+INDICES = noise(40, 40, channels=1)[..., 0] % 7
+COLOUR = noise(40, 40)
+GREY = noise(40, 40, channels=1)
+
+
+@pytest.mark.parametrize(
+    ("encoded", "oddity", "expected"),
+    [
+        (png(COLOUR), "png", COLOUR),
+        (png(GREY), "png, grey", np.repeat(GREY, 3, -1)),
+        (png(noise(40, 40, channels=4)), "png", on_white(noise(40, 40, channels=4))),
+        (
+            png(GREY.astype("uint16") * 257),
+            "png, grey",
+            np.repeat(GREY, 3, -1),
+        ),
+        (
+            png_of(40, 40, 3, (b"PLTE", PALETTE.tobytes()), rows_of_png(INDICES)),
+            "png",
+            PALETTE[INDICES],
+        ),
+        (jpeg(COLOUR), "", None),
+        (jpeg(GREY), "grey", None),
+    ],
+    ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
+)
+def test_kinds_of_images(encoded, oddity, expected):
+    found, told = images.decode_checked(encoded, (40, 40, 3))
+    assert (found.dtype, found.shape, told) == (np.uint8, (40, 40, 3), oddity)
+    if expected is None:
+        expected = pillow(encoded)
+    np.testing.assert_array_equal(found, expected)
+    if "grey" in oddity:
+        assert (found == found[..., :1]).all()
+        assert np.abs(found.astype(float) - GREY).mean() < 4
+    np.testing.assert_array_equal(
+        found, images.decode(tf.constant(encoded), (40, 40, 3))
+    )
+
+
+def test_cmyk():
+    found, oddity = images.decode_checked(CMYK, (12, 12, 3))
+    assert oddity == "cmyk, tiny"
+    for column, inks in zip((2, 9), CMYK_INKS, strict=True):
+        colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
+        np.testing.assert_allclose(found[:, column], np.tile(colour, (12, 1)), atol=6)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "oddity"),
+    [(8, 8, "tiny"), (31, 40, "tiny"), (40, 31, "tiny"), (32, 32, ""), (33, 40, "")],
+)
+def test_tiny_images_are_told(height, width, oddity):
+    found, told = images.decode_checked(jpeg(noise(height, width)), (16, 16, 3))
+    assert (found.shape, told) == ((16, 16, 3), oddity)
+
+
+@pytest.mark.parametrize(
+    ("encode", "channels", "side", "oddity"),
+    [
+        (jpeg, 1, 31, "grey, tiny"),
+        (png, 1, 40, "png, grey"),
+        (png, 2, 31, "png, grey, tiny"),
+        (png, 3, 31, "png, tiny"),
+        (png, 4, 40, "png"),
+    ],
+)
+def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
+    image = noise(side, side, channels=channels)
+    assert images.decode_checked(encode(image), (16, 16, 3))[1] == oddity
+
+
+@pytest.mark.parametrize("encode", [jpeg, png])
+@pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
+def test_images_of_nothing(encode, height, width):
+    message = f"^it has {height} x {width} pixels; usable are sides of at least 8 and "
+    with pytest.raises(errors.DataError, match=message):
+        images.decode_checked(encode(noise(height, width)), (16, 16, 3))
+
+
+@pytest.mark.parametrize("encode", [jpeg, png])
+def test_the_most_pixels(encode, monkeypatch):
+    monkeypatch.setattr(images, "MOST_PIXELS", 1200)
+    assert images.decode_checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
+    with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 pixels"):
+        images.decode_checked(encode(noise(40, 31)), (8, 8, 3))
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [jpeg_of(30_000, 30_000), png_of(30_000, 30_000, 2, (b"IDAT", b""))],
+)
+def test_huge_images_are_refused_before_decoding(encoded, monkeypatch):
+    monkeypatch.setattr(images, "decode", lambda *_: pytest.fail("decoded"))
+    with pytest.raises(errors.DataError, match="^it has 30000 x 30000 pixels; "):
+        images.decode_checked(encoded, (16, 16, 3))
+
+
+BMP = b"BM" + struct.pack("<IIII", 306, 0, 54, 40)
+BMP += struct.pack("<iiHHIIiiII", 9, 9, 1, 24, 0, 252, 0, 0, 0, 0) + bytes(252)
+GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+
+
+@pytest.mark.parametrize("encoded", [BMP, GIF], ids=["bmp", "gif"])
+def test_formats_that_only_tensorflow_takes(encoded):
+    assert tf.io.decode_image(encoded, expand_animations=False).shape[-1] == 3
+    with pytest.raises(errors.DataError, match="^it is a (BMP|GIF); expected PNG or"):
+        images.decode_checked(encoded, (16, 16, 3))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        images.decode(tf.constant(encoded), (16, 16, 3))
+
+
+@pytest.mark.parametrize(
+    ("encoded", "message"),
+    [
+        (b"", "^the file is empty$"),
+        (b"<html>Not found</html>", "^it is text; expected PNG or JPEG$"),
+        (png(COLOUR)[:24], "^it is a PNG without its header; expected"),
+        (png(COLOUR)[:25], "^the file is damaged or cut off$"),
+        (png(COLOUR)[:-100], "^the file is damaged or cut off$"),
+        (png_of(40, 40, 2, (b"IDAT", b"no")), "^the file is damaged or cut off$"),
+        (jpeg(COLOUR)[:3], "^the file is damaged or cut off$"),
+        (jpeg(COLOUR)[:-1500], "^the file is damaged or cut off$"),
+        (b"\xff\xd8\xff then text", "^the file is damaged or cut off$"),
+    ],
+    ids="empty text png24 png25 png_cut png_bad jpeg3 jpeg_cut jpeg_bad".split(),
+)
+def test_what_is_no_image(encoded, message):
+    with pytest.raises(errors.DataError, match=message) as caught:
+        images.decode_checked(encoded, (16, 16, 3))
+    for part in ("\n", "[Op:", "{{"):
+        assert part not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(), (5,)])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("given", [1, 2, 3, 4])
+def test_channels_are_adapted(given, channels, shape):
+    generator = np.random.default_rng(given)
+    pixels = generator.integers(0, 256, (*shape, 9, 8, given), "uint8")
+    colours = pixels if given % 2 else on_white(pixels)
+    colours = colours.astype("float64")
+    if colours.shape[-1] < channels:
+        colours = colours[..., [0, 0, 0]]
+    elif colours.shape[-1] > channels:
+        colours = np.round(colours @ [[0.299], [0.587], [0.114]])
+    found = images.adapt(tf.constant(pixels), (9, 8, channels)).numpy()
+    assert found.dtype == np.uint8
+    np.testing.assert_allclose(found, colours, atol=1e-9)
+    resized = images.adapt(tf.constant(pixels), (4, 5, channels))
+    assert resized.shape == (*shape, 4, 5, channels)

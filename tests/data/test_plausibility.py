@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elu_zoo.data import plausibility, sources
+from elu_zoo.data import load, plausibility
 
 BLACK = np.zeros((1, 28, 28, 1), np.uint8)
 INK = BLACK.copy()
@@ -30,7 +30,7 @@ def test_dark_on_light(image, is_dark_on_light):
 
 
 def test_mnist_is_light_on_black():
-    data = sources.load("mnist_5k")
+    data = load.load("mnist_5k")
     splits = (data.train, data.validation, data.test)
     images = np.concatenate([split.images for split in splits])
     names = [str(i) for i in range(5000)]

@@ -8,7 +8,7 @@ from image_files import jpeg, noise, write_imagenet, write_tfds
 
 from elu_zoo import errors
 from elu_zoo.data import records
-from elu_zoo.data.examples import Example
+from elu_zoo.data.encoded import Example
 
 CLASSES = ["n01", "n02", "n03"]
 EXAMPLES = [

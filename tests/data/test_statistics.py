@@ -7,7 +7,7 @@ import pytest
 from image_files import classes, fill, noise
 
 from elu_zoo import errors
-from elu_zoo.data import imagenet, sources, statistics, survey
+from elu_zoo.data import dataset, imagenet, load, statistics, survey
 from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
@@ -36,9 +36,9 @@ def data():
     """Statistics of these are of images that no file knows."""
     train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
     splits = [
-        sources.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)
+        dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)
     ]
-    return sources.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
+    return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
 
 
 @pytest.mark.parametrize("slice_", [5_000, 7, 1])
@@ -115,7 +115,7 @@ def test_find_fits_once(data, home, monkeypatch, caplog):
 def test_find_takes_what_ships(data, monkeypatch):
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
     for images in ("cifar10", "cifar100"):
-        cifar = sources.ImageData(
+        cifar = dataset.ImageData(
             *("cifar_coarse", data.train, data.validation, data.test),
             *(("0",), "", "", images),
         )
@@ -207,7 +207,7 @@ def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys)
     specification.loader.exec_module(tool)
     assert tool._WEIGHTS == stored.find("cifar10").parent
     monkeypatch.setattr(tool, "_WEIGHTS", tmp_path / "weights")
-    monkeypatch.setattr(sources, "load", {"tiny_coarse": data}.get)
+    monkeypatch.setattr(load, "load", {"tiny_coarse": data}.get)
     tool.main(["fit_statistics.py", "tiny_coarse"])
     (path,) = (tmp_path / "weights").iterdir()
     assert capsys.readouterr().out == f"{path}\n"

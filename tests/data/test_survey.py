@@ -6,9 +6,10 @@ import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png
 
 from elu_zoo import errors
-from elu_zoo.data import image_folder, pixels, survey
-from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.examples import Example
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data import survey
+from elu_zoo.data.encoded import EncodedSplit, Example
+from elu_zoo.data.images import decode_checked
 
 SIDE, P = 16, np.arange(12)
 SHAPE = SIDE, SIDE, 3
@@ -93,7 +94,7 @@ def test_looks_only_a_few_images_ahead(monkeypatch):
 def test_files_that_cannot_be_read_end_it(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
     (tmp_path / "a/02.png").unlink()
-    looking = survey.look(survey.read_each(split), SHAPE)
+    looking = survey.look(survey.read_each(split.examples, split.positions), SHAPE)
     assert [next(looking).name[-6:-4] for _ in range(2)] == ["00", "01"]
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
         next(looking)
@@ -102,7 +103,7 @@ def test_files_that_cannot_be_read_end_it(tmp_path):
 def test_reads_the_splits_own_positions_in_order(tmp_path):
     split = of_folder(fill(tmp_path, classes({"a": 2, "b": 2}, SIDE)))
     chosen = EncodedSplit(split.examples, np.array([3, 0]), SIDE)
-    examples = [read() for read in survey.read_each(chosen)]
+    examples = [read() for read in survey.read_each(chosen.examples, chosen.positions)]
     assert [x.name for x in examples] == [
         str(tmp_path / "b/01.png"),
         str(tmp_path / "a/00.png"),
@@ -144,7 +145,7 @@ def test_other_splits_are_looked_at_as_well(tmp_path, caplog):
     paths = whole.examples.paths
     assert paths[2] == "a/10.jpg"
     first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
-    looked = [pixels.checked(images[path], (SIDE, SIDE, 3))[0] for path in paths[:5]]
+    looked = [decode_checked(images[path], (SIDE, SIDE, 3))[0] for path in paths[:5]]
     expected = np.mean(looked, 0, np.float64)
     np.testing.assert_allclose(
         survey.mean_image(first, other, classes=2), expected, rtol=1e-15

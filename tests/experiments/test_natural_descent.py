@@ -5,7 +5,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.analysis import figures
-from elu_zoo.data import sources
+from elu_zoo.data import dataset, load
 from elu_zoo.experiments import natural_descent
 from elu_zoo.experiments.trial import Plan
 
@@ -21,9 +21,9 @@ def images(monkeypatch):
     labels = generator.integers(0, 10, 6000).astype("int32")
     means = 60 * generator.integers(0, 2, (10, 28, 28, 1))
     pixels = means[labels] + generator.integers(0, 50, (6000, 28, 28, 1))
-    split = sources.Split(pixels.astype("uint8"), labels)
-    data = sources.ImageData("mnist", split, split, split, ("0",) * 10, "", "", "mnist")
-    monkeypatch.setattr(sources, "load", lambda name, data_dir=None: data)
+    split = dataset.Split(pixels.astype("uint8"), labels)
+    data = dataset.ImageData("mnist", split, split, split, ("0",) * 10, "", "", "mnist")
+    monkeypatch.setattr(load, "load", lambda name, data_dir=None: data)
     return split
 
 

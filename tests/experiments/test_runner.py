@@ -10,7 +10,7 @@ import pytest
 from processes import CORES, DIVERGING, ELU, OWN, THREADS, is_alive, processes
 
 from elu_zoo import errors
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.experiments import runner, worker
 from elu_zoo.experiments.trial import Plan
 from elu_zoo.training import tf_step
@@ -19,7 +19,7 @@ from elu_zoo.training import tf_step
 @pytest.fixture(scope="module")
 def session(of_processes, tmp_path_factory):
     """A plan, and what three runs in two processes come back with."""
-    sources.load("mnist_5k")  # decoded before: not by two processes at once
+    load.load("mnist_5k")  # decoded before: not by two processes at once
     plan = Plan("smoke", None, None, tmp_path_factory.mktemp("session"))
     trials, named = [ELU, DIVERGING, OWN], ("elu", "own_units:third_power")
     return plan, dict(runner.run(trials, plan, of_processes.measure, 2, named))

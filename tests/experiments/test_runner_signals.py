@@ -13,7 +13,7 @@ import pytest
 from processes import DEADLINE, THREADS, is_alive, processes, trial_of, wait_until
 
 from elu_zoo import errors, training
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.experiments import runner
 from elu_zoo.experiments.trial import Plan
 from elu_zoo.training import tf_step
@@ -84,7 +84,7 @@ def test_a_signal_between_processes(stand_in, signal_after, tmp_path, monkeypatc
 def test_a_signal_while_two_of_three_train(
     of_processes, signal_after, tmp_path, monkeypatch
 ):
-    sources.load("mnist_5k")
+    load.load("mnist_5k")
     plan = Plan("smoke", None, None, tmp_path)
     entries = {"train__epochs": 10**6, "train__checkpoint_every": 10**9}
     trials = [trial_of(name, **entries) for name in ("elu", "relu", "tanh")]

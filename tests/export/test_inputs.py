@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.export import inputs
 from elu_zoo.export.predictor import Predictor
 
@@ -12,7 +12,7 @@ PAPER = np.full((2, 28, 28, 1), 255, np.uint8)
 ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 
-@pytest.mark.parametrize("name", sources.ENCODED)
+@pytest.mark.parametrize("name", load.ENCODED)
 def test_images_that_stay_on_the_disk(name):
     with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
         inputs.of_data(name, None, 5, None)

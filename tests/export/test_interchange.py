@@ -12,7 +12,7 @@ from odd_layers import CallsPython, Differs
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.export import interchange, origin, predictor
 from elu_zoo.export.answers import Autoencoder
 from elu_zoo.export.interchange import export_interchange
@@ -101,7 +101,7 @@ def test_published_weights_on_real_images(tmp_path, format, name, weights):
     del described["classifier"]
     made = origin.of_weights(name, weights=weights)
     path = export(tmp_path, format, model, name=name, source=made, **described)
-    images = sources.load(weights).test.images[:200]
+    images = load.load(weights).test.images[:200]
     expected = model.predict_on_batch(images.astype("float32"))
     found = LOAD[format](path / FILES[format])(images)["logits"]
     assert_close(found, expected)

@@ -13,7 +13,7 @@ import tensorflow as tf
 from page_stand_in import ANSWERED, SHOWN, answered, model, stub
 
 import elu_zoo
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 
@@ -229,7 +229,7 @@ def address(models, tmp_path_factory):
 @pytest.fixture(scope="module")
 def images():
     """PNG files: a digit, a blend of two that is not so clear, and a broken one."""
-    digits = sources.load("mnist_5k").test.images
+    digits = load.load("mnist_5k").test.images
     blend = np.uint8(digits[3] * 0.55 + digits[1] * 0.45)
     encoded = [tf.io.encode_png(image).numpy() for image in (digits[3], blend)]
     return {"digit": encoded[0], "blend": encoded[1], "broken": encoded[0][:99]}

@@ -8,7 +8,7 @@ import tensorflow as tf
 from image_files import jpeg, with_exif
 from page_stand_in import ANSWERED, SHOWN, answered, model, stub
 
-from elu_zoo.data import pixels
+from elu_zoo.data import images
 
 CAPTION = 'document.getElementById("caption").innerText'
 RECORDING = """window.sent = [];
@@ -38,7 +38,7 @@ def test_inverts_for_grey_models(page, surface):
     page.wait_for("sent.length === 2 && " + ANSWERED, 2)
     by_path = {path: base64.b64decode(b64) for path, b64 in page.evaluate("sent")}
     assert by_path["/v1/models/c:predict"] == paper
-    inverted = pixels.decoded(by_path["/v1/models/g:predict"], INK.shape)
+    inverted = images.decode(by_path["/v1/models/g:predict"], INK.shape)
     np.testing.assert_array_equal(inverted, INK)
     assert all("Dark on light" not in shown["text"] for shown in page.evaluate(SHOWN))
     assert page.complaints == []
@@ -58,7 +58,7 @@ def test_an_inverted_photograph_is_upright_and_on_white(page, surface):
         page.wait_for("sent.length === 1 && " + ANSWERED, 1)
         ((_, b64),) = page.evaluate("sent")
         height, width = (20, 30) if content is turned else (9, 9)
-        expected = 255 - pixels.decoded(content, (height, width, 1)).numpy().astype(int)
+        expected = 255 - images.decode(content, (height, width, 1)).numpy().astype(int)
         found = tf.io.decode_png(base64.b64decode(b64), channels=1)
         np.testing.assert_allclose(found, expected, atol=2)
 

@@ -8,7 +8,7 @@ import small_stacks
 
 from elu_zoo import registry, training
 from elu_zoo.configs import quickstart
-from elu_zoo.data import sources
+from elu_zoo.data import dataset, load
 from elu_zoo.training import observing
 from elu_zoo.training.observing import Observe
 
@@ -18,10 +18,10 @@ def random_data():
 
     def split(count):
         images = generator.integers(0, 256, (count, 6, 6, 1), "uint8")
-        return sources.Split(images, generator.integers(0, 10, count, "int32"))
+        return dataset.Split(images, generator.integers(0, 10, count, "int32"))
 
     parts, classes = (split(96), split(20), split(40)), tuple("0123456789")
-    return sources.ImageData("mnist_5k", *parts, classes, "", "terms", "mnist_5k")
+    return dataset.ImageData("mnist_5k", *parts, classes, "", "terms", "mnist_5k")
 
 
 # Three epochs of six iterations; checkpoints elsewhere than what is kept.
@@ -68,7 +68,7 @@ def train(config, workdir, observe=None, **arguments):
 def patched():
     """Every data set is the random one, and `small_stacks` a network."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "load", lambda *_: DATA)
+        patch.setattr(load, "load", lambda *_: DATA)
         patch.setattr(registry, "_MODELS", dict(registry._MODELS))
         small_stacks.register()
         yield

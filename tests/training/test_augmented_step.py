@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import initializers
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.layers import Dropout, PadCropFlip, dropout
 from elu_zoo.training import distribution
 from elu_zoo.training.objective import Objective

@@ -9,7 +9,7 @@ import small_stacks
 
 from elu_zoo import errors, predictions, zoo
 from elu_zoo.configs import finetune
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import config_checks, finetuning
 from elu_zoo.weights import store
 
@@ -76,7 +76,7 @@ def test_a_run_takes_over_what_its_weights_say(parent, own, train, tmp_path):
         assert words in entry["data_terms"]
     model = zoo.get_model(MLP, weights=str(tmp_path / "run"))
     assert model.input_shape == (None, 28, 28, 1) and model.output_shape == (None, 3)
-    test = sources.load(own, image_shape=(28, 28, 1)).test
+    test = load.load(own, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
     named = predictions.decode_predictions(
@@ -259,7 +259,7 @@ def test_a_folder_brings_what_whitens_its_images(own, train, tmp_path, monkeypat
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
     entry = train(config, tmp_path / "run")
     name = entry["preprocessing"]["statistics"] + ".npz"
-    images = sources.load(own, image_shape=(8, 8, 3)).test.images
+    images = load.load(own, image_shape=(8, 8, 3)).test.images
     expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import registry, zoo
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import loop
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
@@ -69,7 +69,7 @@ def test_weights_of_jax_measure_the_same_on_tensorflow(name, folder):
     model = zoo.get_model(model_name, weights=folder / name)
     preprocessing = registry.entry(model_name).preprocessing
     evaluator = Evaluator(model, Objective(config.train.loss, preprocessing))
-    for key, value in evaluator(sources.load("mnist_5k").test).items():
+    for key, value in evaluator(load.load("mnist_5k").test).items():
         assert entry["metrics"][f"test_{key}"] == pytest.approx(value, rel=1e-5), key
 
 

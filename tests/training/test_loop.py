@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import loop
 from elu_zoo.weights import entries
 
@@ -26,7 +26,7 @@ def check_finished(workdir, entry, data_dir=None):
     path = workdir / (entry["tag"] + entries.SUFFIX)
     assert files.sha256(path) == entry["sha256"]
     assert path.stat().st_size == entry["bytes"]
-    data = sources.load(entry["dataset"], data_dir)
+    data = load.load(entry["dataset"], data_dir)
     model = elu_zoo.get_model(entry["model"], weights=workdir)
     for split in ("test", "validation"):
         part = getattr(data, split)

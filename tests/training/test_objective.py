@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.training.objective import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7

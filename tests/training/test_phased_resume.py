@@ -6,7 +6,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.layers import Dropout
 from elu_zoo.training import tf_step
 
@@ -83,14 +83,14 @@ def rates(monkeypatch):
 @pytest.fixture
 def cifar(monkeypatch):
     """Lets runs measure on 100 images only."""
-    load = sources.load
+    whole = load.load
 
     def shortened(*arguments):
-        data = load(*arguments)
+        data = whole(*arguments)
         object.__setattr__(data, "test", data.test.first(100))
         return data
 
-    monkeypatch.setattr(sources, "load", shortened)
+    monkeypatch.setattr(load, "load", shortened)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, layers, zoo
 from elu_zoo.configs import elu_cifar_18
-from elu_zoo.data import batches, order, sources
+from elu_zoo.data import load, order
 from elu_zoo.models import stacks
 from elu_zoo.training import phases, tf_step
 from elu_zoo.training.phases import Phases
@@ -157,7 +157,7 @@ def test_check_of_a_network_without_dropout(smoke):
 
 def reference(config, count):
     """The run of a config, one eager step of plain Keras after the other."""
-    data, size, train = sources.load("mnist_5k"), config.train.batch_size, config.train
+    data, size, train = load.load("mnist_5k"), config.train.batch_size, config.train
     arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
     arguments |= {key: config.model[key] for key in ("kernel_decay", "init_scale")}
     model = zoo.get_model("small_stacks", preprocessing=True, **arguments)
@@ -167,7 +167,7 @@ def reference(config, count):
     examples, corners = config.data.train_examples, 2 * crops.padding + 1
     for iteration in range(count):
         epoch, offset = divmod(iteration, examples // size)
-        batch = batches.epoch_batches(0, epoch, examples, size)[offset]
+        batch = order.epoch_batches(0, epoch, examples, size)[offset]
         draws = order.crops_and_flips(0, epoch, examples, corners)[batch]
         phase = sum(iteration >= b for b in train.phase_boundaries)
         for name, rate in expected_rates(

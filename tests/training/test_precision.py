@@ -5,7 +5,7 @@ import pytest
 import elu_zoo
 from elu_zoo import errors, zoo
 from elu_zoo.configs import mnist_autoencoder, quickstart
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.training import precision
 from elu_zoo.training.objective import Objective
 
@@ -213,7 +213,7 @@ def check_measures(entry, workdir, loss):
     model = elu_zoo.get_model(entry["model"], weights=workdir)
     assert computing(model) == []
     for split in ("test", "validation"):
-        part = getattr(sources.load("mnist_5k"), split)
+        part = getattr(load.load("mnist_5k"), split)
         outputs = model.predict(part.images, batch_size=500, verbose=0)
         found = Objective(loss, entry["preprocessing"]).measure([(part, outputs)])
         for key, value in found.items():

@@ -8,7 +8,7 @@ import pytest
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.configs import table1_baselines
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
@@ -58,7 +58,7 @@ def test_images_in_a_larger_field(tmp_path):
     assert entry["arguments"]["input_shape"] == [32, 32, 3]
     losses = [row["train_loss"] for row in rows(tmp_path)]
     assert losses[-1] < losses[0] - 0.03
-    data, model = sources.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
+    data, model = load.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
 
     def loss(split):
         logits = model.predict(split.images, verbose=0).astype("float64")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import zoo
-from elu_zoo.data.sources import Split
+from elu_zoo.data.dataset import Split
 from elu_zoo.training import distribution
 from elu_zoo.training.objective import Objective
 from elu_zoo.training.policy import Policy

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, initializers
+from elu_zoo.data.dataset import Split
 from elu_zoo.data.encoded import EncodedSplit
-from elu_zoo.data.image_folder import FilesOfSplit
-from elu_zoo.data.sources import Split
+from elu_zoo.data.folder import FilesOfSplit
 from elu_zoo.layers import Dropout, PadCropFlip
 from elu_zoo.training import cluster, distribution
 from elu_zoo.training.objective import Objective

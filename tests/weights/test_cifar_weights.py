@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 import elu_zoo
-from elu_zoo.data import sources, statistics
+from elu_zoo.data import load, statistics
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.layers import GlobalContrastNormalization
 from elu_zoo.weights import entries
@@ -28,7 +28,7 @@ def error_percent(found, labels):
 def test_rounded_statistics_change_next_to_nothing(tag):
     """The error of 10,000 by two at most, against the matrix as it was fitted."""
     entry = entries.manifest()[tag]
-    data = sources.load(entry["dataset"])
+    data = load.load(entry["dataset"])
     fitted = statistics.fit(data.train.images, data.validation.images)
     images = GlobalContrastNormalization()(data.test.images.astype("float32"))
     flat = np.asarray(images).reshape(len(images), -1) - fitted.mean
@@ -41,7 +41,7 @@ def test_rounded_statistics_change_next_to_nothing(tag):
 @of_each_tag
 def test_an_export_gives_the_same_classes(tag, tmp_path):
     entry = entries.manifest()[tag]
-    data = sources.load(entry["dataset"])
+    data = load.load(entry["dataset"])
     model = elu_zoo.get_model(entry["model"], weights=tag)
     folder = export_saved_model(
         model, tmp_path, name=entry["model"], class_names=entry["classes"]

@@ -311,7 +311,7 @@ def _costly(tag):
 def test_stated_error_on_the_real_data(tag):
     if importlib.util.find_spec("tensorflow_datasets") is None:
         pytest.skip("tensorflow-datasets is not installed")
-    from elu_zoo.data import sources
+    from elu_zoo.data import load
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.objective import Objective
 
@@ -319,7 +319,7 @@ def test_stated_error_on_the_real_data(tag):
     root = os.environ.get("TFDS_DATA_DIR")
     if not root or not list(Path(root).glob(f"{entry['dataset']}/*/dataset_info.json")):
         pytest.skip(f"TFDS_DATA_DIR names no folder with {entry['dataset']}")
-    test = sources.load(entry["dataset"]).test
+    test = load.load(entry["dataset"]).test
     objective = Objective(entry["config"]["train"]["loss"], entry["preprocessing"])
     found = Evaluator(model_of(tag), objective)(test)
     assert {f"test_{name}" for name in found} <= set(entry["metrics"])

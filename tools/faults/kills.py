@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import sources
+from elu_zoo.data import load
 from elu_zoo.export.loaded import load_saved_model
 from faults import runs
 
@@ -103,7 +103,7 @@ def of_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
     """Kills exports of a finished run; every version that is there has to be whole."""
-    images = sources.load("mnist_5k").test.images[:16]
+    images = load.load("mnist_5k").test.images[:16]
     model = "mnist_mlp_8x128"
 
     def start(name: str, calls: int | None = None) -> subprocess.Popen:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data import sources
+from elu_zoo.data import load
 
 # What was tried, how often, how often it was as promised.
 Count = tuple[str, int, int]
@@ -58,7 +58,7 @@ def dying(module, name):
 for name in 'fsync', 'rename', 'replace', 'unlink', 'rmdir', 'mkdir':
     dying('os', name)
 dying('numpy', 'savez')
-dying('elu_zoo.data.sources', 'load')
+dying('elu_zoo.data.load', 'load')
 dying('elu_zoo.zoo', 'get_model')
 dying('elu_zoo.training.checkpoint:Checkpoints', 'restore')
 dying('elu_zoo.training.objective:Objective', '_totals')
@@ -121,7 +121,7 @@ def images(folder: Path, data_dir: str | None) -> Kind:
         folder: gets these images as a file.
         data_dir: of tensorflow-datasets.
     """
-    data = sources.load("cifar10", data_dir)
+    data = load.load("cifar10", data_dir)
     path = folder / "cifar.npz"
     parts = {"train": data.train.first(640), "test": data.test.first(200)}
     np.savez(

@@ -1,74 +1,28 @@
-"""Images of one's own: folders, .npz files, data sets of tensorflow-datasets."""
+"""Data sets by name or path: the user's folders and .npz files, and the zoo's sets."""
 
 import dataclasses
-import hashlib
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from image_files import classes, fill, jpeg, noise, png, rows
+from image_files import classes, fill, jpeg, noise, png, rows, uniform
 
 from elu_zoo import errors
-from elu_zoo.data import own, sources, survey
+from elu_zoo.data import cache, dataset, load, survey
 
 SHAPE = 16, 16, 3
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    """A cache of the test's own."""
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+def no_prepared_data(monkeypatch):
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
-
-
-def uniform(image):
-    """The place of an image's hash among all hashes, in [0, 1)."""
-    digest = hashlib.sha256(image.tobytes()).hexdigest()
-    return int(digest[:16], 16) / 16**16
-
-
-def test_an_image_stays_in_its_part(tmp_path):
-    """Whatever others come and go: none that was trained on is measured on later."""
-    images = np.stack([noise(8, 8, seed) for seed in range(60)])
-    parts = []
-    for name, chosen in {
-        "a": range(60),
-        "b": range(7, 60),
-        "c": range(59, 2, -1),
-    }.items():
-        labels = np.arange(60) % 2
-        chosen = list(chosen)
-        np.savez(tmp_path / f"{name}.npz", x=images[chosen], y=labels[chosen])
-        data = own.load(str(tmp_path / f"{name}.npz"))
-        splits = data.train, data.validation, data.test
-        place = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
-        assert len(place) == len(chosen) and set(place.values()) == {0, 1, 2}
-        parts.append(place)
-    first = parts[0]
-    assert all(first[image] == i for other in parts[1:] for image, i in other.items())
-
-
-def test_the_order_of_the_training_images_is_that_of_their_hashes(tmp_path):
-    images = np.stack([noise(8, 8, seed) for seed in range(30)])
-    np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
-    drawn = [uniform(x) for x in own.load(str(tmp_path / "x.npz")).train.images]
-    assert drawn == sorted(drawn)
-
-
-@pytest.mark.parametrize("count", [3, 4, 7])
-def test_a_few_images_have_all_parts(tmp_path, count):
-    images = np.stack([noise(8, 8, seed) for seed in range(count)])
-    np.savez(tmp_path / "x.npz", x=images, y=np.arange(count) % 2)
-    data = own.load(str(tmp_path / "x.npz"))
-    sizes = [len(x) for x in (data.train, data.validation, data.test)]
-    assert sum(sizes) == count and min(sizes) >= 1
 
 
 def test_a_folder(tmp_path):
     counts = {"cats": 15, "dogs": 25}
     folder = fill(tmp_path / "My pets", classes(counts))
-    data = sources.load(str(folder), image_shape=SHAPE)
+    data = load.load(str(folder), image_shape=SHAPE)
     assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
     assert data.images.startswith("my_pets-") and "My pets: those of" in data.terms
     sizes = [len(data.train), len(data.validation), len(data.test)]
@@ -85,7 +39,7 @@ def test_the_parts_of_a_folder_are_kept(tmp_path):
     folder = fill(tmp_path / "a/train", classes({"x": 4, "y": 4}))
     fill(tmp_path / "a/val", classes({"x": 2}, seed=20))
     fill(tmp_path / "a/test", classes({"y": 3}, seed=30))
-    data = own.load(str(folder.parent), None, SHAPE)
+    data = load.load(str(folder.parent), None, SHAPE)
     assert rows(data.test) == sorted(
         (1, noise(16, 16, s).tobytes()) for s in (30, 31, 32)
     )
@@ -94,23 +48,23 @@ def test_the_parts_of_a_folder_are_kept(tmp_path):
 
 def test_class_names_of_a_folder(tmp_path):
     folder = fill(tmp_path / "a", classes({"n01": 20, "n02": 20}))
-    first = own.load(str(folder), None, SHAPE)
+    first = load.load(str(folder), None, SHAPE)
     (folder / "class_names.txt").write_text("n01 cat\nn02 dog\n")
-    again = own.load(str(folder), None, SHAPE)  # the pixels are those of the cache
+    again = load.load(str(folder), None, SHAPE)  # the pixels are those of the cache
     assert (first.class_names, again.class_names) == (("n01", "n02"), ("cat", "dog"))
     assert rows(first.train) == rows(again.train) and first.images != again.images
 
 
 def test_changed_images_are_read_again(tmp_path):
     folder = fill(tmp_path / "a", classes({"x": 20, "y": 20}))
-    first = own.load(str(folder), None, SHAPE)
+    first = load.load(str(folder), None, SHAPE)
     path = folder / "x/00.png"
     size = path.stat().st_size
     other = png(noise(16, 16, 99))
     assert len(other) == size  # noise of one size: names and sizes tell nothing
     path.write_bytes(other)
     os.utime(path, ns=(1, 1))
-    second = own.load(str(folder), None, SHAPE)
+    second = load.load(str(folder), None, SHAPE)
     assert first.images != second.images
     assert (0, noise(16, 16, 99).tobytes()) in rows(
         second.train, second.validation, second.test
@@ -147,7 +101,7 @@ def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
         for c in "ab"
         for i in range(n)
     }
-    data = own.load(str(fill(tmp_path / "x", images)), None, shape)
+    data = load.load(str(fill(tmp_path / "x", images)), None, shape)
     assert data.image_shape == shape
     if expected is not None:
         found = data.test.images[0].astype("float64")
@@ -161,7 +115,7 @@ def test_bad_images_are_counted_and_named(tmp_path):
     with pytest.raises(
         errors.DataError, match="^3 of 10 images cannot be used"
     ) as caught:
-        own.load(str(folder), None, SHAPE)
+        load.load(str(folder), None, SHAPE)
     for words in (
         "a/00.png: the file is empty",
         "1 x 1 pixels",
@@ -176,10 +130,10 @@ def test_an_npz_file(tmp_path):
     labels = np.arange(50) % 2
     path = tmp_path / "mnist.npz"  # a data set of the zoo has this name
     np.savez(path, x_train=images, y_train=labels, x_test=images[:5], y_test=labels[:5])
-    data = sources.load(str(path))
+    data = load.load(str(path))
     assert (data.name, data.class_names) == ("mnist_own", ("0", "1"))
     assert len(data.train) + len(data.validation) == 50 and len(data.test) == 5
-    assert rows(data.train, data.validation) == rows(sources.Split(images, labels))
+    assert rows(data.train, data.validation) == rows(dataset.Split(images, labels))
     np.testing.assert_array_equal(data.test.images, images[:5])
     assert data.train.labels.dtype == np.int32
 
@@ -200,7 +154,7 @@ def test_names_of_nothing(tmp_path, monkeypatch, name, kind, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_photos").mkdir()
     with pytest.raises(kind, match=words):
-        own.load(name, tmp_path, SHAPE)
+        load.load(name, tmp_path, SHAPE)
 
 
 def arrays(count=20, labels=None, **more):
@@ -235,18 +189,18 @@ def arrays(count=20, labels=None, **more):
 def test_bad_data(tmp_path, given, words):
     np.savez(tmp_path / "x.npz", **given)
     with pytest.raises(errors.DataError, match=words):
-        own.load(str(tmp_path / "x.npz"))
+        load.load(str(tmp_path / "x.npz"))
 
 
 def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
     folder = str(fill(tmp_path / "x", classes({"a": 2, "b": 2})))
     with pytest.raises(errors.UsageError, match="image_shape says"):
-        own.load(folder)
+        load.load(folder)
     with pytest.raises(errors.ResourceError, match="4 images of .* take 12.0 GiB"):
-        own.load(folder, None, (2**15, 2**15, 3))
+        load.load(folder, None, (2**15, 2**15, 3))
     np.savez(tmp_path / "x.npz", **arrays())
     with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
-        own.load(str(tmp_path / "x.npz"), tmp_path, (2**15, 2**15, 3))
+        load.load(str(tmp_path / "x.npz"), tmp_path, (2**15, 2**15, 3))
 
 
 @pytest.mark.parametrize(
@@ -254,38 +208,38 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
 )
 def test_other_shapes_are_refused(shape):
     with pytest.raises(errors.UsageError, match="image_shape is .height, width, chann"):
-        sources.load("mnist_5k", image_shape=shape)
+        load.load("mnist_5k", image_shape=shape)
 
 
 def test_a_path_is_a_folder_and_a_name_the_zoos(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "mnist_5k", classes({"a": 20, "b": 20}))
-    assert sources.load(Path("mnist_5k"), None, SHAPE).name == "mnist_5k_own"
-    assert sources.load("./mnist_5k", None, SHAPE).name == "mnist_5k_own"
+    assert load.load(Path("mnist_5k"), None, SHAPE).name == "mnist_5k_own"
+    assert load.load("./mnist_5k", None, SHAPE).name == "mnist_5k_own"
     assert "is the data set of the zoo" not in caplog.text
-    assert sources.load("mnist_5k").name == "mnist_5k"
+    assert load.load("mnist_5k").name == "mnist_5k"
     assert "./mnist_5k would be the folder" in caplog.text
 
 
 def test_data_of_the_zoo_are_adapted_too():
-    data = sources.load("mnist_5k")
-    small = sources.load("mnist_5k", image_shape=(14, 14, 3))
+    data = load.load("mnist_5k")
+    small = load.load("mnist_5k", image_shape=(14, 14, 3))
     assert small.image_shape == (14, 14, 3) and small.images == "mnist_5k_14_14_3"
     np.testing.assert_array_equal(small.train.labels, data.train.labels)
     red, _, blue = np.moveaxis(small.test.images, 3, 0)
     np.testing.assert_array_equal(red, blue)
     assert abs(float(red.mean()) - float(data.test.images.mean())) < 1
-    same = sources.load("mnist_5k", image_shape=(28, 28, 1))
+    same = load.load("mnist_5k", image_shape=(28, 28, 1))
     assert dataclasses.replace(same, images="") and same.images == "mnist_5k"
 
 
 def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
-    own.load(folder, None, SHAPE)
+    load.load(folder, None, SHAPE)
     look, read = survey.look, []
     monkeypatch.setattr(survey, "look", lambda *a: read.append(1) or look(*a))
-    own.load(folder, None, SHAPE)
+    load.load(folder, None, SHAPE)
     assert not read
-    monkeypatch.setattr(own, "_DECODER", "another")
-    own.load(folder, None, SHAPE)
+    monkeypatch.setattr(cache, "_DECODER", "another")
+    load.load(folder, None, SHAPE)
     assert read

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import image_arrays
+from elu_zoo.data import npz
 
 GENERATOR = np.random.default_rng(0)
 GREY = GENERATOR.integers(0, 256, (6, 8, 9), "uint8")
@@ -34,7 +34,7 @@ def saved(tmp_path, **arrays):
     ],
 )
 def test_forms(tmp_path, given, images, labels, class_names):
-    found = image_arrays.read(saved(tmp_path, **given), None)
+    found = npz.read(saved(tmp_path, **given), None)
     assert found["train_images"].dtype == np.uint8
     np.testing.assert_array_equal(found["train_images"], images)
     np.testing.assert_array_equal(found["train_labels"], labels)
@@ -45,7 +45,7 @@ def test_parts(tmp_path):
     given = {"x_train": COLOUR, "y_train": LABELS}
     given |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
     given |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
-    found = image_arrays.read(saved(tmp_path, **given), None)
+    found = npz.read(saved(tmp_path, **given), None)
     np.testing.assert_array_equal(found["validation_images"], COLOUR[:1])
     np.testing.assert_array_equal(found["test_labels"], [2, 1])
     assert list(found["class_names"]) == ["0", "1", "2"]
@@ -53,9 +53,9 @@ def test_parts(tmp_path):
 
 def test_images_are_adapted(tmp_path):
     path = saved(tmp_path, x=GREY, y=LABELS)
-    found = image_arrays.read(path, (8, 9, 3))["train_images"]
+    found = npz.read(path, (8, 9, 3))["train_images"]
     np.testing.assert_array_equal(found, np.repeat(GREY[..., None], 3, axis=3))
-    assert image_arrays.read(path, (4, 4, 1))["train_images"].shape == (6, 4, 4, 1)
+    assert npz.read(path, (4, 4, 1))["train_images"].shape == (6, 4, 4, 1)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_images_are_adapted(tmp_path):
 )
 def test_bad_arrays(tmp_path, given, words):
     with pytest.raises(errors.DataError, match=words):
-        image_arrays.read(saved(tmp_path, **given), None)
+        npz.read(saved(tmp_path, **given), None)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_damaged_files(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
     with pytest.raises(errors.DataError, match="no .npz file that can be read"):
-        image_arrays.read(path, None)
+        npz.read(path, None)
 
 
 def test_a_missing_file(tmp_path):
     with pytest.raises(errors.NotFoundError, match="There is no file .*no.npz"):
-        image_arrays.read(tmp_path / "no.npz", None)
+        npz.read(tmp_path / "no.npz", None)

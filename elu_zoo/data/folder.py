@@ -1,4 +1,4 @@
-"""Plain folders of image files, one folder a class: what is where, nothing is read."""
+"""Folders of image files, one folder a class: their files, and their arrays."""
 
 import dataclasses
 import json
@@ -12,12 +12,11 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data.examples import Example
+from elu_zoo.data import cache, class_names, shapes, splits
+from elu_zoo.data.encoded import Example
 from elu_zoo.data.formats import SUFFIXES
 
-CLASS_NAMES = "class_names.txt"
 _READERS = 16  # files at once, which hides the latency of a network's disk
-SPLITS = ("train", "validation")
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -26,9 +25,9 @@ class FilesOfSplit:
     """The files of one split.
 
     Args:
-        root: the folder of the class folders.
-        paths: of each file, relative to `root`.
-        labels: int32 `(n,)`, of each file.
+        root: the folder that holds the class folders.
+        paths: path of each file, relative to `root`.
+        labels: int32 `(n,)`, label of each file.
     """
 
     root: Path
@@ -39,7 +38,7 @@ class FilesOfSplit:
         return len(self.paths)
 
     def read(self, positions: Sequence[int]) -> list[Example]:
-        """Returns these files; see `Examples`."""
+        """Returns the files at these positions; see `encoded.Examples`."""
         with ThreadPoolExecutor(_READERS) as pool:
             return list(pool.map(self._read, positions))
 
@@ -56,11 +55,11 @@ class ImageFolder:
     """A folder of image files.
 
     Args:
-        name: the folder's, in lower case letters, digits and underscores.
-        fingerprint: of names and sizes of all files.
+        name: the folder's name, in lower case letters, digits and underscores.
+        fingerprint: hash of names and sizes of all files.
         classes: the name of each label's folder, sorted.
-        class_names: of each label for people, where two may have one name.
-        splits: "train", and "validation" where the folder has one.
+        class_names: the name of each label for people; two labels may share one.
+        splits: the files of each split that the folder has, "train" at least.
     """
 
     name: str
@@ -70,17 +69,19 @@ class ImageFolder:
     splits: dict[str, FilesOfSplit]
 
 
-def find(folder: str | os.PathLike, names: Sequence[str] = SPLITS) -> ImageFolder:
+def find(
+    folder: str | os.PathLike, names: Sequence[str] = ("train", "validation")
+) -> ImageFolder:
     """Finds the images of `<folder>/<class>/<file>`.
 
-    Labels number the folders that hold images by name. Of a folder that holds `train/`
-    and `val/` (or `validation/`) these are the splits; else all images are one split. A
-    file `class_names.txt`, `<class folder> <name>` a line, names classes for people.
-    What is no image is ignored, and the log counts it.
+    Labels number the folders that hold images, sorted by name. Where a folder holds
+    `train/`, it and `val/` (or `validation/`) are the splits; else all images are one
+    split. A file `class_names.txt` names classes for people, see `class_names.read`.
+    Other files are ignored, and the log counts them.
 
     Args:
         folder: the folder.
-        names: of the splits that are looked for, the first of them `train`.
+        names: names of the splits to look for, the first of them "train".
 
     Raises:
         NotFoundError: there is no such folder.
@@ -116,13 +117,58 @@ def find(folder: str | os.PathLike, names: Sequence[str] = SPLITS) -> ImageFolde
         name=re.sub(r"\W+", "_", folder.resolve().name.lower()) or "folder",
         fingerprint=files.sha256(text.encode())[:8],
         classes=tuple(classes),
-        class_names=tuple(read_class_names(folder / CLASS_NAMES, classes)),
+        class_names=class_names.read(folder, classes),
         splits=splits,
     )
 
 
+def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
+    """Decodes all images of a folder, or loads them from the cache.
+
+    Args:
+        folder: the folder; see `find`.
+        shape: `(height, width, channels)` to which the images are adapted.
+
+    Returns:
+        Images and labels of each split, and `class_names`; see `splits.split`.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        DataError: images cannot be used; the message counts and names them.
+        ResourceError: the images are too large for the memory.
+    """
+    found = find(folder, splits.NAMES)
+    paths = [part.root / path for part in found.splits.values() for path in part.paths]
+    shapes.check_size(len(paths), shape)
+
+    def build() -> cache.Arrays:
+        from elu_zoo.data import survey
+
+        size = "x".join(map(str, shape))
+        logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
+        arrays: cache.Arrays = {}
+        bad = []
+        for name, part in found.splits.items():
+            images = np.empty((len(part), *shape), np.uint8)
+            each = survey.read_each(part, range(len(part)))
+            for index, seen in enumerate(survey.look(each, shape)):
+                if seen.pixels is None:
+                    bad.append(seen)
+                else:
+                    images[index] = seen.pixels
+            arrays[f"{name}_images"] = images
+            arrays[f"{name}_labels"] = part.labels
+        if bad:
+            raise survey.refusal(bad, len(paths))
+        return arrays
+
+    key = f"{found.name}-{found.fingerprint}"
+    arrays = cache.load_decoded(key, paths, shape, build)
+    return {**arrays, "class_names": np.array(found.class_names)}
+
+
 def _scan(root: Path) -> list[tuple[str, int]]:
-    """Returns path and size of each image of a folder's folders, sorted by path."""
+    """Returns path and size of each image in the class folders, sorted by path."""
     found, ignored = [], []
     try:
         for folder in (entry for entry in _visible(root) if entry.is_dir()):
@@ -150,7 +196,7 @@ def _scan(root: Path) -> list[tuple[str, int]]:
 
 
 def _no_images(root: Path) -> errors.DataError:
-    """Returns the error of a folder without images, with what it holds instead."""
+    """Returns the error of a folder without images; it says what the folder holds."""
 
     def images(pattern: str) -> list[Path]:
         return [p for p in root.glob(pattern) if p.name.lower().endswith(SUFFIXES)]
@@ -170,38 +216,3 @@ def _no_images(root: Path) -> errors.DataError:
 def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:
     with os.scandir(folder) as entries:
         return [entry for entry in entries if not entry.name.startswith(".")]
-
-
-def read_class_names(path: Path, classes: Sequence[str]) -> Sequence[str]:
-    """Returns the name that a file gives each class, without a file the class itself.
-
-    Args:
-        path: a text file, `<class> <name>` a line, with a tab between them where a
-            class has blanks; it may name more classes.
-        classes: what is to be named.
-
-    Raises:
-        DataError: a class is missing in the file, a line has no name, or the file is
-            no text.
-    """
-    if not path.is_file():
-        return classes
-    names = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except ValueError as error:
-        raise errors.DataError(f"{path} is no text in UTF-8: {error}.") from error
-    for number, line in enumerate(lines, 1):
-        line = line.strip()
-        parts = line.split("\t" if "\t" in line else None, maxsplit=1)
-        if len(parts) == 1:
-            raise errors.DataError(f"{path}, line {number}, gives {line!r} no name.")
-        if parts:
-            names[parts[0].strip()] = parts[1].strip()
-    missing = [name for name in classes if name not in names]
-    if missing:
-        raise errors.DataError(
-            f"{path} does not name {len(missing)} of {len(classes)} classes: "
-            f"{', '.join(missing[:3])}."
-        )
-    return [names[name] for name in classes]

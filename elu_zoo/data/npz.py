@@ -8,32 +8,37 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
+from elu_zoo.data.shapes import Shape
 
-# The names of images and labels, by part.
+# The names of the arrays of images and labels, by split.
 _NAMES = {
     "train": (("x_train", "y_train"), ("images", "labels"), ("x", "y")),
     "validation": (("x_validation", "y_validation"), ("x_val", "y_val")),
     "test": (("x_test", "y_test"),),
 }
-CLASS_NAMES = "class_names"
 _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels), x_val, y_val, x_test, "
     "y_test where they are given, and class_names for people"
 )
 
 
-def read(path: Path, shape: tuple[int, int, int] | None) -> Arrays:
+def read(path: Path, shape: Shape | None) -> Arrays:
     """Reads images `(n, height, width[, channels])`, 0..255, and integer labels.
 
     Args:
-        path: of the file. It holds `x_train` and `y_train` (or `images` and `labels`),
-            `x_val`, `y_val`, `x_test`, `y_test` where they are given, and
+        path: path of the file. It holds `x_train` and `y_train` (or `images` and
+            `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
             `class_names`, without which classes are named by their numbers.
-        shape: to which the images are adapted; None keeps them.
+        shape: `(height, width, channels)` to which the images are adapted; None keeps
+            them as they are.
+
+    Returns:
+        Images and labels of each split, and `class_names`; see `splits.split`.
 
     Raises:
         NotFoundError: there is no such file.
         DataError: it is damaged, or its arrays are not of this form.
+        ResourceError: the images are too large for the memory.
     """
     if not path.is_file():
         raise errors.NotFoundError(f"There is no file {path}.")
@@ -68,9 +73,9 @@ def read(path: Path, shape: tuple[int, int, int] | None) -> Arrays:
             f"{path} has no images to train on. {_EXPECTED}. Received: "
             f"{', '.join(given) or 'nothing'}."
         )
-    if CLASS_NAMES not in given:
-        given[CLASS_NAMES] = _numbers(arrays, path)
-    arrays["class_names"] = given[CLASS_NAMES].astype(str)
+    if "class_names" not in given:
+        given["class_names"] = _numbers(arrays, path)
+    arrays["class_names"] = given["class_names"].astype(str)
     if arrays["class_names"].ndim != 1:
         raise errors.DataError(
             f"{path}: class_names is a list of names, one for each label. Received: "
@@ -80,7 +85,7 @@ def read(path: Path, shape: tuple[int, int, int] | None) -> Arrays:
 
 
 def _numbers(arrays: Arrays, path: Path) -> np.ndarray:
-    """Returns the classes as their numbers, of which each has images to train on."""
+    """Returns the numbers of the classes; each class has images to train on."""
     found = np.unique(arrays["train_labels"])
     others = [arrays[key] for key in arrays if key.endswith("labels")]
     everything = np.unique(np.concatenate(others))
@@ -99,9 +104,7 @@ def _listed(labels: np.ndarray) -> str:
     return ", ".join(map(str, labels[:5])) + ", ..." * (len(labels) > 5)
 
 
-def _images(
-    images: np.ndarray, name: str, shape: tuple[int, int, int] | None
-) -> np.ndarray:
+def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
@@ -132,9 +135,9 @@ def _images(
             )
         images = images.astype(np.uint8)
     if shape is not None and images.shape[1:] != shape:
-        from elu_zoo.data import pixels
+        from elu_zoo.data.images import adapt_all
 
-        images = pixels.all_fitted(images, shape)
+        images = adapt_all(images, shape)
     return images
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from elu_zoo import errors
-from elu_zoo.data import pictures
+from elu_zoo.export import pictures
 
 
 def images(count, shape=(3, 2, 1), seed=0):

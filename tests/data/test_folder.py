@@ -7,7 +7,7 @@ import pytest
 from image_files import fill
 
 from elu_zoo import errors
-from elu_zoo.data import image_folder
+from elu_zoo.data import folder as image_folder
 
 
 def tree(root, *paths, size=1):

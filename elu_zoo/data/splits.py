@@ -1,0 +1,112 @@
+"""Training, validation and test splits of a user's images."""
+
+import hashlib
+
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors
+from elu_zoo.data.cache import Arrays
+from elu_zoo.data.dataset import ImageData, Split
+
+NAMES = ("train", "validation", "test")
+_HELD_OUT = 0.1  # of the images, for each split that is missing
+
+
+def split(name: str, arrays: Arrays, terms: str) -> ImageData:
+    """Checks arrays, and makes the data set of them.
+
+    A validation or test split that they lack is about a tenth of the images for
+    training: those whose pixels have a hash in a tenth of all hashes. An image stays in
+    its split whatever other images are added or removed, and so do its copies.
+
+    Args:
+        name: of the data set.
+        arrays: `<split>_images` uint8 `(n, height, width, channels)` and
+            `<split>_labels` of one or more of `NAMES`, and `class_names`.
+        terms: see `ImageData`.
+
+    Raises:
+        DataError: there are too few images or classes, shapes differ, or a label has no
+            class name.
+    """
+    class_names = tuple(map(str, arrays["class_names"]))
+    _check(name, arrays, class_names)
+    # The hash is of the arrays, whatever files they came from.
+    content = hashlib.sha256()
+    for key in sorted(arrays):
+        content.update(np.ascontiguousarray(arrays[key]).data)
+    found = {
+        part: Split(arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32))
+        for part in NAMES
+        if f"{part}_images" in arrays
+    }
+    return ImageData(
+        name,
+        **_with_held_out(name, found),
+        class_names=class_names,
+        note="",
+        terms=terms,
+        images=f"{name}-{content.hexdigest()[:8]}",
+    )
+
+
+def _with_held_out(name: str, found: dict[str, Split]) -> dict[str, Split]:
+    """Returns all three splits; missing ones are cut from the training split."""
+    missing = [part for part in NAMES if part not in found]
+    if not missing:
+        return found
+    train = found["train"]
+    drawn = np.array([_uniform(image) for image in train.images])
+    place = np.minimum(drawn / _HELD_OUT, 2).astype(int)  # 0, 1, or 2 for training
+    order = np.argsort(drawn, kind="stable")
+    for index, part in enumerate(("validation", "test")):
+        if part not in missing:
+            place[place == index] = 2
+        elif not (place == index).any():  # happens with a few images only
+            place[next(i for i in order if place[i] == 2)] = index
+        if part in missing:
+            chosen = np.flatnonzero(place == index)
+            found[part] = Split(train.images[chosen], train.labels[chosen])
+            images = "1 image is" if len(chosen) == 1 else f"{len(chosen)} images are"
+            logging.info("%s: %s held out for %s.", name, images, part)
+    # In the order of their hashes, so that the first images are of all classes.
+    rest = [i for i in order if place[i] == 2]
+    found["train"] = Split(train.images[rest], train.labels[rest])
+    return found
+
+
+def _uniform(image: np.ndarray) -> float:
+    """Returns the hash of an image as a number in [0, 1)."""
+    digest = hashlib.sha256(np.ascontiguousarray(image).data).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
+    shape, classes = None, len(class_names)
+    for part in NAMES:
+        if f"{part}_images" not in arrays:
+            continue
+        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
+        if not len(images):
+            raise errors.DataError(f"{name} has no {part} images.")
+        shape = shape or images.shape[1:]
+        if images.shape[1:] != shape:
+            raise errors.DataError(
+                f"{name} has {part} images of {images.shape[1:]}, others of {shape}."
+            )
+        bad = np.flatnonzero((labels < 0) | (labels >= classes))
+        if len(bad):
+            raise errors.DataError(
+                f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}, the "
+                f"first one {labels[bad[0]]}, of image {bad[0]}. It has {classes} "
+                "class names."
+            )
+    if classes < 2:
+        raise errors.DataError(
+            f"{name} has one class, {class_names[0]}; two are the fewest."
+        )
+    if len(arrays["train_images"]) < len(NAMES):
+        raise errors.DataError(
+            f"{name} has too few images: {len(arrays['train_images'])} to train on."
+        )

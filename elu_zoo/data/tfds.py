@@ -1,0 +1,273 @@
+"""Data sets that tensorflow-datasets prepared: where they are, and their arrays.
+
+Nothing is ever downloaded.
+"""
+
+import dataclasses
+import os
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.data import damage, shapes, splits
+from elu_zoo.data.cache import Arrays
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A data set found on this machine, not read yet.
+
+    Args:
+        version: version of the data, part of the name under which they are cached.
+        files: the files that `read` reads.
+        read: returns `<split>_images` uint8 `(n, height, width, channels)`,
+            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. Where the
+            labels are not the data set's usual ones it adds `<split>_usual_labels`.
+        remedy: one sentence: what to do when the files are bad.
+    """
+
+    version: str
+    files: tuple[Path, ...]
+    read: Callable[[], Arrays]
+    remedy: str
+
+
+def find(
+    name: str, major: int, data_dir: str | Path | None, label: str = "label"
+) -> Source:
+    """Finds the newest version `major.*.*` of a data set of the zoo.
+
+    Args:
+        name: the data set's name in tensorflow-datasets.
+        major: the major version that is accepted.
+        data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
+            ~/tensorflow_datasets.
+        label: the feature that holds the class.
+
+    Raises:
+        DataError: there is none.
+    """
+    folder = find_folder(name, major, data_dir)
+    return _source(name, folder, lambda remedy: _read(folder, label, remedy))
+
+
+def find_images(
+    name: str, data_dir: str | Path | None, shape: shapes.Shape | None
+) -> Source:
+    """Finds any data set with one image and one label an example.
+
+    Args:
+        name: its name in tensorflow-datasets, with its config where it has one.
+        data_dir: see `find`.
+        shape: `(height, width, channels)` to which the images are adapted; None keeps
+            them as they are.
+
+    Returns:
+        A source whose `read` returns the splits train, validation and test that the
+        data set has, and its `terms`.
+
+    Raises:
+        DataError: it is not prepared.
+    """
+    folder = find_folder(name, None, data_dir)
+    return _source(name, folder, lambda remedy: _read_images(folder, shape, remedy))
+
+
+def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Path:
+    """Returns the folder of a data set's newest version `major.*.*`.
+
+    Args:
+        name: the data set's name, with its config where it has one.
+        major: the major version that is accepted; None takes any.
+        data_dir: see `find`.
+
+    Raises:
+        DataError: there is none.
+    """
+    environment = os.environ.get("TFDS_DATA_DIR")
+    if data_dir is not None:
+        root, origin = data_dir, "the given data_dir"
+    elif environment:
+        root, origin = environment, "$TFDS_DATA_DIR"
+    else:
+        root, origin = "~/tensorflow_datasets", "the default; $TFDS_DATA_DIR is unset"
+    root = Path(root).expanduser()
+    versions = f"{'*' if major is None else major}.*.*"
+    prepared = {
+        tuple(int(part) for part in info.parent.name.split(".")): info.parent
+        for info in root.glob(f"{name}/{versions}/dataset_info.json")
+        if re.fullmatch(r"\d+\.\d+\.\d+", info.parent.name)
+    }
+    if not prepared:
+        raise errors.DataError(
+            f"Data set {name!r} is not prepared: no "
+            f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
+            f"{_describe(root / name)} Nothing is downloaded here; on a machine with a "
+            f"network run {_command(name, root)}, and copy the folder if that is "
+            "another machine."
+        )
+    return prepared[max(prepared)]
+
+
+def _describe(folder: Path) -> str:
+    found = sorted(path.name for path in folder.glob("*"))
+    if not folder.is_dir():
+        return f"{folder} does not exist."
+    if not found:
+        return f"{folder} is empty."
+    hint = " (an interrupted preparation; delete it)"
+    incomplete = any("incomplete" in name for name in found)
+    return f"{folder} holds only {', '.join(found)}{hint if incomplete else ''}."
+
+
+def _command(name: str, root: Path) -> str:
+    return f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
+
+
+def _source(name: str, folder: Path, read: Callable[[str], Arrays]) -> Source:
+    command = _command(name, folder.parents[1 + name.count("/")])
+    remedy = f"Delete {folder} and prepare it again with {command}."
+    return Source(
+        version=folder.name,
+        files=tuple(path for path in folder.iterdir() if path.is_file()),
+        read=lambda: read(remedy),
+        remedy=remedy,
+    )
+
+
+def _read(folder: Path, label: str, remedy: str) -> Arrays:
+    try:
+        import tensorflow  # noqa: F401
+        import tensorflow_datasets as tfds
+    except ImportError as error:
+        raise errors.DataError(
+            f"Decoding {folder} needs TensorFlow: {error}. Load the data set once "
+            "where it is installed, and copy the decoded images, that machine's "
+            f"$ELU_ZOO_HOME/data, to {files.home() / 'data'}."
+        ) from error
+
+    keys = {"images": "image", "labels": label, "usual_labels": "label"}
+    if label == "label":
+        del keys["usual_labels"]
+
+    def chosen(example):
+        return {array: example[key] for array, key in keys.items()}
+
+    arrays: Arrays = {}
+    try:
+        builder = tfds.builder_from_directory(folder)
+        for split in ("train", "test"):
+            # These images are PNG: every decoder makes the same pixels of them.
+            arrays |= _read_split(builder, split, chosen)
+        arrays["class_names"] = np.array(builder.info.features[label].names)
+    # What TFDS raises for damaged records and metadata is open-ended: OpError,
+    # ParseError, ValueError, AssertionError; all of them mean that the files are bad.
+    except Exception as error:
+        raise _unreadable(folder, error, remedy, "train", "test") from error
+    return arrays
+
+
+def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Arrays:
+    import tensorflow_datasets as tfds
+
+    from elu_zoo.data import images
+
+    try:
+        builder = tfds.builder_from_directory(folder)
+    # What TFDS raises for damaged metadata is open-ended, as in _read.
+    except Exception as error:
+        raise _unreadable(folder, error, remedy) from error
+    info = builder.info
+    image, label = _features(folder, info.features)
+    stored = info.features[image].shape
+    target = shape or stored
+    if None in target:
+        raise errors.UsageError(
+            f"The images of {folder} have no shape in common, {stored}: image_shape "
+            "says which (height, width, channels) they get. Received: None."
+        )
+    if "train" not in info.splits:
+        raise errors.DataError(
+            f"{folder} has no split 'train'. It has {', '.join(info.splits)}."
+        )
+    found = [split for split in splits.NAMES if split in info.splits]
+    shapes.check_size(sum(info.splits[split].num_examples for split in found), target)
+
+    def decoded(example):
+        pixels = images.decode(example[image], target)
+        return {"images": pixels, "labels": example[label]}
+
+    arrays: Arrays = {
+        "class_names": np.array(info.features[label].names),
+        "terms": np.array(_terms(info)),
+    }
+    for split in found:
+        if not info.splits[split].num_examples:
+            raise errors.DataError(f"The split {split!r} of {folder} has no examples.")
+        try:
+            decoders = {image: tfds.decode.SkipDecoding()}
+            arrays |= _read_split(builder, split, decoded, decoders)
+        except Exception as error:
+            raise _unreadable(folder, error, remedy, split) from error
+    return arrays
+
+
+def _read_split(
+    builder: Any, split: str, chosen: Callable[[Any], Any], decoders: Any = None
+) -> Arrays:
+    """Returns the arrays that `chosen` makes of one split's examples, in file order."""
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    # AutoGraph has nothing to convert here, and rewrites the messages of errors.
+    chosen = tf.autograph.experimental.do_not_convert(chosen)
+    dataset = builder.as_dataset(
+        split=split,
+        shuffle_files=False,
+        decoders=decoders,
+        read_config=tfds.ReadConfig(try_autocache=False),
+    )
+    dataset = dataset.map(
+        chosen, num_parallel_calls=os.cpu_count() or 1, deterministic=True
+    )
+    batches = list(tfds.as_numpy(dataset.batch(1000)))
+    return {
+        f"{split}_{array}": np.concatenate([batch[array] for batch in batches])
+        for array in dataset.element_spec
+    }
+
+
+def _features(folder: Path, features: Any) -> Sequence[str]:
+    """Returns the names of the features that hold image and label."""
+    import tensorflow_datasets as tfds
+
+    images = [k for k, v in features.items() if isinstance(v, tfds.features.Image)]
+    labels = [k for k, v in features.items() if isinstance(v, tfds.features.ClassLabel)]
+    image = "image" if "image" in images else images[0] if len(images) == 1 else None
+    label = "label" if "label" in labels else labels[0] if len(labels) == 1 else None
+    if image is None or label is None or features[image].dtype != np.uint8:
+        raise errors.DataError(
+            f"{folder} is no data set of one 8-bit image and one label an example. Its "
+            f"features are: {', '.join(features)}."
+        )
+    return image, label
+
+
+def _terms(info: Any) -> str:
+    licence = info.redistribution_info.license.strip()
+    page = f" See {info.homepage}." if info.homepage else ""
+    return (
+        f"{info.full_name}: {licence or 'terms unknown to tensorflow-datasets'}.{page}"
+    )
+
+
+def _unreadable(
+    folder: Path, error: Exception, remedy: str, *in_splits: str
+) -> errors.DataError:
+    told = damage.told(folder, error, *in_splits)
+    return errors.DataError(f"Cannot read the data set in {folder}: {told} {remedy}")

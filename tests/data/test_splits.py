@@ -1,0 +1,44 @@
+"""Splits that are held out of a user's images."""
+
+import numpy as np
+import pytest
+from image_files import noise, uniform
+
+from elu_zoo.data import load
+
+
+def test_an_image_stays_in_its_part(tmp_path):
+    """Whatever others come and go: none that was trained on is measured on later."""
+    images = np.stack([noise(8, 8, seed) for seed in range(60)])
+    parts = []
+    for name, chosen in {
+        "a": range(60),
+        "b": range(7, 60),
+        "c": range(59, 2, -1),
+    }.items():
+        labels = np.arange(60) % 2
+        chosen = list(chosen)
+        np.savez(tmp_path / f"{name}.npz", x=images[chosen], y=labels[chosen])
+        data = load.load(str(tmp_path / f"{name}.npz"))
+        splits = data.train, data.validation, data.test
+        place = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
+        assert len(place) == len(chosen) and set(place.values()) == {0, 1, 2}
+        parts.append(place)
+    first = parts[0]
+    assert all(first[image] == i for other in parts[1:] for image, i in other.items())
+
+
+def test_the_order_of_the_training_images_is_that_of_their_hashes(tmp_path):
+    images = np.stack([noise(8, 8, seed) for seed in range(30)])
+    np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
+    drawn = [uniform(x) for x in load.load(str(tmp_path / "x.npz")).train.images]
+    assert drawn == sorted(drawn)
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_a_few_images_have_all_parts(tmp_path, count):
+    images = np.stack([noise(8, 8, seed) for seed in range(count)])
+    np.savez(tmp_path / "x.npz", x=images, y=np.arange(count) % 2)
+    data = load.load(str(tmp_path / "x.npz"))
+    sizes = [len(x) for x in (data.train, data.validation, data.test)]
+    assert sum(sizes) == count and min(sizes) >= 1
