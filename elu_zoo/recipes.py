@@ -4,7 +4,7 @@ import re
 from importlib import resources
 from typing import Any
 
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 
 def training_data(entry: Entry) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import files
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 Row = dict[str, str]
 SQUARED = "test_squared_error"  # of an autoencoder

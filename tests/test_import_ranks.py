@@ -119,7 +119,7 @@ def test_module_imports_its_own_package_and_lower_ranks(path):
         ("elu_zoo.activations.elu", "def f():\n    from elu_zoo.layers import x"),
         ("elu_zoo.models.mnist", "from elu_zoo.data import order"),
         ("elu_zoo.models.mnist", "from elu_zoo import get_model"),
-        ("elu_zoo.weights.store", "import elu_zoo\nelu_zoo.zoo.get_model('x')"),
+        ("elu_zoo.weights.pretrained", "import elu_zoo\nelu_zoo.zoo.get_model('x')"),
         ("elu_zoo.layers.dropout", "importlib.import_module('elu_zoo.training.loop')"),
         ("elu_zoo.training.loop", "import elu_zoo.export.saved_model"),
         ("elu_zoo.training.loop", "import elu_zoo.bin"),

@@ -7,7 +7,7 @@ import pytest
 from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
 from elu_zoo.training import settings
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 
 def parsed(command):
@@ -33,9 +33,9 @@ def same_but_for_new_keys(old, new):
     return old == new
 
 
-@pytest.mark.parametrize("tag", entries.list_weights())
+@pytest.mark.parametrize("tag", manifest.list_weights())
 def test_the_command_of_published_weights_gives_their_config(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     assert same_but_for_new_keys(entry["config"], parsed(entry["command"]))
 
 
@@ -46,7 +46,7 @@ def test_another_config_is_told_from_the_same():
     assert not same_but_for_new_keys(old, {"a": {}, "c": [2]})
 
 
-ENTRY = entries.manifest()["elu_cifar_11.cifar100_elu-44d48cf4"]
+ENTRY = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
 
 
 def changed(**changes):
@@ -142,7 +142,7 @@ def test_a_rival_of_table_1(model, line):
 
 
 def test_entries_of_early_versions_lack_some_settings():
-    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "precision" not in entry["config"]["train"]
     found = recipes.procedure(entry)
     assert "| update | SGD on batches of 64 |\n| precision | float32 |" in found
@@ -231,5 +231,5 @@ def test_augmentation_is_told():
     ):
         entry = ENTRY | {"config": config | {"data": config["data"] | data}}
         assert words in recipes.preprocessing(entry)
-    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "went through" not in recipes.preprocessing(entry)

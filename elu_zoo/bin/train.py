@@ -52,13 +52,12 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
-    from elu_zoo import training
-    from elu_zoo.training import finetuning, objective, settings
+    from elu_zoo.training import Observe, finetuning, objective, settings, train
 
-    config = finetuning.resolved(config)
+    config, parent = finetuning.resolved(config)
     settings.check(config)
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
-    entry = training.train(
+    entry = train(
         config,
         workdir,
         data_dir=absl_flags.FLAGS.data_dir,
@@ -68,8 +67,9 @@ def main(argv: list[str]) -> None:
         steps_per_call=_STEPS_PER_CALL.value,
         accumulate=_ACCUMULATE.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
-        observe=training.Observe(activation_images=_ACTIVATION_IMAGES.value),
+        observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
         command=command(sys.argv),
+        parent=parent,
     )
     if entry:
         split = "test" if config.data.get("measure_test", True) else "validation"

@@ -6,7 +6,7 @@ from typing import Any
 from elu_zoo import errors
 from elu_zoo.models.arguments import check_image_shape
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 
 def chosen(

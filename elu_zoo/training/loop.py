@@ -35,7 +35,8 @@ from elu_zoo.training.phases import Phases
 from elu_zoo.training.policy import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.pooled_first import pooled_first
 from elu_zoo.training.run import Position, Run
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
+from elu_zoo.weights.pretrained import Pretrained
 
 
 def train(
@@ -51,6 +52,7 @@ def train(
     allow_config_change: bool = False,
     observe: Observe | None = None,
     command: str | None = None,
+    parent: Pretrained | None = None,
 ) -> Entry | None:
     """Trains what `config` describes and returns the entry of its weights.
 
@@ -74,6 +76,8 @@ def train(
         observe: what the run keeps of its way, for figures and statistics; nothing by
             default.
         command: the command line that makes the config, for the entry and its card.
+        parent: what `finetuning.resolved` returned beside the config, where it was
+            called already; it is called here otherwise.
 
     Returns:
         The entry; None on machines of a cluster that write no files.
@@ -93,7 +97,8 @@ def train(
     with contextlib.ExitStack() as stack:
         # 1. Refuse what cannot work before anything is started.
         files.check_locks()
-        config = finetuning.resolved(config)
+        if parent is None:
+            config, parent = finetuning.resolved(config)
         settings.check(config)
         encoded = config.data.name in sources.ENCODED
         places, create_step = backends.choose(encoded)
@@ -122,7 +127,7 @@ def train(
             # The zoo's own data sets do not change, and are not read.
             if config.data.name not in (*sources.names(), *sources.ENCODED):
                 resuming.check_finished(
-                    finished, workdir, lambda: _load(config, data_dir)
+                    finished, workdir, lambda: _load(config, data_dir, parent)
                 )
             logging.info("%s is finished.", workdir)
             return finished
@@ -132,7 +137,7 @@ def train(
                 pass
 
         # 2. Data.
-        data = _load(config, data_dir)
+        data = _load(config, data_dir, parent)
         observe.check(data, several=not peers.alone)
         split, validation = _splits(config, data)
         examples, size = len(split), config.train.batch_size
@@ -143,7 +148,7 @@ def train(
         # 3. Model and optimizer in the strategy's scope; each machine has all data.
         if encoded:
             _check_arguments(config, data)
-        preprocessing = _preprocessing(config, data)
+        preprocessing = _preprocessing(config, data, parent)
         objective = Objective(
             config.train.loss, preprocessing, config.train.get("label_smoothing", 0.0)
         )
@@ -159,8 +164,9 @@ def train(
         phases = Phases(config.train, total)
         with placement.scope():
             field = augmented and augmented.field
-            model = _build_model(config, data, preprocessing, inside, phases, field)
-            finetuning.load_body(model, config)
+            model = _build_model(
+                config, data, preprocessing, inside, phases, field, parent
+            )
             finetuning.freeze(model, config)
             classifier = registry.entry(config.model.name).classifier
             precision.apply(model, config.train.precision, classifier)
@@ -259,6 +265,7 @@ def train(
                     entry = outcome.write(
                         config, workdir, model, evaluator, data, validation,
                         preprocessing, position, commit, command, signals.check(signal),
+                        parent,
                     )  # fmt: skip
                     files.write_json(workdir / "config.json", position.config)
         except signals.Stopped:
@@ -267,9 +274,12 @@ def train(
         return entry
 
 
-def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:
+def _load(
+    config: ConfigDict, data_dir: str | None, parent: Pretrained | None
+) -> sources.ImageData:
     if config.data.name not in sources.ENCODED:
-        return sources.load(config.data.name, data_dir, finetuning.image_shape(config))
+        shape = finetuning.image_shape(config, parent)
+        return sources.load(config.data.name, data_dir, shape)
     from elu_zoo.data import imagenet
 
     data = config.data
@@ -285,13 +295,15 @@ def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split |
     return split.first(min(count, len(split)) if config.smoke else count), validation
 
 
-def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:
+def _preprocessing(
+    config: ConfigDict, data: sources.ImageData, parent: Pretrained | None
+) -> dict[str, Any]:
     """Returns the network's preprocessing, with the data set's own statistics.
 
     Weights to start from have been trained on theirs.
     """
-    if parent := finetuning.parent(config):
-        return parent["preprocessing"]
+    if parent:
+        return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
         found = statistics.of_kind(description["kind"], data)
@@ -308,6 +320,7 @@ def _build_model(
     inside: dict[str, Any] | None,
     phases: Phases,
     field: tuple[int, int, int] | None = None,
+    parent: Pretrained | None = None,
 ) -> keras.Model:
     """Returns the network, with the preprocessing inside of it or without.
 
@@ -319,6 +332,7 @@ def _build_model(
         arguments["num_classes"] = data.num_classes
     return zoo.get_model(
         config.model.name,
+        weights=parent,
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,

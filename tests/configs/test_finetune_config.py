@@ -185,7 +185,7 @@ def test_other_images_for_the_imagenet_network():
 )
 def test_refused(arg, words):
     with pytest.raises(errors.UsageError, match=words):
-        settings.check(finetuning.resolved(get_config("finetune", arg)))
+        settings.check(finetuning.resolved(get_config("finetune", arg))[0])
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)

@@ -5,7 +5,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.training import settings
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 NAN = float("nan")
 
@@ -161,10 +161,10 @@ def test_an_unknown_entry_is_told_each_known_one_once():
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 
-@pytest.mark.parametrize("tag", entries.list_weights("elu_cifar_11.*"))
+@pytest.mark.parametrize("tag", manifest.list_weights("elu_cifar_11.*"))
 def test_later_entries_leave_a_hash_as_it_was(tag):
     """Muon and orthogonal kernels came after the runs of the shipped weights."""
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     activation = entry["arguments"]["activation"]["name"]
     config = elu_cifar_11.get_config(
         f"dataset={entry['dataset']},schedule=fast,epochs=30,activation={activation}"

@@ -17,7 +17,8 @@ from pathlib import Path
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.weights import entries, opening
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import untrusted
 
 # Names are as `elu_zoo.layers.statistics_file` makes them; entries tell no sizes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
@@ -34,7 +35,7 @@ class File:
         folder: where it is kept on this machine, unless the package carries it.
         sha256: in hexadecimal, or its first digits.
         size: in bytes; None where it is not known.
-        sources: see `network.chunks`.
+        sources: see `http_stream.chunks`.
     """
 
     name: str
@@ -54,10 +55,10 @@ class File:
         return files.sha256(path).startswith(self.sha256)
 
 
-def files_of(entry: entries.Entry) -> list[File]:
+def files_of(entry: manifest.Entry) -> list[File]:
     """Returns the files that an entry needs: the weights, then any statistics."""
     sources = tuple(entry["sources"])
-    name = entry["tag"] + entries.SUFFIX
+    name = entry["tag"] + manifest.SUFFIX
     found = [
         File(name, weights_folder(), entry["sha256"], entry["bytes"], sources),
     ]
@@ -75,7 +76,7 @@ def weights_folder() -> Path:
     return files.home() / "weights"
 
 
-def ensure(entry: entries.Entry) -> list[Path]:
+def ensure(entry: manifest.Entry) -> list[Path]:
     """Returns where the files of an entry are; downloads those that are nowhere.
 
     Args:
@@ -91,7 +92,7 @@ def ensure(entry: entries.Entry) -> list[Path]:
     return [file.find() or download(file) for file in files_of(entry)]
 
 
-def keep_statistics(entry: entries.Entry, folder: Path) -> None:
+def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
     """Keeps statistics that lie beside weights, as in a run's folder from elsewhere.
 
     Args:
@@ -106,7 +107,7 @@ def keep_statistics(entry: entries.Entry, folder: Path) -> None:
         path = folder / file.name
         if file.find() or not path.is_file():
             continue
-        content = opening.read(path, _STATISTICS_BYTES, "a file of statistics")
+        content = untrusted.read(path, _STATISTICS_BYTES, "a file of statistics")
         found = files.sha256(content)
         if not found.startswith(file.sha256):
             raise errors.CorruptError(
@@ -141,12 +142,12 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
     """
-    manifest = entries.manifest()
-    tags = entries.list_weights(pattern)
+    listed = manifest.published()
+    tags = manifest.list_weights(pattern)
     if not tags:
-        models = sorted({f"{entry['model']}.*" for entry in manifest.values()})
-        raise errors.unknown("weights", pattern, [*models, *entries.list_weights()])
-    of_tags = [files_of(manifest[tag]) for tag in tags]
+        models = sorted({f"{entry['model']}.*" for entry in listed.values()})
+        raise errors.unknown("weights", pattern, [*models, *manifest.list_weights()])
+    of_tags = [files_of(listed[tag]) for tag in tags]
     wanted = [found[0] for found in of_tags]
     wanted += [file for found in of_tags for file in found[1:]]
     paths, failures = [], []
@@ -187,14 +188,14 @@ def download(file: File) -> Path:
         NotFoundError: it has no sources.
         ResourceError: none of them gave it, or the folder cannot be written.
     """
-    from elu_zoo.weights import network
+    from elu_zoo.weights.hdf5 import http_stream
 
     _remove_stale(file)
     failures = []
     for source in file.sources:
         try:
             size = _download(source, file)
-        except network.SourceError as error:
+        except http_stream.SourceError as error:
             failures.append(f"{source}: {error}")
         except OSError as error:
             raise _unwritable(file, error) from error
@@ -217,24 +218,24 @@ def download(file: File) -> Path:
 
 def _download(source: str, file: File) -> int:
     """Downloads a file from one source, and returns its size."""
-    from elu_zoo.weights import network
+    from elu_zoo.weights.hdf5 import http_stream
 
     limit = _STATISTICS_BYTES if file.size is None else file.size
     digest, size = hashlib.sha256(), 0
     with (
         files.new_file(file.folder / file.name) as target,
-        contextlib.closing(network.chunks(source, file.name, limit)) as chunks,
+        contextlib.closing(http_stream.chunks(source, file.name, limit)) as chunks,
     ):
         for chunk in chunks:
             size += len(chunk)
             if size > limit:
-                raise network.SourceError(f"it sends more than {limit} bytes")
+                raise http_stream.SourceError(f"it sends more than {limit} bytes")
             digest.update(chunk)
             target.write(chunk)
         if file.size is not None and size < file.size:
-            raise network.SourceError(f"it ended after {size} of {file.size} bytes")
+            raise http_stream.SourceError(f"it ended after {size} of {file.size} bytes")
         if not digest.hexdigest().startswith(file.sha256):
-            raise network.SourceError(f"its SHA-256 is {digest.hexdigest()}")
+            raise http_stream.SourceError(f"its SHA-256 is {digest.hexdigest()}")
     return size
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import opening
+from elu_zoo.weights.hdf5 import untrusted
 
 FORMAT = 1
 SUFFIX = ".weights.h5"
@@ -153,11 +153,11 @@ def check_beside(entry: Entry, origin: str) -> None:
     if right != entry["tag"]:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}; model, dataset, "
-            f"activation, batch_norm and sha256 make {opening.printable(right)}. Get "
+            f"activation, batch_norm and sha256 make {untrusted.printable(right)}. Get "
             "it again, from where the weights came."
         )
-    published = manifest().get(right, entry)
-    differing = [field for field in _MEANING if entry[field] != published[field]]
+    listed = published().get(right, entry)
+    differing = [field for field in _MEANING if entry[field] != listed[field]]
     if differing:
         raise errors.CorruptError(
             f"{origin} is not what was published as {right}: {', '.join(differing)} "
@@ -173,7 +173,7 @@ def read(path: Path) -> Entry:
         CorruptError: it is no entry that this version reads.
         ResourceError: it cannot be read.
     """
-    content = opening.read(path, _LIMIT_BYTES, "an entry")
+    content = untrusted.read(path, _LIMIT_BYTES, "an entry")
     try:
         entry = json.loads(content.decode(), parse_constant=_refuse)
         is_deep = _is_deep(entry, _LEVELS)
@@ -199,7 +199,7 @@ def _is_deep(value: Any, levels: int) -> bool:
 
 
 @functools.cache
-def manifest() -> dict[str, Entry]:
+def published() -> dict[str, Entry]:
     """Returns the published entries by tag, as the package carries them."""
     text = resources.files("elu_zoo.weights").joinpath("manifest.json").read_text()
     entries = json.loads(text)["entries"]
@@ -218,7 +218,7 @@ def list_weights(pattern: str = "*") -> list[str]:
     Args:
         pattern: shell wildcards, `"mnist_mlp*relu*"`.
     """
-    return sorted(fnmatch.filter(manifest(), pattern), key=natural)
+    return sorted(fnmatch.filter(published(), pattern), key=natural)
 
 
 def loss(entry: Entry) -> str:
@@ -253,5 +253,5 @@ def rank(entry: Entry) -> tuple:
 def is_default(entry: Entry) -> bool:
     """Whether `get_model(..., weights=<data set>)` takes this entry."""
     same = ("model", "dataset", "arguments")
-    rivals = [e for e in manifest().values() if all(e[k] == entry[k] for k in same)]
+    rivals = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
     return min(rivals, key=rank)["tag"] == entry["tag"]
