@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import cards, files, zoo
+from elu_zoo import files, zoo
 from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import manifest, pretrained
+from elu_zoo.weights import cards, manifest, pretrained
 
 
 def write(

@@ -6,8 +6,8 @@ import shutil
 import pytest
 from scripts import TOOLS, results_table
 
-from elu_zoo import cards, errors
-from elu_zoo.weights import manifest
+from elu_zoo import errors
+from elu_zoo.weights import cards, manifest
 
 ROOT = TOOLS.parent
 PAGES = [f"configs/results/{name}.md" for name in ("cards", "runs", "speed")]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
-from elu_zoo import cards, errors, files
+from elu_zoo import errors, files
 from elu_zoo.training import outcome
-from elu_zoo.weights import manifest
+from elu_zoo.weights import cards, manifest
 
 
 def test_unfinished_run(tmp_path):

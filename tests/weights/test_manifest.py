@@ -13,9 +13,9 @@ import pytest
 
 import elu_zoo
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, cards, errors, files, registry
+from elu_zoo import activations, errors, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import manifest, pretrained
+from elu_zoo.weights import cards, manifest, pretrained
 
 GOLDEN = Path(__file__).parent / "golden.json"
 

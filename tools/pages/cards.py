@@ -2,8 +2,8 @@
 
 import re
 
-from elu_zoo import cards, results
-from elu_zoo.weights import manifest
+from elu_zoo import results
+from elu_zoo.weights import cards, manifest
 from pages import runs
 
 _HEAD = f"""# Model cards

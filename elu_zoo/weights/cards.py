@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors, recipes, registry, results
-from elu_zoo.weights import manifest
+from elu_zoo import errors, registry, results
+from elu_zoo.weights import cards_training, manifest
 
 # What a card needs. Weights load without the two that are not among manifest.FIELDS.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
@@ -108,9 +108,9 @@ def text(
         f"# {entry['tag']}",
         _summary(entry, paper),
         f"## Uses\n\n{_uses(entry)}",
-        f"## Training data\n\n{recipes.training_data(entry)}",
-        f"## Preprocessing\n\n{recipes.preprocessing(entry)}",
-        f"## Training procedure\n\n{recipes.procedure(entry)}",
+        f"## Training data\n\n{cards_training.training_data(entry)}",
+        f"## Preprocessing\n\n{cards_training.preprocessing(entry)}",
+        f"## Training procedure\n\n{cards_training.procedure(entry)}",
         f"## Evaluation\n\n{results.evaluation(entry, rows, paper)}",
         f"## Limits\n\n{_limits(entry, rows)}",
         f"## How to use\n\n{_how_to_use(entry)}",

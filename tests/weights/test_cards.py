@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import elu_zoo
-from elu_zoo import cards, errors, files, recipes, results
-from elu_zoo.weights import manifest
+from elu_zoo import errors, files, results
+from elu_zoo.weights import cards, cards_training, manifest
 
 TAGS = manifest.list_weights()
 ROWS = results.read("results.csv")
@@ -38,7 +38,7 @@ def test_card(tag):
         entry["data_terms"],
         "The model takes raw pixels",
         f"```sh\n{entry['command']}\n```",
-        f"| schedule | {recipes.schedule(entry)} |",
+        f"| schedule | {cards_training.schedule(entry)} |",
         f"| seed | {entry['seed']},",
         entry["commit"],
         f"minutes on {entry['hardware']} |"

@@ -4,10 +4,9 @@ import importlib
 
 import pytest
 
-from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
 from elu_zoo.training import settings
-from elu_zoo.weights import manifest
+from elu_zoo.weights import cards_training, manifest
 
 
 def parsed(command):
@@ -82,7 +81,9 @@ def changed(**changes):
     ],
 )
 def test_learning_rate(changes, text):
-    assert f"\n| learning rate | {text} |\n" in recipes.procedure(changed(**changes))
+    assert f"\n| learning rate | {text} |\n" in cards_training.procedure(
+        changed(**changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_learning_rate(changes, text):
     ],
 )
 def test_update(changes, line):
-    assert f"\n| {line}" in recipes.procedure(changed(**changes))
+    assert f"\n| {line}" in cards_training.procedure(changed(**changes))
 
 
 def rival(**model):
@@ -138,13 +139,13 @@ def rival(**model):
     ],
 )
 def test_a_rival_of_table_1(model, line):
-    assert line in recipes.procedure(rival(**model))
+    assert line in cards_training.procedure(rival(**model))
 
 
 def test_entries_of_early_versions_lack_some_settings():
     entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "precision" not in entry["config"]["train"]
-    found = recipes.procedure(entry)
+    found = cards_training.procedure(entry)
     assert "| update | SGD on batches of 64 |\n| precision | float32 |" in found
     assert "dropout" not in found
 
@@ -159,7 +160,7 @@ def test_entries_of_early_versions_lack_some_settings():
     ],
 )
 def test_schedule(changes, text):
-    assert recipes.schedule(ENTRY | changes).startswith(text)
+    assert cards_training.schedule(ENTRY | changes).startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_schedule(changes, text):
     ],
 )
 def test_procedure(changes, text):
-    assert text in recipes.procedure(ENTRY | changes)
+    assert text in cards_training.procedure(ENTRY | changes)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_procedure(changes, text):
     ],
 )
 def test_training_data(changes, text):
-    assert text in recipes.training_data(ENTRY | changes)
+    assert text in cards_training.training_data(ENTRY | changes)
 
 
 @pytest.mark.parametrize(
@@ -216,11 +217,11 @@ def test_training_data(changes, text):
     ],
 )
 def test_preprocessing(description, text):
-    assert text in recipes.preprocessing(ENTRY | {"preprocessing": description})
+    assert text in cards_training.preprocessing(ENTRY | {"preprocessing": description})
 
 
 def test_augmentation_is_told():
-    assert "went through `pad_crop_flip`" in recipes.preprocessing(ENTRY)
+    assert "went through `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
     config = ENTRY["config"]
     for data, words in (
         ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around them."),
@@ -230,6 +231,6 @@ def test_augmentation_is_told():
         ),
     ):
         entry = ENTRY | {"config": config | {"data": config["data"] | data}}
-        assert words in recipes.preprocessing(entry)
+        assert words in cards_training.preprocessing(entry)
     entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
-    assert "went through" not in recipes.preprocessing(entry)
+    assert "went through" not in cards_training.preprocessing(entry)

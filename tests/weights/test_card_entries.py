@@ -9,10 +9,10 @@ from importlib import resources
 import pytest
 
 import elu_zoo
-from elu_zoo import cards, files
+from elu_zoo import files
 from elu_zoo.models import cost
 from elu_zoo.models.elu_cifar import STACKS_11
-from elu_zoo.weights import manifest
+from elu_zoo.weights import cards, manifest
 
 published = pytest.mark.parametrize("tag", manifest.list_weights())
 NUMBER = int | float
