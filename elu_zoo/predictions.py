@@ -38,19 +38,19 @@ def load_image(
     Args:
         path: of the file.
         name: the model's name.
-        weights: as of `get_model`; its images' shape is taken, such as that of a run
-            on images of your own. None for the shape that the model is registered with.
+        weights: as of `get_model`; the image gets the shape that they were trained
+            on. None for the shape that the model is registered with.
         invert: take 255 - pixels, for dark digits on white.
 
     Returns:
         A uint8 array `(1, height, width, channels)`, 0..255, for a model with its
-        preprocessing, as `get_model` returns it; for one without, it goes through
-        `preprocess_input` first.
+        preprocessing, as `get_model` returns it; for a model without, pass the array
+        through `preprocess_input` first.
 
     Raises:
         NotFoundError: there is no such file.
-        DataError: it cannot be read, or is no PNG or JPEG image that can be decoded.
-        UsageError: an unknown name, or weights that there are not.
+        DataError: the file cannot be read or decoded as PNG or JPEG.
+        UsageError: an unknown name, or unknown weights.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)

@@ -1,13 +1,12 @@
-"""Runs that go on from the weights of another: what they take over, what is frozen."""
+"""Fine-tuning: what a run takes from pretrained weights, and what it freezes."""
 
 import dataclasses
 import re
-from typing import Any
 
 import keras
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, registry
+from elu_zoo import errors, registry
 from elu_zoo.data import shapes, sources
 from elu_zoo.weights import pretrained
 from elu_zoo.weights.pretrained import Pretrained
@@ -18,9 +17,9 @@ BODY = "body"
 def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     """Returns a config with nothing left open, and the weights that it starts from.
 
-    A config with an entry `model.weights` may leave activation, normalisation, width
-    and other arguments of the network open, as "" or None. In the copy returned they
-    are those of the weights; without weights those of the builder.
+    A config with a field `model.weights` may leave activation, normalisation, width and
+    other arguments of the network open, as "" or None. In the returned copy they are
+    those of the weights, without weights those of the builder.
 
     Returns:
         The config, and its weights without their classifier; None without weights.
@@ -45,8 +44,7 @@ def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
         parent = dataclasses.replace(parent, has_classifier=False)
         found |= parent.entry["arguments"]
     with config.unlocked():
-        given = model.activation
-        if not given.name or (parent and _describe(given) == parent.activation):
+        if parent or not model.activation.name:
             activation = found["activation"]
             is_name = isinstance(activation, str)
             model.activation = ConfigDict(
@@ -64,17 +62,13 @@ def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     return config, parent
 
 
-def _describe(activation: ConfigDict) -> dict[str, Any]:
-    return activations.describe(activation.to_dict())
-
-
 def image_shape(
     config: ConfigDict, parent: Pretrained | None
 ) -> tuple[int, int, int] | None:
-    """Returns the shape to which images are adapted, None where they are as they are.
+    """Returns the shape to which images are resized, None for their own shape.
 
-    It is `data.image_shape`, else that of the weights to start from; without weights
-    that of the network, where the data set is not one of the zoo's.
+    It is `data.image_shape`, else the shape that the weights were trained on. Without
+    weights it is the network's own for images that are not one of the zoo's data sets.
     """
     if given := tuple(config.data.get("image_shape", ())):
         return given
@@ -86,7 +80,9 @@ def image_shape(
 
 
 def freeze(model: keras.Model, config: ConfigDict) -> None:
-    """Keeps layers as they are: `body`, or those whose names have a part of a name.
+    """Freezes the layers that `train.freeze` names.
+
+    A name is `body`, for all layers but the classifier, or a part of layers' names.
 
     Raises:
         UsageError: there are no such layers, or nothing is left to train.

@@ -1,4 +1,4 @@
-"""Published entries have what their cards need, and it is right."""
+"""Published entries have all fields of model cards, with right values."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Model cards: each tells what it promises, and nothing that is not so."""
+"""Model cards: their sections agree with entries and results."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Recipes: the command of a run gives its config again, and what the sections say."""
+"""Sections of a model card on the training, and the run's command."""
 
 import importlib
 

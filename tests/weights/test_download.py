@@ -1,4 +1,4 @@
-"""Files of entries: found, downloaded, kept whole, asked for by name."""
+"""Files of entries: found, downloaded, verified, fetched by pattern."""
 
 import concurrent.futures
 import json

@@ -1,4 +1,4 @@
-"""Entries and the manifest: what is written, read, refused, preferred."""
+"""Entries and the manifest: written, read, refused, ranked."""
 
 import importlib.util
 import json

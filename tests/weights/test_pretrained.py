@@ -1,4 +1,4 @@
-"""weights=: what each spelling finds, and what is refused."""
+"""Pretrained weights: what each form of `weights=` finds, and what is refused."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
 """Weight files: Keras' own layout, checked before anything in them is used.
 
-`layers/<class>[_<i>]/vars/<j>`, the layer's name as an attribute of its group: a
-file written here loads with `keras.Model.load_weights`, and one written by
-`keras.Model.save_weights` is read here. Values are float16.
+Arrays lie at `layers/<class>[_<i>]/vars/<j>`, and the layer's name is an attribute of
+its group. `keras.Model.load_weights` loads a file written here, and `read` reads one
+written by `keras.Model.save_weights`. Values are written as float16.
 """
 
 import collections
@@ -38,7 +38,7 @@ _OTHER_FORMATS = (
 _FORMAT = (
     f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
 )
-_OVERHEAD_BYTES = 4 << 20  # of groups and attributes, generously
+_OVERHEAD_BYTES = 4 << 20  # an upper bound of groups and attributes
 _MOST_BYTES = 1 << 32  # of any file, whatever network an entry describes
 
 
@@ -86,21 +86,21 @@ def read(
     remedy: str = "Delete it and get it again.",
     size: int | None = None,
 ) -> Arrays:
-    """Reads a weight file after every check; nothing of it is used before.
+    """Returns the arrays of a weight file, after all checks.
 
     Args:
         path: a regular file named `*.weights.h5`.
-        expected: what `shapes` says of the model that will take the weights.
-        sha256: the hash that the file must have; None leaves it unverified.
+        expected: `shapes` of the model that takes the weights.
+        sha256: the expected hash of the file; None leaves it unverified.
         remedy: what to do about a file of another hash.
-        size: how many bytes it should have, for the message about another hash.
+        size: the expected size in bytes, for the message about another hash.
 
     Returns:
         The arrays of each layer, by layer name.
 
     Raises:
         NotFoundError: there is no such file.
-        CorruptError: anything about the file is not as it should be.
+        CorruptError: the file is damaged, forged or of another network.
     """
     check_name(path)
     # Four times float32: a file of Keras' own may hold the optimizer's slots as well.
@@ -181,7 +181,7 @@ def _count(expected: Shapes) -> int:
 
 
 def assign(model: keras.Model, arrays: Arrays) -> None:
-    """Gives `model` the arrays of the layers that it shares with them."""
+    """Assigns arrays, by layer name, to the layers of a model that have them."""
     for layer in model.layers:
         if layer.name in arrays:
             for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
@@ -189,14 +189,14 @@ def assign(model: keras.Model, arrays: Arrays) -> None:
 
 
 def _snake_case(name: str) -> str:
-    # Keras names the groups of its files so.
+    # As Keras names the groups of its files.
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
 def check_name(path: Path) -> None:
-    """Refuses a file of another format by its name.
+    """Checks the suffix of a weight file's name.
 
     Raises:
         CorruptError: the name does not end in `.weights.h5`.
@@ -213,7 +213,7 @@ def not_found(path: Path) -> errors.NotFoundError:
     """Returns the error for a path that does not exist, with its neighbours."""
     folder = path.parent
     names = []
-    with contextlib.suppress(OSError):  # there is none, or it is not ours to list
+    with contextlib.suppress(OSError):  # no such folder, or no permission to list it
         names = sorted(p.name for p in folder.iterdir())
     near = [name for name in names if name.endswith(SUFFIX)]
     return errors.NotFoundError(

@@ -1,4 +1,4 @@
-"""Files that HDF5's library would read for ever, or not survive: refused before it."""
+"""Cycles in HDF5 files are refused before the C library opens the file."""
 
 import io
 import struct

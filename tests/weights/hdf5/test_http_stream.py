@@ -1,4 +1,4 @@
-"""Downloads from good sources, and from all kinds of bad ones."""
+"""Downloads from good sources, and from slow, wrong and absent ones."""
 
 import hashlib
 import re
@@ -29,7 +29,7 @@ def test_a_download(server, home, caplog, behaviour):
     assert len(server.requests) == count
 
 
-# What the source does, or is, and what the message says of it.
+# Behaviour of the source, or its address: the reason in the message.
 BAD = {
     "truncated": "it ended after 149991 of 150000 bytes",
     "short": "it ended after 149991 of 150000 bytes",
@@ -63,7 +63,7 @@ SLOW = "silent", "drips", "drips_headers", "drips_chunks"
 
 @pytest.fixture
 def closed():
-    """The address of a server that is there no more."""
+    """The address of a server that has stopped."""
     with loopback.serve(Handler) as server:
         address = server.address
     return address
@@ -71,7 +71,7 @@ def closed():
 
 @pytest.fixture
 def bad(request, server, closed, monkeypatch):
-    """(a bad source, the reason that its message gives)"""
+    """(a bad source, the reason in the message)"""
     monkeypatch.setattr(http_stream, "_OVERHEAD_BYTES", 100_000)
     name = request.param
     if name in SLOW:
@@ -128,7 +128,7 @@ def test_every_reason_is_in_the_message(server, home, closed):
 
 @pytest.fixture
 def hub(server, monkeypatch):
-    """The server as the Hugging Face Hub; what it has, it has at another place."""
+    """The server as the Hugging Face Hub, which redirects to another folder."""
     constants = huggingface_hub.constants
     template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)

@@ -1,4 +1,4 @@
-"""Weight files: Keras' own layout, float16, and that nothing bad gets in."""
+"""Weight files: Keras' own layout, values in float16."""
 
 import h5py
 import keras

@@ -1,4 +1,4 @@
-"""Weight files that are none, or no longer what was published."""
+"""Damaged weight files, and files of other formats, are refused."""
 
 import hashlib
 import os

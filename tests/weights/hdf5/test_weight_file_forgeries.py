@@ -1,4 +1,4 @@
-"""Well-formed HDF5 files that hold what no weights need, or another network."""
+"""Forged weight files: valid HDF5 with other contents than a network's weights."""
 
 import h5py
 import numpy as np
