@@ -1,4 +1,4 @@
-"""Before and after a model: raw images to its input, its output to class names."""
+"""Input and output of a model: image files, preprocessing, names of classes."""
 
 import os
 from collections.abc import Sequence
@@ -12,13 +12,16 @@ import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.data import image_files, plausibility
 from elu_zoo.layers import preprocess, statistics_file
-from elu_zoo.weights import entries, store
+from elu_zoo.weights import manifest, pretrained
+from elu_zoo.weights.pretrained import Pretrained
+
+Weights = str | os.PathLike | Pretrained | None
 
 
 def load_image(
     path: str | os.PathLike,
     name: str,
-    weights: str | os.PathLike | None = None,
+    weights: Weights = None,
     *,
     invert: bool = False,
 ) -> np.ndarray:
@@ -34,32 +37,32 @@ def load_image(
     Args:
         path: of the file.
         name: the model's name.
-        weights: as of `get_model`; its images' shape is taken, such as that of a run
-            on images of your own. None for the shape that the model is registered with.
+        weights: as of `get_model`; the image gets the shape that they were trained
+            on. None for the shape that the model is registered with.
         invert: take 255 - pixels, for dark digits on white.
 
     Returns:
         A uint8 array `(1, height, width, channels)`, 0..255, for a model with its
-        preprocessing, as `get_model` returns it; for one without, it goes through
-        `preprocess_input` first.
+        preprocessing, as `get_model` returns it; for a model without, pass the array
+        through `preprocess_input` first.
 
     Raises:
         NotFoundError: there is no such file.
-        DataError: it cannot be read, or is no PNG or JPEG image that can be decoded.
-        UsageError: an unknown name, or weights that there are not.
+        DataError: the file cannot be read or decoded as PNG or JPEG.
+        UsageError: an unknown name, or unknown weights.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
     """
-    entry = _entry(name, weights, {})
-    shape = _raw_shape(registry.entry(name), entry)
+    found = pretrained.find(name, weights)
+    shape = _raw_shape(registry.entry(name), found)
     path = Path(path).expanduser()
     image = image_files.read_image(path, shape)[None]
     complaint = plausibility.scale_complaint(image, [str(path)])
     image = 255 - image if invert else image
-    if plausibility.takes_light_on_black(shape, entry and entry["dataset"]):
+    if plausibility.takes_light_on_black(shape, found and found.dataset):
         ground = plausibility.ground_complaint
         complaint += ground(image, [str(path)], "invert=True", invert)
     if complaint:
@@ -68,18 +71,19 @@ def load_image(
 
 
 def _raw_shape(
-    registered: registry.ModelEntry, entry: entries.Entry | None
+    registered: registry.ModelEntry, found: Pretrained | None
 ) -> tuple[int, int, int]:
     """Returns the shape of the raw images of a model with its preprocessing."""
-    preprocessing = entry["preprocessing"] if entry else registered.preprocessing
+    preprocessing = (found or registered).preprocessing
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
+    entry = found.entry if found else None
     own = entry["arguments"].get("input_shape") if entry else None
     return tuple(own or registered.default("input_shape"))
 
 
 def preprocess_input(
-    images: np.ndarray, name: str, weights: str | os.PathLike | None = None
+    images: np.ndarray, name: str, weights: Weights = None
 ) -> np.ndarray:
     """Returns what `get_model(..., preprocessing=False)` takes, as a new array.
 
@@ -93,7 +97,7 @@ def preprocess_input(
         the preprocessing crops; `images` is left as it is. A warning is logged where
         images look like pixels in [0, 1].
     """
-    description = preprocessing(name, weights)
+    description = (pretrained.find(name, weights) or registry.entry(name)).preprocessing
     images = np.asarray(images)
     if images.ndim != 4:
         raise errors.UsageError(
@@ -107,7 +111,7 @@ def preprocess_input(
 
 
 def decode_predictions(
-    predictions: Any, name: str, weights: str | os.PathLike | None = None, top: int = 5
+    predictions: Any, name: str, weights: Weights = None, top: int = 5
 ) -> list[list[tuple[str, float]]]:
     """Names the most probable classes of each image.
 
@@ -127,7 +131,7 @@ def decode_predictions(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
     values = np.asarray(predictions, dtype=np.float64)
-    classes = class_names(name, weights)
+    classes = _class_names(name, weights)
     if values.ndim != 2 or values.shape[1] != len(classes):
         raise errors.UsageError(
             f"predictions has the shape (batch, {len(classes)}), one column for each "
@@ -143,27 +147,15 @@ def decode_predictions(
     ]
 
 
-def class_names(
-    name: str, weights: str | os.PathLike | None = None, **arguments: Any
-) -> list[str]:
+def _class_names(name: str, weights: Weights) -> list[str]:
     """Returns the names of the classes that weights were trained on.
 
-    Args:
-        name: the model's name.
-        weights: as of `get_model`; None where the model has published weights of
-            one data set only.
-        **arguments: `activation`, `batch_norm` and `allow_unverified`, as of
-            `get_model`.
-
-    Returns:
-        One name for each class; none for an autoencoder and for a file without an
-        entry.
+    Without `weights` they are those of all published weights of the model, which are
+    of one data set.
     """
     if weights is not None:
-        entry = _entry(name, weights, arguments)
-        return entry["classes"] if entry else []
-    registry.entry(name)
-    published = [e for e in entries.manifest().values() if e["model"] == name]
+        return pretrained.find(name, weights).classes
+    published = [e for e in manifest.published().values() if e["model"] == name]
     if not published:
         raise errors.UsageError(
             f"{name} has no published weights, whose classes could be named. Pass "
@@ -178,67 +170,9 @@ def class_names(
     return published[0]["classes"]
 
 
-def loss_name(
-    name: str, weights: str | os.PathLike | None = None, **arguments: Any
-) -> str:
-    """Returns the name of the loss that weights were trained with.
-
-    Its entry of `registry.READOUTS`, as `get_model(..., classifier_activation=...)`,
-    turns the model's output into probabilities, or into pixels in [0, 1].
-
-    Args:
-        name: the model's name.
-        weights: as of `get_model`; None, as a file without an entry, for the
-            network's own loss.
-        **arguments: as of `class_names`.
-
-    Raises:
-        CorruptError: the weights' entry names no loss that this version knows.
-    """
-    entry = _entry(name, weights, arguments)
-    return entries.loss(entry) if entry else registry.entry(name).loss
-
-
-def preprocessing(
-    name: str, weights: str | os.PathLike | None = None, **arguments: Any
-) -> dict[str, Any]:
-    """Returns how raw images become the model's input, for `preprocessing_layers`.
-
-    Args:
-        name: the model's name.
-        weights: as of `get_model`; None, as a file without an entry, for the
-            network's own preprocessing.
-        **arguments: as of `class_names`.
-    """
-    entry = _entry(name, weights, arguments)
-    return entry["preprocessing"] if entry else registry.entry(name).preprocessing
-
-
-def dataset(
-    name: str, weights: str | os.PathLike | None = None, **arguments: Any
-) -> str | None:
-    """Returns the name of the data set that weights were trained on.
-
-    Args:
-        name: the model's name.
-        weights: as of `get_model`; None, as a file without an entry, has none.
-        **arguments: as of `class_names`.
-    """
-    entry = _entry(name, weights, arguments)
-    return entry["dataset"] if entry else None
-
-
-def _entry(
-    name: str, weights: str | os.PathLike | None, arguments: dict[str, Any]
-) -> entries.Entry | None:
-    if weights is None:
-        return None
-    return store.find_weights(name, weights, **arguments).entry
-
-
 def check_classes(
     classes: int,
-    entry: entries.Entry | None,
+    weights: Pretrained,
     dataset: str,
     class_names: Sequence[str],
 ) -> None:
@@ -246,18 +180,19 @@ def check_classes(
 
     Args:
         classes: the number of the model's classes.
-        entry: of its weights; None compares the numbers of classes alone.
+        weights: of the model; without an entry only the numbers of classes are
+            compared.
         dataset: the name of the data set.
         class_names: its classes.
 
     Raises:
         UsageError: they differ.
     """
-    names = entry["classes"] if entry else []
+    names = weights.classes
     same = classes == len(class_names)
     if same and (not names or list(names) == list(class_names)):
         return
-    origin = entry["tag"] if entry else "The model"
+    origin = weights.entry["tag"] if weights.entry else "The model"
     raise errors.UsageError(
         f"{origin} tells {_described(names, classes)} apart, the data "
         f"set {dataset} has {_described(class_names, len(class_names))}. Name the data "

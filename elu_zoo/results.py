@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import files
-from elu_zoo.weights.entries import Entry
 
 Row = dict[str, str]
+Entry = dict[str, Any]  # of a weight file, see elu_zoo.weights.manifest
 SQUARED = "test_squared_error"  # of an autoencoder
 COLUMNS = (
     "config model dataset activation batch_norm seed schedule epochs schedule_share "

@@ -1,7 +1,5 @@
-"""The zoo's front door: models by name, with or without weights, and what they are."""
+"""Models by name: built, with or without weights; listed; described."""
 
-import concurrent.futures
-import contextvars
 import dataclasses
 import fnmatch
 import inspect
@@ -11,19 +9,19 @@ from typing import Any
 
 import keras
 import numpy as np
-from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, errors, registry
-from elu_zoo.models import cost, cut
+from elu_zoo import errors, registry
+from elu_zoo.models import building, cost, cut
 from elu_zoo.models import preprocessing as preprocessing_of
-from elu_zoo.weights import entries, h5, opening, store
+from elu_zoo.weights import manifest, pretrained
+from elu_zoo.weights.pretrained import Pretrained
 
 
 def get_model(
     name: str,
     *,
-    weights: str | os.PathLike | None = None,
+    weights: str | os.PathLike | Pretrained | None = None,
     preprocessing: bool | str | Mapping[str, Any] = True,
     include_top: bool = True,
     features: str | Sequence[str] | None = None,
@@ -37,7 +35,8 @@ def get_model(
         name: a name of `list_models()`.
         weights: None for the seeded initial weights; a data set's name
             (`"mnist"`: the activation picks the file), a tag of `list_weights()`,
-            the path of a `.weights.h5` file, or a finished run's folder.
+            the path of a `.weights.h5` file, or a finished run's folder; or what
+            `elu_zoo.weights.pretrained.find` returned for one of these.
         preprocessing: whether the model takes raw 0..255 images, with weights or
             without; False for images that are preprocessed already, see
             `preprocess_input`. Without weights, a network that takes statistics of a
@@ -81,33 +80,25 @@ def get_model(
     _check_arguments(registered, arguments)
     cut.check(include_top, features, classifier_activation)
     errors.check_bool("allow_unverified", allow_unverified)
-    found = None
-    if weights is not None:
-        found = store.find_weights(
-            name,
-            weights,
-            activation=arguments.get("activation"),
-            batch_norm=arguments.get("batch_norm"),
-            allow_unverified=allow_unverified,
-        )
+    found = pretrained.find(
+        name,
+        weights,
+        activation=arguments.get("activation"),
+        batch_norm=arguments.get("batch_norm"),
+        allow_unverified=allow_unverified,
+    )
     entry = found.entry if found else None
-    if entry:
-        _check_arguments(registered, entry["arguments"])
-        arguments = _merged(arguments, entry, registered.any_size)
+    if found:
+        _check_arguments(registered, entry["arguments"] if entry else {})
+        arguments = found.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
-        _check_readout(registered, entry, classifier_activation)
+        _check_readout(registered, found, classifier_activation)
     layers = preprocessing_of.chosen(
         registered, preprocessing, entry, arguments.get("input_shape")
     )
     if layers is not None:
         arguments["preprocessing"] = layers
-    if entry and not found.is_published:
-        model = _build_carefully(registered, found, arguments)
-    else:
-        model = _build(registered, arguments)
-    _warn_of_float16(model)
-    if found:
-        _load(model, registered, found, arguments)
+    model = building.build(registered, arguments, found)
     return cut.cut(model, registered, include_top, features, classifier_activation)
 
 
@@ -120,7 +111,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
                 "num_classes out."
             )
         if argument not in known:
-            # Those of get_model itself may have been meant.
+            # A misspelt argument of get_model itself arrives here too.
             known += [each for each in _own_arguments() if each not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
 
@@ -132,11 +123,11 @@ def _own_arguments() -> list[str]:
 
 
 def _check_readout(
-    registered: registry.ModelEntry, entry: entries.Entry | None, activation: str
+    registered: registry.ModelEntry, found: Pretrained | None, activation: str
 ) -> None:
-    """Refuses an activation that gives no pixels: a wrong picture says nothing."""
-    if entry:
-        origin, fits = entry["tag"], [registry.READOUTS[entries.loss(entry)]]
+    """Refuses an activation whose outputs are not pixels: no error would show it."""
+    if found and found.entry:
+        origin, fits = found.name, [registry.READOUTS[found.loss]]
     else:
         origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:
@@ -144,127 +135,6 @@ def _check_readout(
             f"classifier_activation turns the output of {origin} into pixels in [0, 1]:"
             f" {' or '.join(map(repr, fits))}. Received: {activation!r}."
         )
-
-
-def _merged(
-    arguments: dict[str, Any], entry: entries.Entry, any_size: bool
-) -> dict[str, Any]:
-    """The entry's arguments, after checking that nothing asked for contradicts."""
-    if arguments.get("auxiliary_heads"):
-        raise errors.UsageError(
-            f"The weights {entry['tag']} are of the network without its auxiliary heads"
-            ", which only training has. Leave auxiliary_heads out."
-        )
-    merged = dict(entry["arguments"])
-    for key, value in arguments.items():
-        if key not in ("num_classes", "seed") and key in merged:
-            asked = activations.describe(value) if key == "activation" else value
-            trained = merged[key]
-            if isinstance(asked, tuple):
-                asked = list(asked)
-            sized = isinstance(asked, list) and len(asked) == 3
-            if key == "input_shape" and any_size and sized:
-                trained = [*asked[:2], trained[2]]
-            if asked != trained:
-                raise errors.UsageError(
-                    f"The weights {entry['tag']} were trained with {key}={trained}. "
-                    f"Received: {key}={asked}. Leave {key} out, or name other weights."
-                )
-        merged[key] = value
-    return merged
-
-
-def _build(registered: registry.ModelEntry, arguments: dict[str, Any]) -> keras.Model:
-    try:
-        return registered.builder(**arguments)
-    except errors.NotFoundError as error:  # before any weight is drawn
-        raise errors.NotFoundError(
-            f"{registered.name} makes its input of raw images by statistics that are "
-            f"not on this machine. {error} Pass preprocessing=False for a network that "
-            "takes images which are preprocessed already."
-        ) from error
-    except MemoryError as error:
-        raise errors.ResourceError(
-            f"The weights of this {registered.name} do not fit the memory: {error}. "
-            "Take a smaller width, input_shape or num_classes."
-        ) from error
-
-
-def _warn_of_float16(model: keras.Model) -> None:
-    """Says what a policy of Keras that was set for another machine does on a CPU."""
-    if any(layer.compute_dtype == "float16" for layer in model.layers):
-        devices = keras.distribution.list_devices()
-        if all(device.startswith("cpu") for device in devices):
-            logging.warning(
-                "%s computes in float16 on a CPU, which takes longer there than "
-                "float32. Before it is built, keras.config.set_dtype_policy("
-                '"float32") or "mixed_bfloat16".',
-                model.name,
-            )
-
-
-def _build_carefully(
-    registered: registry.ModelEntry, found: store.Weights, arguments: dict[str, Any]
-) -> keras.Model:
-    """Builds the network of an entry that nobody has published."""
-    trained = found.entry["arguments"].get("num_classes")
-    of_file = {k: v for k, v in arguments.items() if k != "preprocessing"}
-    if trained is not None:
-        of_file["num_classes"] = trained
-    try:
-        found.check_fits(_shapes(registered, of_file))
-        return _build(registered, arguments)
-    except errors.EluZooError:
-        raise
-    # Whatever Keras makes of arguments that no builder has seen before.
-    except Exception as error:
-        raise errors.CorruptError(
-            f"The arguments of the entry {found.entry['tag']} make no {registered.name}"
-            f": {opening.printable(str(error), 300)}. The entry is damaged, or of a "
-            "newer version of elu_zoo."
-        ) from error
-
-
-def _shapes(registered: registry.ModelEntry, arguments: dict[str, Any]) -> h5.Shapes:
-    """Returns the shapes of a network's weights, without the memory for them."""
-
-    def sketch() -> h5.Shapes:
-        with keras.StatelessScope(initialize_variables=False):
-            return h5.shapes(registered.builder(**arguments))
-
-    # A thread of its own: Keras would make up for these variables later, in this one.
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        return pool.submit(contextvars.copy_context().run, sketch).result()
-
-
-def _load(
-    model: keras.Model,
-    registered: registry.ModelEntry,
-    found: store.Weights,
-    arguments: dict[str, Any],
-) -> None:
-    trained = found.entry["arguments"].get("num_classes") if found.entry else None
-    if trained is None or trained == arguments.get("num_classes", trained):
-        h5.assign(model, found.load(model))
-        return
-    if registered.classifier is None:
-        raise errors.UsageError(
-            f"{registered.name} was registered without a classifier, so that its "
-            f"weights fit num_classes={trained} alone. Received: "
-            f"num_classes={arguments['num_classes']}."
-        )
-    body = registered.builder(**{**arguments, "num_classes": trained})
-    arrays = found.load(body)
-    del arrays[registered.classifier]
-    h5.assign(model, arrays)
-    logging.info(
-        "%s has %d classes, num_classes is %d: the layer %r starts from its initial "
-        "weights, every other layer is loaded.",
-        found.entry["tag"],
-        trained,
-        arguments["num_classes"],
-        registered.classifier,
-    )
 
 
 def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]:
@@ -277,10 +147,10 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
     """
     names = fnmatch.filter(registry.names(), pattern)
     if weights:
-        published = entries.manifest().values()
+        published = manifest.published().values()
         trained = {e["model"] for e in published if weights in (True, e["dataset"])}
         names = [name for name in names if name in trained]
-    return sorted(names, key=entries.natural)
+    return sorted(names, key=manifest.natural)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -318,8 +188,8 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
     """
     registered = registry.entry(name)
     model = get_model(name, **{"preprocessing": False, **builder_arguments})
-    published = entries.manifest()
-    tags = [t for t in entries.list_weights() if published[t]["model"] == name]
+    published = manifest.published()
+    tags = [t for t in manifest.list_weights() if published[t]["model"] == name]
     return ModelInfo(
         name=name,
         section=registered.section,
@@ -328,5 +198,5 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
         input_shape=tuple(model.input_shape[1:]),
         output_shapes={x.name: tuple(x.output.shape[1:]) for x in model.layers},
         weights={tag: published[tag]["metrics"] for tag in tags},
-        defaults=tuple(tag for tag in tags if entries.is_default(published[tag])),
+        defaults=tuple(tag for tag in tags if manifest.is_default(published[tag])),
     )

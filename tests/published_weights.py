@@ -6,7 +6,8 @@ from pathlib import Path
 import elu_zoo
 from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = "mnist_mlp_8x128"
 WIDTH = 0.1
@@ -32,12 +33,12 @@ def make(
         "width": width,
     }
     model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
-    content = h5.write(model)
+    content = weight_file.write(model)
     sha256 = files.sha256(content)
-    entry = dict.fromkeys(entries.FIELDS, "")
+    entry = dict.fromkeys(manifest.FIELDS, "")
     entry |= {
-        "format": entries.FORMAT,
-        "tag": entries.tag(changes.get("model", MODEL), dataset, arguments, sha256),
+        "format": manifest.FORMAT,
+        "tag": manifest.tag(changes.get("model", MODEL), dataset, arguments, sha256),
         "model": MODEL,
         "dataset": dataset,
         "arguments": arguments,
@@ -61,7 +62,7 @@ def make(
 def write(folder: Path, entry, content) -> Path:
     """Writes the weight file and the entry beside it."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (entry["tag"] + entries.SUFFIX)
+    path = folder / (entry["tag"] + manifest.SUFFIX)
     path.write_bytes(content)
     path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
     return path
@@ -73,9 +74,9 @@ def publish(monkeypatch, home: Path, *made) -> None:
     for entry, content, _ in made:
         write(home / "weights", entry, content)
     table = {entry["tag"]: entry for entry, _, _ in made}
-    monkeypatch.setattr(entries, "manifest", lambda: table)
+    monkeypatch.setattr(manifest, "published", lambda: table)
 
 
-def read(path: Path, model, sha256: str | None = None) -> h5.Arrays:
+def read(path: Path, model, sha256: str | None = None) -> weight_file.Arrays:
     """Reads a weight file for a model of its shapes, unverified by default."""
-    return h5.read(path, h5.shapes(model), sha256)
+    return weight_file.read(path, weight_file.shapes(model), sha256)

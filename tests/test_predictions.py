@@ -1,6 +1,7 @@
 """Raw images in, names of classes out: preprocess_input, decode_predictions."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import published_weights as made_weights
@@ -8,6 +9,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import errors, predictions, registry
+from elu_zoo.weights.pretrained import Pretrained
 
 MODEL = made_weights.MODEL
 
@@ -141,11 +143,12 @@ def test_decode_with_weights_of_several_data_sets(published):
 )
 def test_check_classes(count, trained, names, words):
     entry = {"tag": "tag", "classes": trained} if trained else None
+    weights = Pretrained(MODEL, Path("tag.weights.h5"), entry, {"name": "elu"})
     if words is None:
-        predictions.check_classes(count, entry, "digits", names)
+        predictions.check_classes(count, weights, "digits", names)
         return
     with pytest.raises(errors.UsageError, match=words):
-        predictions.check_classes(count, entry, "digits", names)
+        predictions.check_classes(count, weights, "digits", names)
 
 
 @pytest.mark.parametrize("shape", [(2, 9), (10,), (1, 2, 10), (2, 0)])
@@ -170,7 +173,7 @@ def test_decode_an_autoencoder():
 
 def test_decode_ties_among_many_classes(monkeypatch):
     names = [str(index) for index in range(1000)]
-    monkeypatch.setattr(predictions, "class_names", lambda *arguments: names)
+    monkeypatch.setattr(predictions, "_class_names", lambda *arguments: names)
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]
@@ -183,53 +186,3 @@ def test_readouts():
         "sigmoid_cross_entropy": "sigmoid",
         "half_squared_error": "linear",
     }
-
-
-@pytest.mark.parametrize(
-    ("name", "loss"),
-    [
-        ("mnist_mlp_8x128", "softmax_cross_entropy"),
-        ("mnist_mlp_5x256", "softmax_cross_entropy"),
-        ("mnist_autoencoder", "sigmoid_cross_entropy"),
-    ],
-)
-def test_loss_name_of_a_network(name, loss):
-    assert predictions.loss_name(name) == loss
-
-
-def test_loss_name_of_weights(monkeypatch, tmp_path):
-    """That of the run, not the network's own; the activation picks the file."""
-    squared, relu = (
-        made_weights.make(
-            activation=activation, config={"train": {"loss": loss}}, seed=seed
-        )
-        for activation, loss, seed in (
-            ("elu", "half_squared_error", 3),
-            ("relu", "sigmoid_cross_entropy", 4),
-        )
-    )
-    made_weights.publish(monkeypatch, tmp_path, squared, relu)
-    for arguments, loss in (
-        ({"weights": "mnist"}, "half_squared_error"),
-        ({"weights": squared[0]["tag"]}, "half_squared_error"),
-        ({"weights": "mnist", "activation": "relu"}, "sigmoid_cross_entropy"),
-    ):
-        assert predictions.loss_name(MODEL, **arguments) == loss
-
-
-def test_loss_name_of_a_file_without_an_entry(made, tmp_path):
-    path = tmp_path / "mine.weights.h5"
-    path.write_bytes(made["elu"][1])
-    for name, loss in (
-        (MODEL, "softmax_cross_entropy"),
-        ("mnist_autoencoder", "sigmoid_cross_entropy"),
-    ):
-        found = predictions.loss_name(name, path, allow_unverified=True)
-        assert found == loss
-    with pytest.raises(errors.CorruptError, match="allow_unverified"):
-        predictions.loss_name(MODEL, path)
-
-
-def test_loss_name_of_an_unknown_network():
-    with pytest.raises(errors.UsageError, match="Unknown model 'mnist_autoencodr'"):
-        predictions.loss_name("mnist_autoencodr")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import results
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 Z = 1.959963984540054  # the normal distribution's quantile of 0.975
 
@@ -201,9 +201,9 @@ def test_the_paper_stands_beside_no_other_recipe():
     assert "the paper" not in results.evaluation(ENTRY, [], [PAPER])
 
 
-@pytest.mark.parametrize("tag", entries.list_weights())
+@pytest.mark.parametrize("tag", manifest.list_weights())
 def test_published_weights_are_among_the_runs_of_their_recipe(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     runs = results.runs_of(entry, results.read("results.csv"))
     own = [run for run in runs if run["sha256"] == entry["sha256"]]
     assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])

@@ -8,7 +8,8 @@ import published_weights as made_weights
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, predictions, registry
+from elu_zoo import errors, registry
+from elu_zoo.weights import pretrained
 
 MODEL = made_weights.MODEL
 WIDTH = made_weights.WIDTH
@@ -302,7 +303,7 @@ def test_unverified_file(made, images, tmp_path):
     model = elu_zoo.get_model(MODEL, weights=path, width=WIDTH, allow_unverified=True)
     assert_equal_weights(body(model), body(made["elu"][2]), atol=1e-3)
     assert "rescale" in [layer.name for layer in model.layers]
-    assert predictions.class_names(MODEL, path, allow_unverified=True) == []
+    assert pretrained.find(MODEL, path, allow_unverified=True).classes == []
     with pytest.raises(errors.CorruptError, match="another network.*classifier"):
         elu_zoo.get_model(
             MODEL, weights=path, width=WIDTH, num_classes=3, allow_unverified=True

@@ -10,7 +10,8 @@ import elu_zoo
 from elu_zoo import activations, errors, files, registry
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.models import cost
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 NETS = ["elu_cifar_11", "elu_cifar_18"]
 NET = "elu_cifar_11"
@@ -44,11 +45,11 @@ def path(trained, tmp_path_factory):
         "input_shape": [32, 32, 3],
         "padding": "caffe",
     }
-    content = h5.write(trained)
+    content = weight_file.write(trained)
     sha256 = files.sha256(content)
-    entry = dict.fromkeys(entries.FIELDS, "") | {
-        "format": entries.FORMAT,
-        "tag": entries.tag(NET, "cifar10", arguments, sha256),
+    entry = dict.fromkeys(manifest.FIELDS, "") | {
+        "format": manifest.FORMAT,
+        "tag": manifest.tag(NET, "cifar10", arguments, sha256),
         "model": NET,
         "dataset": "cifar10",
         "arguments": arguments,
@@ -67,7 +68,7 @@ def path(trained, tmp_path_factory):
         "config": {"train": {"loss": "softmax_cross_entropy"}},
         "metrics": {"test_error_percent": 2.0},
     }
-    path = tmp_path_factory.mktemp("weights") / (entry["tag"] + entries.SUFFIX)
+    path = tmp_path_factory.mktemp("weights") / (entry["tag"] + manifest.SUFFIX)
     path.write_bytes(content)
     path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
     return path
@@ -88,7 +89,7 @@ def test_model_info(name):
     assert info.output_shapes["classifier"] == (size, size, 100)
     assert info.output_shapes["average"] == (100,)
     assert info.weights.keys() == {
-        tag for tag in entries.list_weights() if tag.startswith(f"{name}.")
+        tag for tag in manifest.list_weights() if tag.startswith(f"{name}.")
     }
 
 

@@ -9,7 +9,8 @@ import pytest
 import elu_zoo
 from elu_zoo import activations, errors, files, initializers, registry
 from elu_zoo.layers import statistics_file
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 NET = "elu_imagenet_15"
 SMALL = {"width": 0.01, "num_classes": 3, "spp_levels": (1, 2)}
@@ -44,11 +45,11 @@ def trained(mean, tmp_path):
         "input_shape": [224, 224, 3],
         "stem_stride": 2,
     }
-    content = h5.write(model)
+    content = weight_file.write(model)
     sha256 = files.sha256(content)
-    entry = dict.fromkeys(entries.FIELDS, "") | {
-        "format": entries.FORMAT,
-        "tag": entries.tag(NET, "imagenet2012", arguments, sha256),
+    entry = dict.fromkeys(manifest.FIELDS, "") | {
+        "format": manifest.FORMAT,
+        "tag": manifest.tag(NET, "imagenet2012", arguments, sha256),
         "model": NET,
         "dataset": "imagenet2012",
         "arguments": arguments,

@@ -14,7 +14,7 @@ from absl import app, flags
 
 import elu_zoo
 from elu_zoo import files
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 _FILE = flags.DEFINE_string(
     "file",
@@ -23,7 +23,7 @@ _FILE = flags.DEFINE_string(
 )
 
 
-def outputs(entry: entries.Entry) -> list[list[float]]:
+def outputs(entry: manifest.Entry) -> list[list[float]]:
     """Returns the outputs for seeded noise, four raw images, to six digits."""
     shape = (4, *entry["arguments"]["input_shape"])
     images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
@@ -37,9 +37,9 @@ def main(argv: list[str]) -> None:
         raise app.UsageError(f"Unexpected arguments: {argv[1:]}")
     path = Path(_FILE.value)
     golden = json.loads(path.read_text()) if path.exists() else {}
-    missing = [tag for tag in entries.list_weights() if tag not in golden]
+    missing = [tag for tag in manifest.list_weights() if tag not in golden]
     for tag in missing:
-        golden[tag] = outputs(entries.manifest()[tag])
+        golden[tag] = outputs(manifest.published()[tag])
         print(tag)
     if missing or not path.exists():
         files.write_json(path, golden)

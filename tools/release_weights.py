@@ -30,7 +30,7 @@ from elu_zoo.bin import flags as binary
 from elu_zoo.export import release as export_release
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import objective, outcome
-from elu_zoo.weights import entries, fetch
+from elu_zoo.weights import download, manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results" / "results.csv"
@@ -52,7 +52,7 @@ def _rows() -> list[results.Row]:
     return results.read_file(_RESULTS) if _RESULTS.is_file() else []
 
 
-def check(runs: dict[Path, entries.Entry], to: str) -> None:
+def check(runs: dict[Path, manifest.Entry], to: str) -> None:
     """Refuses what must not, or cannot, be released, before any work.
 
     Args:
@@ -69,7 +69,7 @@ def check(runs: dict[Path, entries.Entry], to: str) -> None:
         _check_hub(to, len(runs))
     for workdir, entry in runs.items():
         _check_run(workdir, entry, to)
-        path = workdir / (entry["tag"] + entries.SUFFIX)
+        path = workdir / (entry["tag"] + manifest.SUFFIX)
         if files.sha256(path) != entry["sha256"]:
             raise errors.CorruptError(
                 f"{path} is damaged: its SHA-256 is not that of its entry, "
@@ -92,7 +92,7 @@ def _check_hub(to: str, count: int) -> None:
         )
 
 
-def _check_run(workdir: Path, entry: entries.Entry, to: str) -> None:
+def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")
     if "config_changes" in entry:
@@ -110,11 +110,11 @@ def _check_run(workdir: Path, entry: entries.Entry, to: str) -> None:
         )
 
 
-def _check_size(new: list[entries.Entry]) -> None:
+def _check_size(new: list[manifest.Entry]) -> None:
     # Whitening statistics are carried as well.
-    kinds = "*" + entries.SUFFIX, "*.npz"
+    kinds = "*" + manifest.SUFFIX, "*.npz"
     sizes = {p.name: p.stat().st_size for kind in kinds for p in _WEIGHTS.glob(kind)}
-    sizes |= {entry["tag"] + entries.SUFFIX: entry["bytes"] for entry in new}
+    sizes |= {entry["tag"] + manifest.SUFFIX: entry["bytes"] for entry in new}
     if sum(sizes.values()) > _LIMIT_BYTES:
         raise errors.ResourceError(
             f"With {', '.join(entry['tag'] for entry in new)} the package would carry "
@@ -123,7 +123,7 @@ def _check_size(new: list[entries.Entry]) -> None:
         )
 
 
-def _statistics(entry: entries.Entry) -> Path | None:
+def _statistics(entry: manifest.Entry) -> Path | None:
     """Returns the file of the statistics that an entry names; what ships comes first.
 
     Raises:
@@ -137,14 +137,14 @@ def _statistics(entry: entries.Entry) -> Path | None:
     return shipped if shipped.is_file() else statistics_file.find(name, kind)
 
 
-def published(entry: entries.Entry, to: str) -> entries.Entry:
+def published(entry: manifest.Entry, to: str) -> manifest.Entry:
     """Returns the entry of a run as the manifest will list it, with its sources."""
-    known = entries.manifest().get(entry["tag"], entry)["sources"]
+    known = manifest.published().get(entry["tag"], entry)["sources"]
     new = [] if to == _PACKAGE else [to]
     return {**entry, "sources": list(dict.fromkeys([*known, *new]))}
 
 
-def build(workdir: Path, entry: entries.Entry, folder: Path) -> None:
+def build(workdir: Path, entry: manifest.Entry, folder: Path) -> None:
     """Writes the files of a release into a folder, instead of what is there."""
     ours = {k: str(v) for k, v in results.row(workdir, entry).items()}
     rows = [other for other in _rows() if other["sha256"] != entry["sha256"]]
@@ -152,20 +152,20 @@ def build(workdir: Path, entry: entries.Entry, folder: Path) -> None:
     statistics = _statistics(entry)
     if statistics and statistics.parent == _WEIGHTS:
         statistics = None
-    weights = workdir / (entry["tag"] + entries.SUFFIX)
+    weights = workdir / (entry["tag"] + manifest.SUFFIX)
     export_release.write(weights, entry, rows, folder, statistics)
 
 
-def ship(workdir: Path, entry: entries.Entry) -> None:
+def ship(workdir: Path, entry: manifest.Entry) -> None:
     """Copies weights and entry into the package and lists them."""
     _check_run(workdir, entry, _PACKAGE)
     _check_size([entry])
-    name = entry["tag"] + entries.SUFFIX
+    name = entry["tag"] + manifest.SUFFIX
     shutil.copyfile(workdir / name, _WEIGHTS / name)
     _list(entry)
 
 
-def upload(folder: Path, entry: entries.Entry, to: str) -> None:
+def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     """Uploads the files of a release in one commit, and downloads them again.
 
     Raises:
@@ -189,23 +189,23 @@ def upload(folder: Path, entry: entries.Entry, to: str) -> None:
             "login`, or $HF_TOKEN, gives the right to write."
         ) from error
     with tempfile.TemporaryDirectory() as scratch:
-        for file in fetch.files_of(entry):
+        for file in download.files_of(entry):
             if (folder / file.name).is_file():
                 there = {"folder": Path(scratch), "sources": (to,)}
-                fetch.download(dataclasses.replace(file, **there))
+                download.download(dataclasses.replace(file, **there))
 
 
-def _list(entry: entries.Entry) -> None:
+def _list(entry: manifest.Entry) -> None:
     tag = entry["tag"]
-    if (_WEIGHTS / (tag + entries.SUFFIX)).is_file():
+    if (_WEIGHTS / (tag + manifest.SUFFIX)).is_file():
         files.write_json(_WEIGHTS / f"{tag}.json", entry)
-    listed = {**entries.manifest(), tag: entry}
+    listed = {**manifest.published(), tag: entry}
     files.write_json(_WEIGHTS / "manifest.json", {"entries": listed})
-    entries.manifest.cache_clear()
+    manifest.published.cache_clear()
 
 
 def release(
-    runs: dict[Path, entries.Entry], to: str, output: Path, push: bool
+    runs: dict[Path, manifest.Entry], to: str, output: Path, push: bool
 ) -> list[str]:
     """Builds the files of releases and, with `push`, releases them.
 
@@ -237,11 +237,11 @@ def release(
     return lines
 
 
-def _changes(entry: entries.Entry, folder: Path, to: str) -> list[str]:
+def _changes(entry: manifest.Entry, folder: Path, to: str) -> list[str]:
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     is_new = all(old["sha256"] != entry["sha256"] for old in _rows())
     row_of_it = "a new row" if is_new else "has its row already"
-    name = entry["tag"] + entries.SUFFIX
+    name = entry["tag"] + manifest.SUFFIX
     if to == _PACKAGE:
         place = f"elu_zoo/weights: gets {name}, {entry['bytes']} bytes"
     else:

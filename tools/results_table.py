@@ -16,7 +16,7 @@ from absl import app, flags
 from pages import cards, counts, marks, measurements, overview, runs, speed, weights
 
 from elu_zoo import files, zoo
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POINTS, _PICTURE = (f"{overview.STEM.as_posix()}.{kind}" for kind in ("csv", "png"))
@@ -25,7 +25,7 @@ _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date
 
 def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
     """Returns what stands between the marks of a README.md, by name."""
-    published = [entries.manifest()[tag] for tag in entries.list_weights()]
+    published = [manifest.published()[tag] for tag in manifest.list_weights()]
     networks = zoo.list_models()
     return {
         "weights": lambda link: weights.table(

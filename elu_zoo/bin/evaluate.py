@@ -26,29 +26,27 @@ def main(argv: list[str]) -> None:
     from elu_zoo import predictions, zoo
     from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.weights import store
 
-    arguments = flags.weights_arguments()
-    entry = store.find_weights(values.model, **arguments).entry
-    model = zoo.get_model(values.model, **arguments)
+    found = flags.pretrained()
+    model = zoo.get_model(values.model, weights=found)
+    entry = found.entry
     trained = entry["config"].get("data", {}) if entry else {}
     data = _load(values, model.input_shape[1:], trained)
     if len(model.output_shape) == 2:  # of an autoencoder it is an image
         classes = model.output_shape[1]
-        predictions.check_classes(classes, entry, data.name, data.class_names)
+        predictions.check_classes(classes, found, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
-    loss = predictions.loss_name(values.model, **arguments)
-    preprocessing = predictions.preprocessing(values.model, **arguments)
-    found = Evaluator(model, objective.Objective(loss, preprocessing))(split)
+    measures = objective.Objective(found.loss, found.preprocessing)
+    measured = Evaluator(model, measures)(split)
     own = entry and entry["dataset"] == data.name
     settings = entry["config"].get("data", {}) if own else {}
     seen = _SPLIT.value == "train" or settings.get("train_on_validation")
     if _JSON.value:
-        print(json.dumps({"split": _SPLIT.value, "images": len(split), **found}))
+        print(json.dumps({"split": _SPLIT.value, "images": len(split), **measured}))
     else:
         print(
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
-            f"{objective.describe(found)}"
+            f"{objective.describe(measured)}"
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)

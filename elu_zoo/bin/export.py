@@ -48,9 +48,9 @@ def main(argv: list[str]) -> None:
     registry.entry(values.model)  # an unknown one is not called a bad name
     name = values.model if _NAME.value is None else _NAME.value
     versions.check_name(name)
-    arguments = flags.weights_arguments()
+    found = flags.pretrained()
     version = {"version": _VERSION.value, "replace": _REPLACE.value}
-    version["source"] = origin.of_weights(values.model, **arguments)
+    version["source"] = origin.of_weights(found)
     if _FORMAT.value == "saved_model":
         export, file = saved_model.export_saved_model, versions.SAVED_MODEL
     else:
@@ -58,8 +58,8 @@ def main(argv: list[str]) -> None:
         file = interchange.FORMATS[_FORMAT.value].file
     Target(_EXPORT_DIR.value, name, file, **version).check()
 
-    model = zoo.get_model(values.model, **arguments)
-    described = predictor.description(model, values.model, **arguments)
+    model = zoo.get_model(values.model, weights=found)
+    described = predictor.description(model, values.model, found)
     if _FORMAT.value != "saved_model":
         del described["classifier"]  # of the signature `features`
     path = export(model, _EXPORT_DIR.value, name=name, **version, **described)

@@ -9,12 +9,16 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from absl import app, flags
 from absl import logging as absl_logging
 
 from elu_zoo import errors, quiet
 from elu_zoo.bin import config
+
+if TYPE_CHECKING:
+    from elu_zoo.weights.pretrained import Pretrained
 
 app.define_help_flags()
 _NOT_OURS = frozenset(flags.FLAGS)
@@ -83,14 +87,18 @@ def define(*names: str) -> None:
             _SHARED[name]()
 
 
-def weights_arguments() -> dict[str, object]:
-    """Returns the arguments of `get_model` that the shared flags hold."""
+def pretrained() -> "Pretrained | None":
+    """Returns what the shared flags name as weights, looked up; None without any."""
+    import elu_zoo.models  # noqa: F401  (registers the networks)
+    from elu_zoo.weights.pretrained import find
+
     values = flags.FLAGS
-    return {
-        "weights": values.weights,
-        "activation": values.activation,
-        "allow_unverified": values.allow_unverified,
-    }
+    return find(
+        values.model,
+        values.weights,
+        activation=values.activation,
+        allow_unverified=values.allow_unverified,
+    )
 
 
 def no_arguments(argv: list[str]) -> None:

@@ -48,11 +48,11 @@ def main(argv: list[str]) -> int | None:
         raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
     if not _PICTURE.value.lower().endswith(".png"):
         raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
-
     from elu_zoo.export import inputs, predictor
 
-    arguments = flags.weights_arguments()
-    model = predictor.load(_SAVED_MODEL.value, values.model, **arguments)
+    found = flags.pretrained()
+    load = predictor.from_weights if found else predictor.from_saved_model
+    model = load(found or _SAVED_MODEL.value)
     if model.is_autoencoder and _TOP.present:
         raise errors.UsageError("--top is of classifiers; this is an autoencoder.")
     if not model.is_autoencoder and _PICTURE.present:

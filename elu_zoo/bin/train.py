@@ -52,14 +52,14 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
-    from elu_zoo import training
-    from elu_zoo.training import objective
+    from elu_zoo.training import Observe, objective, train
     from elu_zoo.training.config import resolve
 
-    config = resolve(config).config
+    resolved = resolve(config)
+    config = resolved.config
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
-    entry = training.train(
-        config,
+    entry = train(
+        resolved,
         workdir,
         data_dir=absl_flags.FLAGS.data_dir,
         strategy=_STRATEGY.value,
@@ -68,7 +68,7 @@ def main(argv: list[str]) -> None:
         steps_per_call=_STEPS_PER_CALL.value,
         accumulate=_ACCUMULATE.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
-        observe=training.Observe(activation_images=_ACTIVATION_IMAGES.value),
+        observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
         command=command(sys.argv),
     )
     if entry:

@@ -10,9 +10,9 @@ import keras
 import tensorflow as tf
 
 import elu_zoo
-from elu_zoo import activations, files, predictions, registry
+from elu_zoo import files
 from elu_zoo.export.answers import Answer
-from elu_zoo.weights import store
+from elu_zoo.weights.pretrained import Pretrained
 
 FILE = "assets.extra/elu_zoo.json"  # TensorFlow Serving does not read it there
 FORMAT = 1
@@ -20,12 +20,8 @@ FORMAT = 1
 FIELDS = ("model", "dataset", "activation", "alpha", "weights", "preprocessing")
 
 
-def of_weights(name: str, **arguments: Any) -> dict[str, Any]:
+def of_weights(weights: Pretrained) -> dict[str, Any]:
     """Returns where a model with weights comes from.
-
-    Args:
-        name: the model's name.
-        **arguments: `weights` and others, as of `weights.store.find_weights`.
 
     Returns:
         `model`, the network's name; `dataset`, the name of the data set that the
@@ -33,24 +29,15 @@ def of_weights(name: str, **arguments: Any) -> dict[str, Any]:
         where it has none; `weights`, their `tag` (None without an entry) and `sha256`;
         and `preprocessing`, see `elu_zoo.layers.preprocessing_layers`.
     """
-    found = store.find_weights(name, **arguments)
-    if found.entry:
-        tag, sha256 = found.entry["tag"], found.entry["sha256"]
-        dataset = found.entry["dataset"]
-        activation = found.entry["arguments"]["activation"]
-    else:
-        tag, sha256, dataset = None, files.sha256(found.path), None
-        asked = arguments.get("activation") or registry.entry(name).default(
-            "activation"
-        )
-        activation = activations.describe(asked)
+    tag = weights.entry["tag"] if weights.entry else None
+    sha256 = weights.entry["sha256"] if weights.entry else files.sha256(weights.path)
     return {
-        "model": name,
-        "dataset": dataset,
-        "activation": activation["name"],
-        "alpha": activation.get("alpha"),
+        "model": weights.model,
+        "dataset": weights.dataset,
+        "activation": weights.activation["name"],
+        "alpha": weights.activation.get("alpha"),
         "weights": {"tag": tag, "sha256": sha256},
-        "preprocessing": predictions.preprocessing(name, **arguments),
+        "preprocessing": weights.preprocessing,
     }
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import keras
 import numpy as np
 
-from elu_zoo import errors, predictions, registry, zoo
+from elu_zoo import errors, registry, zoo
 from elu_zoo.export import answers, origin, pictures
 from elu_zoo.export.loaded import load_saved_model
+from elu_zoo.weights.pretrained import Pretrained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,19 +37,6 @@ class Predictor:
         return not self.class_names
 
 
-def load(saved_model: str | None, name: str | None, **arguments: Any) -> Predictor:
-    """Returns the predictor of an export or, without one, of a model with weights.
-
-    Args:
-        saved_model: as of `from_saved_model`.
-        name: the model's name, see `from_weights`.
-        **arguments: `weights` and others, as of `get_model`.
-    """
-    if saved_model:
-        return from_saved_model(saved_model)
-    return from_weights(name, **arguments)
-
-
 def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
@@ -60,38 +48,39 @@ def from_saved_model(directory: str) -> Predictor:
     )
 
 
-def from_weights(name: str, **arguments: Any) -> Predictor:
-    """Returns the predictor of a model with weights, see `get_model`."""
-    model = zoo.get_model(name, **arguments)
-    answer = answers.make(model, **description(model, name, **arguments))
+def from_weights(weights: Pretrained) -> Predictor:
+    """Returns the predictor of a model with weights."""
+    model = zoo.get_model(weights.model, weights=weights)
+    answer = answers.make(model, **description(model, weights.model, weights))
 
     def predict(images):
         outputs = answer(np.asarray(images, np.float32))
         return {key: value.numpy() for key, value in outputs.items()}
 
-    dataset = predictions.dataset(name, **arguments)
-    return Predictor(predict, answer.image_shape, answer.class_names, dataset)
+    return Predictor(predict, answer.image_shape, answer.class_names, weights.dataset)
 
 
-def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, Any]:
+def description(
+    model: keras.Model, name: str, weights: Pretrained | None = None
+) -> dict[str, Any]:
     """Returns what `answers.make` and `export_saved_model` need beside a model.
 
     They are `class_names`, `autoencoder` and `classifier`. The classes of a file
     without an entry have no names: their indices stand in.
 
     Args:
-        model: `get_model(name, **arguments)`.
+        model: of `get_model`.
         name: the model's name.
-        **arguments: `weights` and others, as of `predictions.class_names`.
+        weights: of the model; None for initial ones.
     """
     registered = registry.entry(name)
     if not registered.is_autoencoder:
         indices = [str(index) for index in range(model.output_shape[-1])]
-        names = predictions.class_names(name, **arguments) or indices
+        names = (weights.classes if weights else []) or indices
         layers = [layer.name for layer in model.layers]
         classifier = registered.classifier if registered.classifier in layers else None
         return {"class_names": names, "autoencoder": None, "classifier": classifier}
-    preprocessing = predictions.preprocessing(name, **arguments)
+    preprocessing = (weights or registered).preprocessing
     if preprocessing["kind"] != "rescale":
         raise errors.UsageError(
             "A reconstruction is read back from pixels that were rescaled; the "
@@ -99,7 +88,7 @@ def description(model: keras.Model, name: str, **arguments: Any) -> dict[str, An
         )
     autoencoder = answers.Autoencoder(
         code=registered.code,
-        readout=registry.READOUTS[predictions.loss_name(name, **arguments)],
+        readout=registry.READOUTS[(weights or registered).loss],
         scale=preprocessing["scale"],
     )
     return {"class_names": None, "autoencoder": autoencoder, "classifier": None}

@@ -7,15 +7,15 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import cards, files, zoo
+from elu_zoo import files, zoo
 from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import entries
+from elu_zoo.weights import cards, manifest, pretrained
 
 
 def write(
     weights: Path,
-    entry: entries.Entry,
+    entry: manifest.Entry,
     rows: Sequence[dict[str, str]],
     folder: Path,
     statistics: Path | None = None,
@@ -40,20 +40,21 @@ def write(
     tag, name = entry["tag"], entry["model"]
     shutil.rmtree(folder, ignore_errors=True)
     with files.new_directory(folder) as new:
-        path = new / (tag + entries.SUFFIX)
+        path = new / (tag + manifest.SUFFIX)
         shutil.copyfile(weights, path)
         files.write_json(new / f"{tag}.json", entry)
         files.write_bytes(new / "README.md", card.encode())
         if statistics:
             shutil.copyfile(statistics, new / statistics.name)
-        model = zoo.get_model(name, weights=path)
-        described = predictor.description(model, name, weights=path)
+        found = pretrained.find(name, path)
+        model = zoo.get_model(name, weights=found)
+        described = predictor.description(model, name, found)
         with tempfile.TemporaryDirectory() as scratch:
             export_saved_model(
                 model,
                 scratch,
                 name=name,
-                source=origin.of_weights(name, weights=path),
+                source=origin.of_weights(found),
                 version=1,
                 **described,
             )

@@ -5,7 +5,7 @@ from typing import Any
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry, check_image_shape
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 
 def chosen(

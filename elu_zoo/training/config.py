@@ -11,6 +11,7 @@ from elu_zoo.configs import common
 from elu_zoo.training import finetuning
 from elu_zoo.training.config_checks import check
 from elu_zoo.training.config_fields import flat, get
+from elu_zoo.weights.pretrained import Pretrained
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,15 +23,19 @@ class ResolvedConfig:
         values: the config as JSON values, without younger fields at their neutral
             value; see `as_dict`.
         hash: of `values`: of everything that changes the numbers by design.
+        parent: the weights that it starts from, without their classifier, if any.
     """
 
     config: ConfigDict
     values: dict[str, Any]
     hash: str
+    parent: Pretrained | None = None
 
 
-def resolve(config: ConfigDict) -> ResolvedConfig:
+def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     """Completes, checks and hashes a config; `config` itself stays as it is.
+
+    A resolved config is returned as it is.
 
     What a config leaves open is taken from the weights that it starts from; see
     `finetuning.resolved`.
@@ -40,12 +45,14 @@ def resolve(config: ConfigDict) -> ResolvedConfig:
             there are no such weights, or the config contradicts them.
         CorruptError: the weights have no entry.
     """
-    config = finetuning.resolved(config.copy_and_resolve_references())
+    if isinstance(config, ResolvedConfig):
+        return config
+    config, parent = finetuning.resolved(config.copy_and_resolve_references())
     with config.unlocked():
         _add_younger_fields(config)
     check(config)
     values = as_dict(config)
-    return ResolvedConfig(config, values, dict_hash(values))
+    return ResolvedConfig(config, values, dict_hash(values), parent)
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from elu_zoo.training import (
     signals,
 )
 from elu_zoo.training.checkpoint import Checkpoints, versions
-from elu_zoo.training.config import resolve
+from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.objective import Objective
@@ -36,11 +36,12 @@ from elu_zoo.training.phases import Phases
 from elu_zoo.training.policy import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.pooled_first import pooled_first
 from elu_zoo.training.run import Position, Run
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
+from elu_zoo.weights.pretrained import Pretrained
 
 
 def train(
-    config: ConfigDict,
+    config: ConfigDict | ResolvedConfig,
     workdir: str | os.PathLike,
     *,
     data_dir: str | None = None,
@@ -59,7 +60,7 @@ def train(
     after the end it returns the entry at once. It needs no absl and runs in notebooks.
 
     Args:
-        config: see the files in `elu_zoo.configs`.
+        config: see the files in `elu_zoo.configs`; resolved already or not.
         workdir: the run's folder: config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: where prepared data sets are; $TFDS_DATA_DIR by default.
@@ -95,7 +96,7 @@ def train(
         # 1. Refuse what cannot work before anything is started.
         files.check_locks()
         resolved = resolve(config)
-        config = resolved.config
+        config, parent = resolved.config, resolved.parent
         encoded = config.data.name in load.ENCODED
         places, create_step = backends.choose(encoded)
         # Before the activation: a layer's random state would start the devices.
@@ -123,7 +124,7 @@ def train(
             # The zoo's own data sets do not change, and are not read.
             if config.data.name not in (*load.names(), *load.ENCODED):
                 resuming.check_finished(
-                    finished, workdir, lambda: _load(config, data_dir)
+                    finished, workdir, lambda: _load(config, data_dir, parent)
                 )
             logging.info("%s is finished.", workdir)
             return finished
@@ -133,7 +134,7 @@ def train(
                 pass
 
         # 2. Data.
-        data = _load(config, data_dir)
+        data = _load(config, data_dir, parent)
         observe.check(data, several=not peers.alone)
         split, validation = _splits(config, data)
         examples, size = len(split), config.train.batch_size
@@ -144,7 +145,7 @@ def train(
         # 3. Model and optimizer in the strategy's scope; each machine has all data.
         if encoded:
             _check_arguments(config, data)
-        preprocessing = _preprocessing(config, data)
+        preprocessing = _preprocessing(config, data, parent)
         objective = Objective(
             config.train.loss, preprocessing, config.train.get("label_smoothing", 0.0)
         )
@@ -160,8 +161,9 @@ def train(
         phases = Phases(config.train, total)
         with placement.scope():
             field = augmented and augmented.field
-            model = _build_model(config, data, preprocessing, inside, phases, field)
-            finetuning.load_body(model, config)
+            model = _build_model(
+                config, data, preprocessing, inside, phases, field, parent
+            )
             finetuning.freeze(model, config)
             classifier = registry.entry(config.model.name).classifier
             precision.apply(model, config.train.precision, classifier)
@@ -260,6 +262,7 @@ def train(
                     entry = outcome.write(
                         config, workdir, model, evaluator, data, validation,
                         preprocessing, position, commit, command, signals.check(signal),
+                        parent,
                     )  # fmt: skip
                     files.write_json(workdir / "config.json", position.config)
         except signals.Stopped:
@@ -268,9 +271,12 @@ def train(
         return entry
 
 
-def _load(config: ConfigDict, data_dir: str | None) -> dataset.ImageData:
+def _load(
+    config: ConfigDict, data_dir: str | None, parent: Pretrained | None
+) -> dataset.ImageData:
     if config.data.name not in load.ENCODED:
-        return load.load(config.data.name, data_dir, finetuning.image_shape(config))
+        shape = finetuning.image_shape(config, parent)
+        return load.load(config.data.name, data_dir, shape)
     from elu_zoo.data import imagenet
 
     data = config.data
@@ -286,13 +292,15 @@ def _splits(config: ConfigDict, data: dataset.ImageData) -> tuple[Split, Split |
     return split.first(min(count, len(split)) if config.smoke else count), validation
 
 
-def _preprocessing(config: ConfigDict, data: dataset.ImageData) -> dict[str, Any]:
+def _preprocessing(
+    config: ConfigDict, data: dataset.ImageData, parent: Pretrained | None
+) -> dict[str, Any]:
     """Returns the network's preprocessing, with the data set's own statistics.
 
     Weights to start from have been trained on theirs.
     """
-    if parent := finetuning.parent(config):
-        return parent["preprocessing"]
+    if parent:
+        return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
         found = statistics.of_kind(description["kind"], data)
@@ -309,6 +317,7 @@ def _build_model(
     inside: dict[str, Any] | None,
     phases: Phases,
     field: tuple[int, int, int] | None = None,
+    parent: Pretrained | None = None,
 ) -> keras.Model:
     """Returns the network, with the preprocessing inside of it or without.
 
@@ -320,6 +329,7 @@ def _build_model(
         arguments["num_classes"] = data.num_classes
     return zoo.get_model(
         config.model.name,
+        weights=parent,
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,

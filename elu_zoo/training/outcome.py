@@ -17,12 +17,13 @@ from elu_zoo.data import statistics
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import deployed
-from elu_zoo.training import finetuning
 from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.config import as_dict, differences
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.run import Position
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights.pretrained import Pretrained
 
 # Arguments of builders that matter until the weights are trained, and no longer.
 _OF_TRAINING = (
@@ -32,13 +33,13 @@ _OF_TRAINING = (
 )
 
 
-def find(workdir: Path) -> entries.Entry | None:
+def find(workdir: Path) -> manifest.Entry | None:
     """Returns the entry of a run that is finished, None before that."""
     path = workdir / "outcome.json"
-    return entries.read(path) if path.is_file() else None
+    return manifest.read(path) if path.is_file() else None
 
 
-def of_config(workdir: Path, config: ConfigDict) -> entries.Entry | None:
+def of_config(workdir: Path, config: ConfigDict) -> manifest.Entry | None:
     """Returns the entry of a folder's finished run, if it was of this config."""
     entry = find(workdir)
     same = entry and not differences(entry["config"], as_dict(config))
@@ -57,7 +58,8 @@ def write(
     commit: str,
     command: str | None = None,
     check: Callable[[], None] | None = None,
-) -> entries.Entry:
+    parent: Pretrained | None = None,
+) -> manifest.Entry:
     """Writes the final weights, measured as they will be read: in float16.
 
     Args:
@@ -72,12 +74,13 @@ def write(
         commit: of the code that ran.
         command: see `train`.
         check: see `Evaluator`; where it raises, nothing is written.
+        parent: the weights that the run began with.
 
     Returns:
         The entry, which is on the disk beside the weights.
     """
     model = deployed(model)
-    content = h5.write(model)
+    content = weight_file.write(model)
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
@@ -100,14 +103,14 @@ def write(
     if any(maps):  # it scales what the deployed network computes
         arguments["dropout"] = config.model.dropout
     registered = registry.entry(config.model.name)
-    parent, terms = finetuning.parent(config), data.terms
-    if parent and parent["data_terms"] != terms:
-        terms = f"{terms} The weights it began with, {parent['data_terms']}"
+    terms = data.terms
+    if parent and parent.entry["data_terms"] != terms:
+        terms = f"{terms} The weights it began with, {parent.entry['data_terms']}"
     if registered.takes("num_classes"):
         arguments["num_classes"] = data.num_classes
-    tag = entries.tag(config.model.name, data.name, arguments, sha256)
+    tag = manifest.tag(config.model.name, data.name, arguments, sha256)
     entry = {
-        "format": entries.FORMAT,
+        "format": manifest.FORMAT,
         "tag": tag,
         "model": config.model.name,
         "dataset": data.name,
@@ -143,17 +146,17 @@ def write(
         "data_terms": terms,
         "sources": [],
     }
-    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     others = {
         "command": command,
-        "parent": parent and parent["tag"],
+        "parent": parent and parent.entry["tag"],
         "images": data.images,
     }
     others |= {"note": data.note, "config_changes": position.config_changes}
     entry |= {key: value for key, value in others.items() if value}
     # A folder that is copied elsewhere brings what whitens its images.
     statistics.copy(preprocessing, workdir)
-    files.write_bytes(workdir / (tag + entries.SUFFIX), content)
+    files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
     # Last: from here on the run is finished.
     files.write_json(workdir / "outcome.json", entry)

@@ -12,7 +12,7 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import as_dict, differences
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 
 def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:

@@ -7,7 +7,7 @@ missing, and None is an origin of which nothing is known.
 from collections.abc import Mapping
 from typing import Any
 
-from elu_zoo.weights import opening
+from elu_zoo.weights.hdf5 import untrusted
 
 Origin = Mapping[str, Any]
 UNKNOWN = "weights of unknown origin"
@@ -35,7 +35,7 @@ def is_same(one: Origin | None, other: Origin | None) -> bool:
 def label(origin: Origin | None) -> str:
     """Returns the tag of an origin's weights, or all that is known of an origin."""
     tag = weights(origin).get("tag")
-    return opening.printable(str(tag), _LENGTH) if tag else text(origin)
+    return untrusted.printable(str(tag), _LENGTH) if tag else text(origin)
 
 
 def text(origin: Origin | None) -> str:
@@ -51,4 +51,4 @@ def text(origin: Origin | None) -> str:
     tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
     without = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
     known.append(str(tag) if tag else without)
-    return opening.printable(", ".join(known), _LENGTH)
+    return untrusted.printable(", ".join(known), _LENGTH)

@@ -10,7 +10,8 @@ from elu_zoo import zoo
 from elu_zoo.data import load
 from elu_zoo.export import pictures, predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.weights import h5
+from elu_zoo.weights import pretrained
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = "--model=mnist_autoencoder"
 
@@ -18,14 +19,15 @@ MODEL = "--model=mnist_autoencoder"
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
     path = tmp_path_factory.mktemp("weights") / "alone.weights.h5"
-    path.write_bytes(h5.write(zoo.get_model("mnist_autoencoder")))
+    path.write_bytes(weight_file.write(zoo.get_model("mnist_autoencoder")))
     return {"weights": path, "allow_unverified": True}
 
 
 @pytest.fixture(scope="module")
 def exported(weights, tmp_path_factory):
-    model = zoo.get_model("mnist_autoencoder", **weights)
-    described = predictor.description(model, "mnist_autoencoder", **weights)
+    found = pretrained.find("mnist_autoencoder", **weights)
+    model = zoo.get_model("mnist_autoencoder", weights=found)
+    described = predictor.description(model, "mnist_autoencoder", found)
     base = tmp_path_factory.mktemp("exported")
     export_saved_model(model, base, name="net", **described)
     return f"--saved_model={base}"

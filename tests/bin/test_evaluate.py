@@ -9,7 +9,8 @@ import pytest
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = "--model=mnist_mlp_8x128"
 DATA = "--data=mnist_5k"
@@ -69,7 +70,7 @@ def test_the_data_sets_note_is_for_weights_of_other_data(cli, trained, tmp_path)
     old, tag = entry["tag"], entry["tag"].replace(".mnist_5k_", ".mnist_")
     (other / f"{old}.weights.h5").rename(other / f"{tag}.weights.h5")
     entry |= {"dataset": "mnist", "tag": tag}
-    text = json.dumps(entry | {entries.MEANING_HASH: entries.meaning_hash(entry)})
+    text = json.dumps(entry | {manifest.MEANING_HASH: manifest.meaning_hash(entry)})
     for name in "outcome.json", f"{tag}.json":
         (other / name).write_text(text)
     result = cli("evaluate", MODEL, "--weights", other, DATA)
@@ -81,7 +82,7 @@ def test_the_data_sets_note_is_for_weights_of_other_data(cli, trained, tmp_path)
 def unverified(tmp_path):
     """A weight file of the full-size network without an entry."""
     path = tmp_path / "alone.weights.h5"
-    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128")))
+    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128")))
     return path
 
 
@@ -91,7 +92,7 @@ def test_an_unverified_autoencoder(cli, tmp_path):
     for variable in model.get_layer("pixels").weights:
         variable.assign(0 * variable)
     path = tmp_path / "alone.weights.h5"
-    path.write_bytes(h5.write(model))
+    path.write_bytes(weight_file.write(model))
     result = cli(
         *("evaluate", "--model=mnist_autoencoder", "--weights", path, DATA),
         *("--allow_unverified", "--json"),
@@ -146,7 +147,8 @@ def test_a_damaged_weight_file(cli, trained, tmp_path):
 def test_debug_shows_where(cli, trained):
     arguments = ["--weights", trained, DATA, "--activation=relu", "--debug"]
     result = cli("evaluate", MODEL, *arguments)
-    assert result.code == 2 and "Traceback" in result.err and "zoo.py" in result.err
+    assert result.code == 2 and "Traceback" in result.err
+    assert "pretrained.py" in result.err
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ def test_images_that_were_trained_on_are_said(
     for path in (folder / "outcome.json", *folder.glob("mnist_mlp_8x128*.json")):
         entry = json.loads(path.read_text())
         entry["config"]["data"]["train_on_validation"] = seen
-        entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+        entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
         path.write_text(json.dumps(entry))
     result = cli("evaluate", MODEL, "--weights", folder, DATA, f"--split={split}")
     assert result.code == 0, result.err

@@ -10,7 +10,8 @@ import pytest
 from elu_zoo import zoo
 from elu_zoo.export import origin
 from elu_zoo.export.saved_model import load_saved_model
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
@@ -43,7 +44,9 @@ def test_versions(process, cli, trained, tmp_path):
 def test_another_name(cli, process, trained, tmp_path, monkeypatch):
     """A trained model beside the zoo's own, and refused or replacing it."""
     entry = json.loads((trained / "outcome.json").read_text())
-    (published,) = [t for t in entries.manifest() if t.startswith(f"{NET}.mnist_elu-")]
+    (published,) = [
+        t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")
+    ]
     assert cli("export", MODEL, "--weights=mnist", "--export_dir=out").code == 0
     own = MODEL, "--weights", trained, "--export_dir=out"
     with monkeypatch.context() as patch:
@@ -78,7 +81,7 @@ def test_a_name_that_no_server_can_carry(cli, trained, tmp_path, monkeypatch, na
 
 def test_unverified_weights(cli, tmp_path):
     path = tmp_path / "alone.weights.h5"
-    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128")))
+    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128")))
     arguments = [MODEL, "--weights", path, "--export_dir=out"]
     result = cli("export", *arguments)
     assert result.code == 1 and "allow_unverified" in result.error

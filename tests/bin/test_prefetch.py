@@ -4,7 +4,7 @@ import loopback
 import published_weights as made_weights
 import pytest
 
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ def published(tmp_path, monkeypatch):
         made_weights.publish(monkeypatch, tmp_path / "home", *made)
         tags = {e["arguments"]["activation"]["name"]: e["tag"] for e, _, _ in made}
         for entry, data, _ in made:
-            content[entry["tag"] + entries.SUFFIX] = data
+            content[entry["tag"] + manifest.SUFFIX] = data
         path(tmp_path, tags["elu"]).unlink()
         yield tags
 
 
 def path(folder, tag):
-    return folder / "home" / "weights" / (tag + entries.SUFFIX)
+    return folder / "home" / "weights" / (tag + manifest.SUFFIX)
 
 
 def test_prefetch(cli, published, tmp_path):

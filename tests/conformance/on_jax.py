@@ -13,7 +13,7 @@ import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training import jax_step
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 
 def drive(row, path):
@@ -29,8 +29,10 @@ def drive(row, path):
     )
     losses = step.run(*schedule(row, JAX_STEPS))
     weights = path.with_name(f"{row.name}.weights.h5")
-    weights.write_bytes(h5.write(model))
-    h5.assign(model, h5.read(weights, h5.shapes(model), None))  # now of float16
+    weights.write_bytes(weight_file.write(model))
+    weight_file.assign(
+        model, weight_file.read(weights, weight_file.shapes(model), None)
+    )  # now of float16
     np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
 
 

@@ -14,7 +14,7 @@ from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training.policy import Policy
 from elu_zoo.training.tf_step import TFStep
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 # The shorter tests of JAX are beside what they test.
 pytestmark = pytest.mark.slow
@@ -84,7 +84,7 @@ def test_losses_of_the_first_steps(row, on_jax):
 def test_weights_of_jax_give_the_same_logits(row, on_jax):
     found, path = on_jax(row)
     model = row.make()
-    h5.assign(model, h5.read(path, h5.shapes(model), None))
+    weight_file.assign(model, weight_file.read(path, weight_file.shapes(model), None))
     expected = found["logits"]
     limit = 1e-5 * max(1, np.abs(expected).max())
     again = logits(model, examples(row).images)

@@ -14,7 +14,7 @@ from elu_zoo.export.saved_model import (
     export_saved_model,
     load_saved_model,
 )
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 each_row = each(ROWS)
 
@@ -61,10 +61,12 @@ def test_every_layer_of_ours_is_in_a_row():
 def test_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
-    content = h5.write(model)
+    content = weight_file.write(model)
     path = tmp_path / "x.weights.h5"
     path.write_bytes(content)
-    h5.assign(fresh, h5.read(path, h5.shapes(fresh), files.sha256(content)))
+    weight_file.assign(
+        fresh, weight_file.read(path, weight_file.shapes(fresh), files.sha256(content))
+    )
     images = examples(row).images
     np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
 
@@ -76,7 +78,7 @@ def test_weight_file_of_keras(row, tmp_path):
     path = tmp_path / "x.weights.h5"
     model.save_weights(path)
     fresh.load_weights(path)
-    h5.assign(ours, h5.read(path, h5.shapes(ours), None))
+    weight_file.assign(ours, weight_file.read(path, weight_file.shapes(ours), None))
     images = examples(row).images
     for loaded in (fresh, ours):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))

@@ -14,7 +14,7 @@ from elu_zoo.experiments.points import Points
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import Plan
 from elu_zoo.training import observing
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 PLAN = Plan("smoke", None, 1, Path("runs"), imagenet="pictures")
 EPOCHS, STEPS = 3, 30
@@ -26,7 +26,7 @@ TEST = {"test_loss": 0.5, "test_error_percent": 2.25, "test_top5_error_percent":
 @pytest.fixture
 def workdir(tmp_path):
     """The folder of a run of 3 epochs of 10 iterations that kept all that can be."""
-    entry = dict(entries.manifest()[entries.list_weights("mnist_mlp_8x128*")[0]])
+    entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
     entry["metrics"] = entry["metrics"] | TEST
     (tmp_path / "outcome.json").write_text(json.dumps(entry))
     validation = {"validation_loss": 0.6, "validation_error_percent": 3}

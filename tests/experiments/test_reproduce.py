@@ -12,7 +12,7 @@ from elu_zoo.experiments import claims, frames, reproduce, runner, views
 from elu_zoo.experiments.experiment import Experiment
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 CALLED = []
 
@@ -88,13 +88,13 @@ class Runs:
 def finish(trial, workdir):
     """Leaves of a run what results are made of."""
     config = trial.load()
-    entry = dict(entries.manifest()[entries.list_weights("mnist_mlp_8x128*")[0]])
+    entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
     activation = activations.describe(trial.activation)
     entry["arguments"] = entry["arguments"] | {"activation": activation}
     entry["config"] = entry["config"] | {"name": config.name}
     entry |= {"seed": trial.seed, "epochs": config.train.epochs}
     entry["sha256"] = (trial.hash * 8)[:64]
-    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     workdir.mkdir(parents=True, exist_ok=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))
     (workdir / "metrics.jsonl").write_text('{"epoch": 1, "train_loss": 0.5}')

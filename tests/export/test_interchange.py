@@ -19,6 +19,7 @@ from elu_zoo.export.interchange import export_interchange
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.layers import ZCAWhitening
 from elu_zoo.layers.constant import in_graphs
+from elu_zoo.weights import pretrained
 
 FILES = {"onnx": "model.onnx", "litert": "model.tflite"}
 LOAD = {"onnx": interchange.load_onnx, "litert": interchange.load_litert}
@@ -96,16 +97,17 @@ def test_autoencoder(autoencoders, expected, tmp_path, format, readout):
     ],
 )
 def test_published_weights_on_real_images(tmp_path, format, name, weights):
-    model = elu_zoo.get_model(name, weights=weights)
-    described = predictor.description(model, name, weights=weights)
+    found = pretrained.find(name, weights)
+    model = elu_zoo.get_model(name, weights=found)
+    described = predictor.description(model, name, found)
     del described["classifier"]
-    made = origin.of_weights(name, weights=weights)
+    made = origin.of_weights(found)
     path = export(tmp_path, format, model, name=name, source=made, **described)
     images = load.load(weights).test.images[:200]
     expected = model.predict_on_batch(images.astype("float32"))
-    found = LOAD[format](path / FILES[format])(images)["logits"]
-    assert_close(found, expected)
-    np.testing.assert_array_equal(found.argmax(1), expected.argmax(1))
+    logits = LOAD[format](path / FILES[format])(images)["logits"]
+    assert_close(logits, expected)
+    np.testing.assert_array_equal(logits.argmax(1), expected.argmax(1))
     written = json.loads((path / "elu_zoo.json").read_text())
     assert written["weights"] == made["weights"]
 

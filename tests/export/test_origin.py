@@ -15,19 +15,21 @@ import elu_zoo
 from elu_zoo import files, zoo
 from elu_zoo.export import origin, predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.weights import h5
+from elu_zoo.weights import pretrained
+from elu_zoo.weights.hdf5 import weight_file
 
 OUTPUTS = ["classes", "logits", "probabilities"]
 
 
 def export(directory, name, **arguments):
-    model = zoo.get_model(name, **arguments)
+    found = pretrained.find(name, **arguments)
+    model = zoo.get_model(name, weights=found)
     return export_saved_model(
         model,
         directory,
         name=name,
-        source=origin.of_weights(name, **arguments),
-        **predictor.description(model, name, **arguments),
+        source=origin.of_weights(found),
+        **predictor.description(model, name, found),
     )
 
 
@@ -72,9 +74,11 @@ def test_weights_with_an_entry(tmp_path, activation, alpha):
 
 def test_weights_without_an_entry(tmp_path):
     path = tmp_path / "x.weights.h5"
-    path.write_bytes(h5.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
+    path.write_bytes(
+        weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu"))
+    )
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
-    found = origin.of_weights("mnist_mlp_8x128", **arguments)
+    found = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
     assert found["weights"] == {"tag": None, "sha256": files.sha256(path)}
     assert found["dataset"] is None
     assert (found["activation"], found["alpha"]) == ("relu", None)

@@ -1,14 +1,17 @@
 """Predictions from weights and from exports, of classifiers and autoencoders."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import published_weights as made_weights
 import pytest
 
-from elu_zoo import activations, errors, files, zoo
+from elu_zoo import activations, errors, files, registry, zoo
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest, pretrained
+from elu_zoo.weights.hdf5 import weight_file
 
 NAME = "mnist_autoencoder"
 # Loss in training, scale of the preprocessing -> pixels 0..255 of an output.
@@ -29,10 +32,10 @@ def made(request, tmp_path_factory):
         "input_shape": [28, 28, 1],
         "width": 0.1,
     }
-    content = h5.write(zoo.get_model(NAME, seed=4, **arguments))
+    content = weight_file.write(zoo.get_model(NAME, seed=4, **arguments))
     sha256 = files.sha256(content)
     entry = made_weights.make()[0] | {
-        "tag": entries.tag(NAME, "mnist", arguments, sha256),
+        "tag": manifest.tag(NAME, "mnist", arguments, sha256),
         "model": NAME,
         "arguments": arguments,
         "preprocessing": {"kind": "rescale", "scale": scale},
@@ -49,16 +52,18 @@ def images():
     return np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1), np.uint8)
 
 
-def export(name, directory, **arguments):
-    model = zoo.get_model(name, **arguments)
-    described = predictor.description(model, name, **arguments)
+def export(name, directory, weights):
+    found = pretrained.find(name, weights)
+    model = zoo.get_model(name, weights=found)
+    described = predictor.description(model, name, found)
     return export_saved_model(model, directory, name=name, **described)
 
 
 def test_another_preprocessing_is_not_read_back(monkeypatch):
     model = zoo.get_model(NAME, width=0.05)
-    found = {"kind": "zca", "statistics": "file"}
-    monkeypatch.setattr(predictor.predictions, "preprocessing", lambda *_, **__: found)
+    zca = {"kind": "zca", "statistics": "file"}
+    changed = dataclasses.replace(registry.entry(NAME), preprocessing=zca)
+    monkeypatch.setitem(registry._MODELS, NAME, changed)
     with pytest.raises(errors.UsageError, match="of mnist_autoencoder is 'zca'"):
         predictor.description(model, NAME)
 
@@ -71,7 +76,7 @@ def test_autoencoder(made, images, tmp_path):
     reference = pixels(outputs)
     squared_errors = ((reference / 255 - images / 255) ** 2).sum((1, 2, 3))
     for asked in (
-        predictor.from_weights(NAME, weights=path),
+        predictor.from_weights(pretrained.find(NAME, path)),
         predictor.from_saved_model(export(NAME, tmp_path, weights=path)),
     ):
         assert asked.is_autoencoder and asked.image_shape == (28, 28, 1)
@@ -89,7 +94,7 @@ def test_classifier(images, tmp_path):
     logits = zoo.get_model(made_weights.MODEL, weights=path)(images)
     reference = keras.ops.softmax(logits).numpy()
     for asked in (
-        predictor.from_weights(made_weights.MODEL, weights=path),
+        predictor.from_weights(pretrained.find(made_weights.MODEL, path)),
         predictor.from_saved_model(
             export(made_weights.MODEL, tmp_path / "exports", weights=path)
         ),
@@ -132,10 +137,10 @@ def test_classes_of_one_name(images):
 )
 def test_a_file_without_an_entry(tmp_path, name, described):
     path = tmp_path / "x.weights.h5"
-    path.write_bytes(h5.write(zoo.get_model(name)))
-    arguments = {"weights": path, "allow_unverified": True}
-    model = zoo.get_model(name, **arguments)
-    found = predictor.description(model, name, **arguments)
+    path.write_bytes(weight_file.write(zoo.get_model(name)))
+    weights = pretrained.find(name, path, allow_unverified=True)
+    model = zoo.get_model(name, weights=weights)
+    found = predictor.description(model, name, weights)
     nothing = {"class_names": None, "autoencoder": None, "classifier": None}
     assert found == {**nothing, **described}
 

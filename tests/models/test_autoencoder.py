@@ -6,7 +6,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import files
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = "mnist_autoencoder"
 HIDDEN = {f"{part}{i}" for part in ("encoder", "decoder") for i in (1, 2, 3)}
@@ -112,7 +112,7 @@ def test_reconstruction(images):
 def test_weights_of_a_file(images, tmp_path):
     trained = scrambled(get(preprocessing=True, activation="relu"))
     path = tmp_path / "mine.weights.h5"
-    files.write_bytes(path, h5.write(trained))
+    files.write_bytes(path, weight_file.write(trained))
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     model = get(**arguments, seed=9, preprocessing=True)
     assert "rescale" in [layer.name for layer in model.layers]

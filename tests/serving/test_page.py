@@ -16,6 +16,7 @@ import elu_zoo
 from elu_zoo.data import load
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.weights import pretrained
 
 CLASSIFIER, AUTOENCODER = "mnist_mlp_8x128", "mnist_autoencoder"
 PNG = tf.io.encode_png(np.zeros((3, 3, 1), np.uint8)).numpy()
@@ -188,8 +189,9 @@ def models(page, tmp_path_factory):
     """A folder with exports; asks for `page` to be skipped without a browser."""
     directory = tmp_path_factory.mktemp("models")
     for name in (CLASSIFIER, AUTOENCODER):
-        net = elu_zoo.get_model(name, weights="mnist")
-        description = predictor.description(net, name, weights="mnist")
+        found = pretrained.find(name, "mnist")
+        net = elu_zoo.get_model(name, weights=found)
+        description = predictor.description(net, name, found)
         export_saved_model(net, directory, name=name, **description)
     return directory
 

@@ -33,12 +33,14 @@ def exports(request, tmp_path_factory):
     from elu_zoo import zoo
     from elu_zoo.export import predictor
     from elu_zoo.export.saved_model import export_saved_model
+    from elu_zoo.weights import pretrained
 
     for package in _PACKAGES:
         pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("served")
-    dense = zoo.get_model(DENSE, weights="mnist")
-    described = predictor.description(dense, DENSE, weights="mnist")
+    found = pretrained.find(DENSE, "mnist")
+    dense = zoo.get_model(DENSE, weights=found)
+    described = predictor.description(dense, DENSE, found)
     export_saved_model(dense, folder, name=DENSE, **described)
     conv = zoo.get_model(CONV, width=0.05, num_classes=5, preprocessing=False)
     export_saved_model(conv, folder, name=CONV, class_names=list("abcde"))

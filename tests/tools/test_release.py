@@ -22,7 +22,7 @@ from elu_zoo import errors, files
 from elu_zoo.export import release
 from elu_zoo.export.saved_model import load_saved_model
 from elu_zoo.layers import statistics_file
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 TO = "hf:owner/repo"
 # Now, while nothing has removed its flags.
@@ -37,9 +37,9 @@ def finished(folder, **changes):
     """Makes the folder of a finished run of a small network; returns its entry."""
     made, content, _ = made_weights.make()
     of_weights = "tag model arguments sha256 bytes parameters".split()
-    same = (e for e in entries.manifest().values() if e["model"] == made["model"])
+    same = (e for e in manifest.published().values() if e["model"] == made["model"])
     entry = {**next(same), **{k: made[k] for k in of_weights}, "sources": [], **changes}
-    entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     made_weights.write(folder, entry, content)
     files.write_json(folder / "outcome.json", entry)
     text = "".join(json.dumps(row) + "\n" for row in LAST)
@@ -62,7 +62,7 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setattr(release_weights, "_RESULTS", weights.parent / "results.csv")
     monkeypatch.setattr(release_weights, "_WEIGHTS", weights)
     yield weights.parent
-    entries.manifest.cache_clear()
+    manifest.published.cache_clear()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def tree(folder):
     }
 
 
-def manifest(repository):
+def entries(repository):
     return json.loads((repository / "weights" / "manifest.json").read_text())["entries"]
 
 
@@ -106,7 +106,7 @@ def test_a_dry_run(run, repository, tmp_path):
     names = ["README.md", f"{tag}.json", f"{tag}.tar.gz", f"{tag}.weights.h5"]
     assert sorted(tree(folder)) == names
     assert (folder / names[3]).read_bytes() == (workdir / names[3]).read_bytes()
-    assert entries.read(folder / names[1]) == entry
+    assert manifest.read(folder / names[1]) == entry
     card = (folder / "README.md").read_text()
     assert card.startswith("---\nlicense: apache-2.0\n") and entry["sha256"] in card
     assert [re.sub(r"\d+ bytes", "N bytes", line) for line in lines[1:]] == [
@@ -177,11 +177,11 @@ def test_a_push_to_the_package(run, repository, tmp_path, cheap):
     workdir, entry = run
     for _ in range(2):  # the second time changes nothing
         release_weights.release({workdir: entry}, "package", tmp_path / "o", True)
-        name = entry["tag"] + entries.SUFFIX
+        name = entry["tag"] + manifest.SUFFIX
         weights = repository / "weights"
         assert (weights / name).read_bytes() == (workdir / name).read_bytes()
-        assert manifest(repository)[entry["tag"]] == entry
-        assert entries.read(weights / f"{entry['tag']}.json") == entry
+        assert entries(repository)[entry["tag"]] == entry
+        assert manifest.read(weights / f"{entry['tag']}.json") == entry
         assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
 
 
@@ -192,8 +192,8 @@ def test_a_push_to_the_hub(run, repository, tmp_path, hub):
     assert len(tree(folder)) == 4 and hub.files == tree(folder)
     assert hub.commits == [f"Release {entry['tag']}"]
     listed = {**entry, "sources": [TO]}
-    assert manifest(repository)[entry["tag"]] == listed
-    assert entries.read(folder / f"{entry['tag']}.json") == listed
+    assert entries(repository)[entry["tag"]] == listed
+    assert manifest.read(folder / f"{entry['tag']}.json") == listed
     assert sorted(tree(repository)) == ["results.csv", "weights/manifest.json"]
     assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
     size = sum(len(content) for content in hub.files.values())
@@ -240,7 +240,7 @@ def test_statistics_that_do_not_ship_are_released_to_the_hub(
 def test_a_source_that_is_known_stays(run, monkeypatch):
     _, entry = run
     known = {**entry, "sources": ["https://host/x"]}
-    monkeypatch.setattr(entries, "manifest", lambda: {entry["tag"]: known})
+    monkeypatch.setattr(manifest, "published", lambda: {entry["tag"]: known})
     for to, expected in [("package", []), (TO, [TO])]:
         sources = release_weights.published(entry, to)["sources"]
         assert sources == ["https://host/x", *expected]
@@ -279,7 +279,7 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
         release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
     monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * entry["bytes"] - 1)
     release_weights.check({workdir: entry}, "package")
-    (repository / "weights" / (entry["tag"] + entries.SUFFIX)).write_bytes(b"0")
+    (repository / "weights" / (entry["tag"] + manifest.SUFFIX)).write_bytes(b"0")
     release_weights.check({workdir: entry}, "package")  # is replaced, not added
     (repository / "weights" / "x.npz").write_bytes(bytes(entry["bytes"]))
     with pytest.raises(errors.ResourceError, match=r"limit. .*--to=hf:owner/repo"):
@@ -319,9 +319,9 @@ def test_flags(script, run, repository, tmp_path, cheap, hub):
     assert said.startswith(f"{entry['tag']}: error ") and len(said.splitlines()) == 1
     assert list(tree(repository)) == ["results.csv"]
     script(workdir, output=output, push=True, to=TO)
-    assert manifest(repository)[entry["tag"]]["sources"] == [TO]
+    assert entries(repository)[entry["tag"]]["sources"] == [TO]
     script(workdir, output=output, push=True)
-    assert (repository / "weights" / (entry["tag"] + entries.SUFFIX)).is_file()
+    assert (repository / "weights" / (entry["tag"] + manifest.SUFFIX)).is_file()
     assert len(rows(repository)) == 1
 
 

@@ -6,8 +6,8 @@ import shutil
 import pytest
 from scripts import TOOLS, results_table
 
-from elu_zoo import cards, errors
-from elu_zoo.weights import entries
+from elu_zoo import errors
+from elu_zoo.weights import cards, manifest
 
 ROOT = TOOLS.parent
 PAGES = [f"configs/results/{name}.md" for name in ("cards", "runs", "speed")]
@@ -71,9 +71,9 @@ def test_the_figure_is_drawn_anew_where_its_points_changed(copy):
 
 @pytest.mark.parametrize("field", ["examples", "multiply_accumulates", "hardware"])
 def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monkeypatch):
-    tag, entry = next(iter(entries.manifest().items()))
+    tag, entry = next(iter(manifest.published().items()))
     less = {key: value for key, value in entry.items() if key != field}
-    monkeypatch.setattr(entries, "manifest", lambda: {tag: less})
+    monkeypatch.setattr(manifest, "published", lambda: {tag: less})
     with pytest.raises(errors.CorruptError, match=f"{tag} lacks {field}, which"):
         results_table.made(copy)
 
@@ -81,7 +81,7 @@ def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monke
 def test_the_card_page_has_a_linked_section_for_every_file():
     page = (ROOT / "configs/results/cards.md").read_text()
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert titles == entries.list_weights()
+    assert titles == manifest.list_weights()
     # As GitHub and others make anchors of titles.
     anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
     assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors

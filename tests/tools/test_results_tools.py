@@ -7,16 +7,16 @@ import pytest
 from scripts import TOOLS, release_weights
 
 from elu_zoo import errors, files, results
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 
 def entry(sha256="a" * 64, seed=0, smoke=False):
     arguments = {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False}
     content = b"weights"
     return {
-        **dict.fromkeys(entries.FIELDS),
-        "format": entries.FORMAT,
-        "tag": entries.tag("mnist_mlp_8x128", "mnist", arguments, sha256),
+        **dict.fromkeys(manifest.FIELDS),
+        "format": manifest.FORMAT,
+        "tag": manifest.tag("mnist_mlp_8x128", "mnist", arguments, sha256),
         "model": "mnist_mlp_8x128",
         "dataset": "mnist",
         "arguments": arguments,
@@ -55,7 +55,7 @@ def workdir(folder, made):
     rows = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "metrics.jsonl").write_text(text)
-    (folder / (made["tag"] + entries.SUFFIX)).write_bytes(b"weights")
+    (folder / (made["tag"] + manifest.SUFFIX)).write_bytes(b"weights")
     return folder
 
 
@@ -80,9 +80,9 @@ def test_shipping_copies_the_file_and_lists_it(repository):
     made = entry()
     release_weights.ship(workdir(repository / "run", made), made)
     weights = repository / "weights"
-    assert (weights / (made["tag"] + entries.SUFFIX)).read_bytes() == b"weights"
+    assert (weights / (made["tag"] + manifest.SUFFIX)).read_bytes() == b"weights"
     listed = json.loads((weights / "manifest.json").read_text())["entries"]
-    assert listed[made["tag"]] == entries.read(weights / f"{made['tag']}.json")
+    assert listed[made["tag"]] == manifest.read(weights / f"{made['tag']}.json")
 
 
 def test_smoke_runs_and_too_many_bytes_are_refused(repository, monkeypatch):
@@ -104,7 +104,7 @@ def test_statistics_ship_with_the_weights_that_name_them(repository):
         release_weights.ship(folder, made)
     (repository / "weights" / "images_zca-0.npz").touch()
     release_weights.ship(folder, made)
-    assert (repository / "weights" / (made["tag"] + entries.SUFFIX)).is_file()
+    assert (repository / "weights" / (made["tag"] + manifest.SUFFIX)).is_file()
 
 
 def test_a_row_of_an_autoencoder_leaves_the_error_open(repository):
@@ -119,7 +119,7 @@ def test_a_row_of_an_autoencoder_leaves_the_error_open(repository):
 def test_every_shipped_file_has_its_row_in_the_results():
     text = (TOOLS.parent / "configs/results/results.csv").read_text()
     rows = {row["sha256"]: row for row in csv.DictReader(text.splitlines())}
-    for shipped in entries.manifest().values():
+    for shipped in manifest.published().values():
         row = rows[shipped["sha256"]]
         for name, value in shipped["metrics"].items():
             assert float(row[name]) == value

@@ -13,7 +13,7 @@ from elu_zoo.training.config import (
     differences,
     resolve,
 )
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 
 def test_resolve_gives_config_values_and_hash(smoke):
@@ -47,10 +47,10 @@ def test_younger_fields_are_fields():
     assert isinstance(base, ConfigDict)
 
 
-@pytest.mark.parametrize("tag", entries.list_weights("elu_cifar_11.*"))
+@pytest.mark.parametrize("tag", manifest.list_weights("elu_cifar_11.*"))
 def test_later_entries_leave_a_hash_as_it_was(tag):
     """Muon and orthogonal kernels came after the runs of the shipped weights."""
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     activation = entry["arguments"]["activation"]["name"]
     config = elu_cifar_11.get_config(
         f"dataset={entry['dataset']},schedule=fast,epochs=30,activation={activation}"

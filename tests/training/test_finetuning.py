@@ -11,7 +11,7 @@ from elu_zoo import errors, predictions, zoo
 from elu_zoo.configs import finetune
 from elu_zoo.data import load
 from elu_zoo.training import config_checks, finetuning
-from elu_zoo.weights import store
+from elu_zoo.weights import pretrained
 
 MLP = "mnist_mlp_8x128"
 
@@ -63,7 +63,7 @@ def layers_of(folder):
 
 def test_a_run_takes_over_what_its_weights_say(parent, own, train, tmp_path):
     entry = train(config_of(parent, own), tmp_path / "run")
-    first = store.find(parent, model=MLP, wanted={}).entry
+    first = pretrained.find(MLP, parent).entry
     changed = {"num_classes": 3}
     assert entry["arguments"] == {**first["arguments"], **changed}
     assert entry["preprocessing"] == first["preprocessing"]
@@ -90,9 +90,10 @@ def test_classes_reach_an_export(parent, own, train, tmp_path):
 
     train(config_of(parent, own, "freeze=body"), tmp_path / "run")
     weights = {"weights": str(tmp_path / "run")}
-    model = zoo.get_model(MLP, **weights)
+    found = pretrained.find(MLP, **weights)
+    model = zoo.get_model(MLP, weights=found)
     path = saved_model.export_saved_model(
-        model, tmp_path, name="own", **predictor.description(model, MLP, **weights)
+        model, tmp_path, name="own", **predictor.description(model, MLP, found)
     )
     assert (path / "assets/labels.txt").read_text() == "dark\ngrey\nlight\n"
 
@@ -120,11 +121,11 @@ def test_freeze(parent, own, train, tmp_path, freeze):
 def test_the_head_is_new_and_the_body_loaded(parent, own):
     """Also where old and new classes are as many."""
     for classes in (3, 10):
-        config = finetuning.resolved(config_of(parent, own))
+        config, weights = finetuning.resolved(config_of(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
-        model = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
-        finetuning.load_body(model, config)
+        arguments |= {"num_classes": classes, "weights": weights}
+        model = zoo.get_model(MLP, seed=config.seed, **arguments)
         trained = layers_of(Path(parent))
         for layer in (x for x in model.layers if x.weights):
             found = [np.asarray(w) for w in layer.weights]
@@ -177,18 +178,18 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
 )
 def test_resolved(parent, weights, arg, expected):
     config = config_of(weights or parent, "mnist_5k", arg)
-    found = finetuning.resolved(config)
+    found, _ = finetuning.resolved(config)
     config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert finetuning.resolved(found) == found
+    assert finetuning.resolved(found)[0] == found
     assert config.model.width is None  # it is a copy
 
 
 def test_other_configs_are_left_as_they_are(smoke):
     config = smoke()
-    assert finetuning.resolved(config) is config
-    assert finetuning.parent(config) is None
+    found, weights = finetuning.resolved(config)
+    assert found is config and weights is None
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_refused(parent, own, train, tmp_path, arg, entries, words):
 def test_image_shape(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert finetuning.image_shape(finetuning.resolved(config)) == expected
+    assert finetuning.image_shape(*finetuning.resolved(config)) == expected
 
 
 def test_an_autoencoder_takes_all_weights(own, train, tmp_path):

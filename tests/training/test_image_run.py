@@ -19,7 +19,7 @@ from elu_zoo.training import loop
 from elu_zoo.training.config import dict_hash
 from elu_zoo.training.run import Position
 from elu_zoo.training.tf_stream import TFStream
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 NAME = "elu_imagenet_15"
 
@@ -54,7 +54,7 @@ def pixels(split):
 
 def test_what_a_run_leaves(whole, folder, rows):
     workdir, entry = whole
-    assert entries.check(entry, "entry") == entry
+    assert manifest.check(entry, "entry") == entry
     assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
     assert entry["arguments"] == {
         "activation": {"name": "elu", "alpha": 1.0},

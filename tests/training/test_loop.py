@@ -14,16 +14,16 @@ import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.data import load
 from elu_zoo.training import loop
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
 
 
 def check_finished(workdir, entry, data_dir=None):
     """The entry is complete, and the weights have its error when read again."""
-    assert entries.check(entry, "entry") == entry
-    assert not [name for name in entries.FIELDS if entry[name] is None]
-    path = workdir / (entry["tag"] + entries.SUFFIX)
+    assert manifest.check(entry, "entry") == entry
+    assert not [name for name in manifest.FIELDS if entry[name] is None]
+    path = workdir / (entry["tag"] + manifest.SUFFIX)
     assert files.sha256(path) == entry["sha256"]
     assert path.stat().st_size == entry["bytes"]
     data = load.load(entry["dataset"], data_dir)

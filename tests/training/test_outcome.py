@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
-from elu_zoo import cards, errors, files
+from elu_zoo import errors, files
 from elu_zoo.training import outcome
-from elu_zoo.weights import entries
+from elu_zoo.weights import cards, manifest
 
 
 def test_unfinished_run(tmp_path):
@@ -107,8 +107,8 @@ def test_entry_of_an_autoencoder(smoke, train, tmp_path):
         "activation=relu,batch_norm=True",
     )
     entry = train(config, tmp_path)
-    assert entries.check(entry, "entry") == entry
-    assert not [name for name in entries.FIELDS if entry[name] is None]
+    assert manifest.check(entry, "entry") == entry
+    assert not [name for name in manifest.FIELDS if entry[name] is None]
     assert entry["tag"].startswith("mnist_autoencoder.mnist_5k_relu_bn-")
     assert entry["arguments"] == {
         "activation": {"name": "relu"},
@@ -150,7 +150,7 @@ def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
 
     entry = train(smoke(), tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.glob("*.weights.h5")} == before
-    assert list(before) == [entry["tag"] + entries.SUFFIX]
+    assert list(before) == [entry["tag"] + manifest.SUFFIX]
     assert json.loads((tmp_path / (entry["tag"] + ".json")).read_text()) == entry
     assert outcome.find(tmp_path) == entry
 
@@ -161,4 +161,4 @@ def test_the_entry_knows_its_command_and_what_it_means(smoke, train, tmp_path):
     (beside,) = tmp_path.glob("*.weights.h5")
     for name in ("outcome.json", beside.name.replace(".weights.h5", ".json")):
         found = json.loads((tmp_path / name).read_text())
-        assert found[entries.MEANING_HASH] == entries.meaning_hash(found)
+        assert found[manifest.MEANING_HASH] == manifest.meaning_hash(found)

@@ -6,7 +6,8 @@ import published_weights
 import pytest
 
 import elu_zoo
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def content(model):
-    return h5.write(model)
+    return weight_file.write(model)
 
 
 @pytest.fixture
@@ -51,5 +52,5 @@ def made_run():
 @pytest.fixture
 def run(made_run, home, tmp_path, monkeypatch):
     """The path of weights with their entry beside them, none of which are published."""
-    monkeypatch.setattr(entries, "manifest", dict)
+    monkeypatch.setattr(manifest, "published", dict)
     return published_weights.write(tmp_path / "run", *made_run[:2])

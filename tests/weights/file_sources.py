@@ -6,13 +6,13 @@ from pathlib import Path
 import loopback
 import numpy as np
 
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 CONTENT = np.random.default_rng(0).bytes(150_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 WRONG = CONTENT[:-1] + b"?"
 TAG = f"net.mnist_elu-{SHA256[:8]}"
-NAME = TAG + entries.SUFFIX
+NAME = TAG + manifest.SUFFIX
 ENTRY = {
     "tag": TAG,
     "model": "net",

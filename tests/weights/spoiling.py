@@ -8,12 +8,13 @@ import pytest
 from file_sources import present
 
 import elu_zoo
-from elu_zoo.weights import entries, h5
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
 
 
 def beside(path):
     """Returns the path of the entry of a weight file."""
-    return path.with_name(path.name.removesuffix(entries.SUFFIX) + ".json")
+    return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
 
 def entered(**changes):
@@ -49,7 +50,9 @@ def check_refused(run, home, monkeypatch, row):
     if spoil:
         weights = spoil(run) or run
     there = present(run.parent.parent)
-    monkeypatch.setattr(h5, "assign", lambda *_: pytest.fail("weights were assigned"))
+    monkeypatch.setattr(
+        weight_file, "assign", lambda *_: pytest.fail("weights were assigned")
+    )
     with pytest.raises(kind, match=message) as caught:
         elu_zoo.get_model(made_weights.MODEL, weights=weights, **arguments)
     assert type(caught.value) is kind

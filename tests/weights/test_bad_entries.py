@@ -8,7 +8,7 @@ from spoiling import beside, check_refused, entered, with_arguments
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.weights import entries, fetch
+from elu_zoo.weights import download, manifest
 
 MODEL = made_weights.MODEL
 STATISTICS = b"no statistics at all"
@@ -53,7 +53,7 @@ def edited(key, value):
 
     def change(path):
         entry = json.loads(beside(path).read_text())
-        entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
+        entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
         entry["arguments"]["activation"][key] = value
         beside(path).write_text(json.dumps(entry))
 
@@ -127,7 +127,7 @@ ROWS = {
         with_statistics(NAMED, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
     ),
     "large statistics": (
-        with_statistics(NAMED, bytes(fetch._STATISTICS_BYTES + 1)), {}, CORRUPT,
+        with_statistics(NAMED, bytes(download._STATISTICS_BYTES + 1)), {}, CORRUPT,
         "32000001 bytes; a file of statistics has at most",
     ),
 }  # fmt: skip
@@ -149,7 +149,7 @@ CHANGES = {
 @pytest.mark.parametrize("field", CHANGES)
 def test_an_entry_that_says_other_than_the_manifest(run, made_run, monkeypatch, field):
     tag = made_run[0]["tag"]
-    monkeypatch.setattr(entries, "manifest", lambda: {tag: made_run[0]})
+    monkeypatch.setattr(manifest, "published", lambda: {tag: made_run[0]})
     elu_zoo.get_model(MODEL, weights=run)
     CHANGES[field](run)
     with pytest.raises(

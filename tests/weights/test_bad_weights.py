@@ -12,7 +12,7 @@ from spoiling import beside, check_refused
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = made_weights.MODEL
 UNVERIFIED = {"width": made_weights.WIDTH, "allow_unverified": True}
@@ -117,7 +117,7 @@ def stored_elsewhere(file):
 
 def other_network(path):
     beside(path).unlink()
-    path.write_bytes(h5.write(elu_zoo.get_model(MODEL, width=0.2)))
+    path.write_bytes(weight_file.write(elu_zoo.get_model(MODEL, width=0.2)))
 
 
 def link_out(path):

@@ -8,9 +8,9 @@ import elu_zoo
 from elu_zoo.data import load, statistics
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.layers import GlobalContrastNormalization
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
-TAGS = [t for t, e in entries.manifest().items() if e["dataset"].startswith("cifar")]
+TAGS = [t for t, e in manifest.published().items() if e["dataset"].startswith("cifar")]
 pytestmark = [pytest.mark.slow, pytest.mark.data("cifar10", "cifar100")]
 of_each_tag = pytest.mark.parametrize("tag", TAGS)
 
@@ -27,7 +27,7 @@ def error_percent(found, labels):
 @of_each_tag
 def test_rounded_statistics_change_next_to_nothing(tag):
     """The error of 10,000 by two at most, against the matrix as it was fitted."""
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     fitted = statistics.fit(data.train.images, data.validation.images)
     images = GlobalContrastNormalization()(data.test.images.astype("float32"))
@@ -40,7 +40,7 @@ def test_rounded_statistics_change_next_to_nothing(tag):
 
 @of_each_tag
 def test_an_export_gives_the_same_classes(tag, tmp_path):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     model = elu_zoo.get_model(entry["model"], weights=tag)
     folder = export_saved_model(

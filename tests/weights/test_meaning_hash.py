@@ -4,7 +4,7 @@ import published_weights as made_weights
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 
 OTHERS = {
     "model": "x",
@@ -20,7 +20,7 @@ OTHERS = {
 @pytest.mark.parametrize("field", OTHERS)
 def test_what_an_entry_means_is_hashed(field):
     entry, _, _ = made_weights.make()
-    entry = {**entry, entries.MEANING_HASH: entries.meaning_hash(entry)}
-    assert entries.check(entry, "here") == entry
+    entry = {**entry, manifest.MEANING_HASH: manifest.meaning_hash(entry)}
+    assert manifest.check(entry, "here") == entry
     with pytest.raises(errors.CorruptError, match="here was edited"):
-        entries.check({**entry, field: OTHERS[field]}, "here")
+        manifest.check({**entry, field: OTHERS[field]}, "here")

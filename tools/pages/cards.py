@@ -2,8 +2,8 @@
 
 import re
 
-from elu_zoo import cards, results
-from elu_zoo.weights import entries
+from elu_zoo import results
+from elu_zoo.weights import cards, manifest
 from pages import runs
 
 _HEAD = f"""# Model cards
@@ -23,7 +23,7 @@ paper's number is there where the recipe is the paper's.
 
 def page(rows: runs.Rows, paper: runs.Rows) -> str:
     """Returns cards.md."""
-    published = [entries.manifest()[tag] for tag in entries.list_weights()]
+    published = [manifest.published()[tag] for tag in manifest.list_weights()]
     # A card's title is a section of this page. Made first: they check the entries.
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
     lines = []

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 from pages import marks, runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"

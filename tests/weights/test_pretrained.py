@@ -1,15 +1,15 @@
-"""weights=: what each spelling finds, and what is refused."""
+"""Pretrained weights: what each form of `weights=` finds, and what is refused."""
 
 from pathlib import Path
 
 import published_weights as made_weights
 import pytest
 
-from elu_zoo import errors
-from elu_zoo.weights import entries, fetch, store
+from elu_zoo import errors, registry
+from elu_zoo.weights import download, manifest, pretrained
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = made_weights.MODEL
-WANTED = {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False}
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,8 @@ def published(made, tmp_path, monkeypatch):
     return {name: entry for name, (entry, _, _) in made.items()}
 
 
-def find(weights, model=MODEL, *, allow_unverified=False, **wanted):
-    return store.find(
-        weights,
-        model=model,
-        wanted={**WANTED, **wanted},
-        allow_unverified=allow_unverified,
-    )
+def find(weights, model=MODEL, **arguments):
+    return pretrained.find(model, weights, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +48,7 @@ def find(weights, model=MODEL, *, allow_unverified=False, **wanted):
 def test_data_set(published, tmp_path, wanted, name):
     found = find("mnist", **wanted)
     assert found.entry == published[name]
-    file = published[name]["tag"] + entries.SUFFIX
+    file = published[name]["tag"] + manifest.SUFFIX
     assert found.path == tmp_path / "home" / "weights" / file
 
 
@@ -64,10 +59,10 @@ def test_tag(published, name):
 
 def test_the_package_comes_first(published, tmp_path, monkeypatch):
     package = tmp_path / "package"
-    file = published["elu"]["tag"] + entries.SUFFIX
+    file = published["elu"]["tag"] + manifest.SUFFIX
     package.mkdir()
     (package / file).write_bytes(b"")
-    monkeypatch.setattr(fetch.resources, "files", lambda name: package)
+    monkeypatch.setattr(download.resources, "files", lambda name: package)
     assert find("mnist").path == package / file
     (package / file).unlink()
     assert find("mnist").path == tmp_path / "home" / "weights" / file
@@ -172,7 +167,7 @@ def test_no_entry(made, published, tmp_path):
         find(path)
     found = find(path, allow_unverified=True)
     assert (found.path, found.entry) == (path, None)
-    assert found.load(made["elu"][2])
+    assert found.read(weight_file.shapes(made["elu"][2]))
 
 
 @pytest.mark.parametrize("suffix", [".keras", ".h5", ".npz", ".pkl", ".pt", ".zip"])
@@ -185,12 +180,15 @@ def test_other_formats_get_their_reason(published, tmp_path, suffix):
 
 def test_load_verifies_the_hash(made, published):
     found = find("mnist")
-    assert set(found.load(made["elu"][2])) >= {"dense1", "classifier"}
+    assert set(found.read(weight_file.shapes(made["elu"][2]))) >= {
+        "dense1",
+        "classifier",
+    }
     content = bytearray(found.path.read_bytes())
     content[-1] ^= 1
     found.path.write_bytes(content)
     with pytest.raises(errors.CorruptError, match="damaged or another file"):
-        found.load(made["elu"][2])
+        found.read(weight_file.shapes(made["elu"][2]))
 
 
 def test_a_finished_run_knows_which_file_is_its_own(made, tmp_path, published):
@@ -200,3 +198,53 @@ def test_a_finished_run_knows_which_file_is_its_own(made, tmp_path, published):
     entry = path.with_name(published["relu"]["tag"] + ".json")
     (tmp_path / "run" / "outcome.json").write_text(entry.read_text())
     assert find(tmp_path / "run").entry == published["relu"]
+
+
+def test_the_loss_is_that_of_the_run(monkeypatch, tmp_path):
+    """Not the network's own; the activation picks the file."""
+    squared, relu = (
+        made_weights.make(
+            activation=activation, config={"train": {"loss": loss}}, seed=seed
+        )
+        for activation, loss, seed in (
+            ("elu", "half_squared_error", 3),
+            ("relu", "sigmoid_cross_entropy", 4),
+        )
+    )
+    made_weights.publish(monkeypatch, tmp_path, squared, relu)
+    for weights, arguments, loss in (
+        ("mnist", {}, "half_squared_error"),
+        (squared[0]["tag"], {}, "half_squared_error"),
+        ("mnist", {"activation": "relu"}, "sigmoid_cross_entropy"),
+    ):
+        assert find(weights, **arguments).loss == loss
+
+
+@pytest.mark.parametrize("model", [MODEL, "mnist_autoencoder"])
+def test_without_an_entry_the_network_itself_is_asked(made, tmp_path, model):
+    path = tmp_path / "mine.weights.h5"
+    path.write_bytes(made["elu"][1])
+    found = find(path, model, allow_unverified=True)
+    registered = registry.entry(model)
+    assert found.loss == registered.loss
+    assert found.preprocessing == registered.preprocessing
+    assert (found.classes, found.dataset) == ([], None)
+    assert found.activation == {"name": "elu", "alpha": 1.0}
+
+
+def test_what_was_found_is_not_looked_up_again(published, monkeypatch):
+    found = find("mnist", activation="relu")
+    monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
+    assert find(found) is found
+    with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
+        find(found, "nin")
+
+
+@pytest.mark.parametrize("asked", [{"activation": "relu"}, {"batch_norm": True}])
+def test_a_tag_of_other_arguments(published, asked):
+    with pytest.raises(errors.UsageError, match="trained with .*Leave .* out, or name"):
+        find(published["elu"]["tag"], **asked)
+
+
+def test_none():
+    assert find(None) is None

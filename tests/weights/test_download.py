@@ -1,4 +1,4 @@
-"""Files of entries: found, downloaded, kept whole, asked for by name."""
+"""Files of entries: found, downloaded, verified, fetched by pattern."""
 
 import concurrent.futures
 import json
@@ -17,7 +17,8 @@ from file_sources import CONTENT, NAME, SHA256, WRONG, Handler, entry, present
 import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.layers import statistics_file
-from elu_zoo.weights import entries, fetch, network
+from elu_zoo.weights import download, manifest
+from elu_zoo.weights.hdf5 import http_stream
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def publish(monkeypatch):
 
     def publish(*made):
         table = {entry["tag"]: entry for entry in made}
-        monkeypatch.setattr(entries, "manifest", lambda: table)
+        monkeypatch.setattr(manifest, "published", lambda: table)
         return made[0]
 
     return publish
@@ -34,7 +35,7 @@ def publish(monkeypatch):
 
 def test_no_source(home):
     with pytest.raises(FileNotFoundError, match="no source is known. Put .* there"):
-        fetch.ensure(entry())
+        download.ensure(entry())
 
 
 def test_a_model(server, home, publish, monkeypatch):
@@ -48,7 +49,7 @@ def test_a_model(server, home, publish, monkeypatch):
     assert again.count_params() == found.count_params()
     assert len(server.requests) == 1
 
-    path = home / "weights" / (made["tag"] + entries.SUFFIX)
+    path = home / "weights" / (made["tag"] + manifest.SUFFIX)
     path.write_bytes(content[:-1])
     with pytest.raises(errors.CorruptError, match="Delete it: the next use of these"):
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
@@ -69,9 +70,9 @@ class Together(Handler):
 
 PROCESS = """
 import json, sys
-from elu_zoo.weights import entries
+from elu_zoo.weights import manifest
 table = json.loads(sys.argv[1])
-entries.manifest = lambda: table
+manifest.published = lambda: table
 import elu_zoo
 print(*elu_zoo.fetch_weights())
 """
@@ -104,9 +105,9 @@ def test_an_interruption_leaves_nothing(home, monkeypatch):
         assert len(present(home)) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(network, "chunks", chunks)
+    monkeypatch.setattr(http_stream, "chunks", chunks)
     with pytest.raises(KeyboardInterrupt):
-        fetch.ensure(entry("https://host"))
+        download.ensure(entry("https://host"))
     assert present(home) == []
 
 
@@ -117,7 +118,7 @@ def test_what_a_killed_download_left_is_removed(server, home):
         (folder / name).touch()
         then = time.time() - 3600 * hours
         os.utime(folder / name, (then, then))
-    fetch.ensure(entry(f"{server.address}/good"))
+    download.ensure(entry(f"{server.address}/good"))
     assert present(folder) == [f".{NAME}.new", ".other.old", NAME]
 
 
@@ -130,14 +131,14 @@ def test_a_full_disk_is_no_sources_fault(server, home, monkeypatch, function):
     with pytest.raises(
         errors.ResourceError, match="cannot be written to .*No space.*ELU_ZOO_HOME"
     ):
-        fetch.ensure(entry(*[f"{server.address}/good"] * 2))
+        download.ensure(entry(*[f"{server.address}/good"] * 2))
     assert present(home) == [] and len(server.requests) == 1
 
 
 def test_a_home_that_is_a_file(server, home):
     home.touch()
     with pytest.raises(errors.ResourceError, match="cannot be written to"):
-        fetch.ensure(entry(f"{server.address}/good"))
+        download.ensure(entry(f"{server.address}/good"))
 
 
 STATISTICS = f"images_zca-{SHA256[:16]}"
@@ -148,7 +149,7 @@ def test_statistics(server, home, tmp_path, name):
     source = f"{server.address}/good"
     described = entry(source, preprocessing={"kind": "x", "statistics": name})
     paths = [home / "weights" / NAME, home / "statistics" / f"{name}.npz"]
-    assert fetch.ensure(described) == paths
+    assert download.ensure(described) == paths
     assert [p.read_bytes() for p in paths] == [CONTENT] * 2
     assert statistics_file.find(name, name[7:].partition("-")[0]) == paths[1]
 
@@ -159,17 +160,17 @@ def test_statistics_are_verified_and_limited(server, home, monkeypatch):
     (home / "weights" / NAME).write_bytes(CONTENT)
     remedy = f"Put {STATISTICS}.npz there .SHA-256 {SHA256[:16]}\\.\\.\\..\\."
     with pytest.raises(errors.ResourceError, match=f"its SHA-256 is .*{remedy}"):
-        fetch.ensure(entry(f"{server.address}/wrong", **described))
-    monkeypatch.setattr(fetch, "_STATISTICS_BYTES", 149_999)
+        download.ensure(entry(f"{server.address}/wrong", **described))
+    monkeypatch.setattr(download, "_STATISTICS_BYTES", 149_999)
     with pytest.raises(errors.ResourceError, match="it sends more than 149999 bytes"):
-        fetch.ensure(entry(f"{server.address}/good", **described))
+        download.ensure(entry(f"{server.address}/good", **described))
     assert present(home) == [f"weights/{NAME}"]
 
 
 @pytest.mark.parametrize("name", [None, "images", "../x_zca-0123456789abcdef", 3])
 def test_other_statistics_are_not_looked_for(home, name):
     described = {"preprocessing": {"statistics": name}}
-    assert len(fetch.files_of(entry(**described))) == 1
+    assert len(download.files_of(entry(**described))) == 1
 
 
 def test_fetching_by_pattern(server, home, publish, caplog):
@@ -212,7 +213,7 @@ def test_damage_that_no_source_mends(home, publish, tmp_path, monkeypatch, place
     folder = tmp_path / "package" if place == "package" else home / "weights"
     folder.mkdir(parents=True)
     (folder / NAME).write_bytes(WRONG)
-    monkeypatch.setattr(fetch.resources, "files", lambda name: tmp_path / "package")
+    monkeypatch.setattr(download.resources, "files", lambda name: tmp_path / "package")
     remedy = "Install elu-zoo" if place == "package" else "Delete it and get it"
     with pytest.raises(errors.CorruptError, match=f"is damaged or.*{remedy} again"):
         elu_zoo.fetch_weights()

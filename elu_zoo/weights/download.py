@@ -1,8 +1,10 @@
-"""Finds the files of an entry: in the package, in the cache, at the entry's sources.
+"""The files of an entry: in the package, in `$ELU_ZOO_HOME`, or downloaded to it.
 
-What is downloaded is held against the manifest's SHA-256 before it gets its name, so
-that a file in `$ELU_ZOO_HOME` is whole, whoever sent it and however many processes
-asked for it at once.
+Neither keras.utils.get_file nor huggingface_hub limits a download's time and size: a
+source that is silent, slow or endless blocks them, so `hdf5.http_stream` downloads.
+
+A file gets its name after its SHA-256 was compared with the manifest's, so that every
+file in `$ELU_ZOO_HOME` is whole, also when several processes download it at once.
 """
 
 import contextlib
@@ -17,24 +19,25 @@ from pathlib import Path
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.weights import entries, opening
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import untrusted
 
-# Names are as `elu_zoo.layers.statistics_file` makes them; entries tell no sizes.
+# Names as `elu_zoo.layers.statistics_file` makes them; entries hold no sizes of them.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-_STALE_SECONDS = 3600.0  # a download writes more often than that
+_STALE_SECONDS = 3600.0  # since the last write of a download that still runs
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A published file, and what tells it from any other.
+    """A published file: its name, its hash and where it comes from.
 
     Attributes:
-        name: of the file, wherever it lies.
-        folder: where it is kept on this machine, unless the package carries it.
+        name: of the file, in every folder.
+        folder: in `$ELU_ZOO_HOME`, for a file that is not in the package.
         sha256: in hexadecimal, or its first digits.
         size: in bytes; None where it is not known.
-        sources: see `network.chunks`.
+        sources: see `http_stream.chunks`.
     """
 
     name: str
@@ -44,20 +47,20 @@ class File:
     sources: tuple[str, ...]
 
     def find(self) -> Path | None:
-        """Returns where the file is on this machine, unverified."""
+        """Returns the path of the file on this machine, unverified; None without it."""
         carried = Path(str(resources.files("elu_zoo.weights"))) / self.name
         places = carried, self.folder / self.name
         return next((path for path in places if path.is_file()), None)
 
     def is_at(self, path: Path) -> bool:
-        """Whether a file's content is this one's."""
+        """Whether the file at a path has the expected hash."""
         return files.sha256(path).startswith(self.sha256)
 
 
-def files_of(entry: entries.Entry) -> list[File]:
+def files_of(entry: manifest.Entry) -> list[File]:
     """Returns the files that an entry needs: the weights, then any statistics."""
     sources = tuple(entry["sources"])
-    name = entry["tag"] + entries.SUFFIX
+    name = entry["tag"] + manifest.SUFFIX
     found = [
         File(name, weights_folder(), entry["sha256"], entry["bytes"], sources),
     ]
@@ -71,42 +74,44 @@ def files_of(entry: entries.Entry) -> list[File]:
 
 
 def weights_folder() -> Path:
-    """Returns where weights are kept that do not ship with the package."""
+    """Returns the folder of downloaded weights."""
     return files.home() / "weights"
 
 
-def ensure(entry: entries.Entry) -> list[Path]:
-    """Returns where the files of an entry are; downloads those that are nowhere.
+def ensure(entry: manifest.Entry) -> list[Path]:
+    """Returns the paths of an entry's files, after downloading those that are missing.
 
     Args:
         entry: of the manifest.
 
     Returns:
-        The path of each of `files_of(entry)`. What was there before is not verified.
+        The path of each of `files_of(entry)`. Files that were there are not verified.
 
     Raises:
         NotFoundError: a file is not on this machine, and the entry names no source.
-        ResourceError: no source gave it, or it cannot be written.
+        ResourceError: no source sent the file, or it cannot be written.
     """
     return [file.find() or download(file) for file in files_of(entry)]
 
 
-def keep_statistics(entry: entries.Entry, folder: Path) -> None:
-    """Keeps statistics that lie beside weights, as in a run's folder from elsewhere.
+def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
+    """Copies statistics that lie beside weights to where they are looked for.
+
+    A run's folder from another machine brings them.
 
     Args:
         entry: of the weights.
-        folder: where they are.
+        folder: of the weights.
 
     Raises:
-        CorruptError: the file is not the one that its name tells.
-        ResourceError: it cannot be written to where it is looked for.
+        CorruptError: the hash of the file is not the one in its name.
+        ResourceError: the copy cannot be written.
     """
     for file in files_of(entry)[1:]:
         path = folder / file.name
         if file.find() or not path.is_file():
             continue
-        content = opening.read(path, _STATISTICS_BYTES, "a file of statistics")
+        content = untrusted.read(path, _STATISTICS_BYTES, "a file of statistics")
         found = files.sha256(content)
         if not found.startswith(file.sha256):
             raise errors.CorruptError(
@@ -120,10 +125,10 @@ def keep_statistics(entry: entries.Entry, folder: Path) -> None:
 
 
 def fetch_weights(pattern: str = "*") -> list[Path]:
-    """Makes sure that published weights are on this machine, and undamaged.
+    """Downloads published weights, unless they are on this machine and undamaged.
 
-    What neither the package nor `$ELU_ZOO_HOME` has is downloaded from the sources
-    that the manifest names, as is what lies damaged in `$ELU_ZOO_HOME`: afterwards
+    Files that are in neither the package nor `$ELU_ZOO_HOME`, and damaged files in
+    `$ELU_ZOO_HOME`, are downloaded from the sources that the manifest names. Afterwards
     `get_model` needs no network for these weights.
 
     Args:
@@ -135,18 +140,18 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
 
     Raises:
         UsageError: no tag matches.
-        EluZooError: files are missing or damaged, which the message names; all others
-            are there.
+        EluZooError: files are missing or damaged, which the message names; all other
+            files are on this machine.
 
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
     """
-    manifest = entries.manifest()
-    tags = entries.list_weights(pattern)
+    listed = manifest.published()
+    tags = manifest.list_weights(pattern)
     if not tags:
-        models = sorted({f"{entry['model']}.*" for entry in manifest.values()})
-        raise errors.unknown("weights", pattern, [*models, *entries.list_weights()])
-    of_tags = [files_of(manifest[tag]) for tag in tags]
+        models = sorted({f"{entry['model']}.*" for entry in listed.values()})
+        raise errors.unknown("weights", pattern, [*models, *manifest.list_weights()])
+    of_tags = [files_of(listed[tag]) for tag in tags]
     wanted = [found[0] for found in of_tags]
     wanted += [file for found in of_tags for file in found[1:]]
     paths, failures = [], []
@@ -172,7 +177,7 @@ def _undamaged(file: File) -> Path:
     if file.is_at(path):
         return path
     if path.parent == file.folder and file.sources:
-        return download(file)  # replaces it, once it is there
+        return download(file)  # replaces the damaged file at its end
     remedy = "Delete it and get it" if path.parent == file.folder else "Install elu-zoo"
     raise errors.CorruptError(
         f"{path} is damaged or another file: its SHA-256 is {files.sha256(path)}, "
@@ -181,20 +186,20 @@ def _undamaged(file: File) -> Path:
 
 
 def download(file: File) -> Path:
-    """Downloads a file into its folder, from the first of its sources that gives it.
+    """Downloads a file into its folder, from the first source that sends it.
 
     Raises:
-        NotFoundError: it has no sources.
-        ResourceError: none of them gave it, or the folder cannot be written.
+        NotFoundError: the file has no sources.
+        ResourceError: no source sent the file, or the folder cannot be written.
     """
-    from elu_zoo.weights import network
+    from elu_zoo.weights.hdf5 import http_stream
 
     _remove_stale(file)
     failures = []
     for source in file.sources:
         try:
             size = _download(source, file)
-        except network.SourceError as error:
+        except http_stream.SourceError as error:
             failures.append(f"{source}: {error}")
         except OSError as error:
             raise _unwritable(file, error) from error
@@ -217,29 +222,29 @@ def download(file: File) -> Path:
 
 def _download(source: str, file: File) -> int:
     """Downloads a file from one source, and returns its size."""
-    from elu_zoo.weights import network
+    from elu_zoo.weights.hdf5 import http_stream
 
     limit = _STATISTICS_BYTES if file.size is None else file.size
     digest, size = hashlib.sha256(), 0
     with (
         files.new_file(file.folder / file.name) as target,
-        contextlib.closing(network.chunks(source, file.name, limit)) as chunks,
+        contextlib.closing(http_stream.chunks(source, file.name, limit)) as chunks,
     ):
         for chunk in chunks:
             size += len(chunk)
             if size > limit:
-                raise network.SourceError(f"it sends more than {limit} bytes")
+                raise http_stream.SourceError(f"it sends more than {limit} bytes")
             digest.update(chunk)
             target.write(chunk)
         if file.size is not None and size < file.size:
-            raise network.SourceError(f"it ended after {size} of {file.size} bytes")
+            raise http_stream.SourceError(f"it ended after {size} of {file.size} bytes")
         if not digest.hexdigest().startswith(file.sha256):
-            raise network.SourceError(f"its SHA-256 is {digest.hexdigest()}")
+            raise http_stream.SourceError(f"its SHA-256 is {digest.hexdigest()}")
     return size
 
 
 def _remove_stale(file: File) -> None:
-    """Removes what downloads left that were killed before they could."""
+    """Removes temporary files of downloads that were killed."""
     for name in glob.glob(f".{glob.escape(file.name)}.*", root_dir=file.folder):
         path = file.folder / name
         with contextlib.suppress(OSError):

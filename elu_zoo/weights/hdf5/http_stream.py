@@ -1,10 +1,9 @@
-"""The bytes of a file from a source, read as if an enemy had sent them.
+"""Downloads whose time, size and memory are bounded, whatever the server sends.
 
 A source is a folder of files: `https://host/folder`, under which `<file name>` lies, or
 `hf:owner/repo`, a repository of the Hugging Face Hub, which needs the extra `hub`. Only
-http and https are spoken, also after a redirection. No answer keeps us longer than a
-slow line would need for it, however it spreads its bytes, headers and redirections
-among them, nor takes more memory than a buffer's.
+http and https are followed, also after a redirection. Headers and redirections count
+towards the bounds, too.
 """
 
 import functools
@@ -20,9 +19,9 @@ from collections.abc import Iterator
 import elu_zoo
 
 _SILENCE_SECONDS = 10.0  # without a single byte
-_GRACE_SECONDS = 30.0  # of a download, beside the time of its bytes
-_BYTES_PER_SECOND = 20_000  # what is slower is given up
-_OVERHEAD_BYTES = 1 << 20  # of headers, generously
+_GRACE_SECONDS = 30.0  # added to the time that the bytes may take
+_BYTES_PER_SECOND = 20_000  # the slowest rate that is accepted
+_OVERHEAD_BYTES = 1 << 20  # an upper bound of headers
 _CHUNK_BYTES = 1 << 16
 _REPOSITORY = re.compile(r"hf:([\w.-]+/[\w.-]+)")
 
@@ -36,11 +35,11 @@ def chunks(source: str, name: str, limit: int) -> Iterator[bytes]:
 
     Args:
         source: `https://host/folder`, `http://...` or `hf:owner/repo`.
-        name: of the file in it.
-        limit: how many bytes it has at most; a little more may come.
+        name: of the file.
+        limit: the largest size, in bytes; up to one chunk more is yielded.
 
     Raises:
-        SourceError: nothing, or not all of it, came.
+        SourceError: the source did not send the file, or not all of it.
     """
     pace = _Pace(limit + _OVERHEAD_BYTES)
     opener = urllib.request.OpenerDirector()
@@ -82,8 +81,7 @@ def _hub_request(
 ) -> urllib.request.Request:
     """Returns the request for a file of the hub, with the user's token if there is one.
 
-    `huggingface_hub.hf_hub_download` cannot be told how long it may take, and reads
-    ten million bytes before it says that any came.
+    `huggingface_hub.hf_hub_download` has no limit of time or size.
     """
     try:
         from huggingface_hub import constants, get_token, hf_hub_url
@@ -96,18 +94,18 @@ def _hub_request(
     request = urllib.request.Request(hf_hub_url(repository, name), headers=headers)
     token = get_token()
     if token and not constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
-        # The hub redirects to other hosts; they must not see it.
+        # The hub redirects to other hosts, which must not see the token.
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     return request
 
 
 def _line(text: str) -> str:
-    """Returns what a server said as something that a terminal may show."""
+    """Returns a server's text in one line, without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:200]
 
 
 class _Pace:
-    """What is left of the time and the bytes of a download."""
+    """The limits of time and bytes of one download."""
 
     def __init__(self, limit: int):
         self._limit = limit
@@ -126,7 +124,7 @@ class _Pace:
 
 
 class _Stream(io.RawIOBase):
-    """What comes through a socket, while the pace allows it."""
+    """The bytes of a socket, within the limits of a `_Pace`."""
 
     def __init__(self, raw: io.RawIOBase, pace: _Pace):
         self._raw = raw
@@ -147,7 +145,7 @@ class _Stream(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer whose lines and bytes all pass through a `_Stream`."""
+    """A response whose headers and body are read through a `_Stream`."""
 
     def __init__(self, pace: _Pace, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
@@ -155,15 +153,15 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Redirections(urllib.request.HTTPRedirectHandler):
-    """Follows redirections without what comes with them."""
+    """Follows redirections without reading their bodies."""
 
     def redirect_request(self, request, response, *arguments):
-        response.close()  # else all of it is read, at once
+        response.close()  # urllib would read the whole body
         return super().redirect_request(request, response, *arguments)
 
 
 class _Handler(urllib.request.HTTPSHandler):
-    """http and https at a pace."""
+    """Opens http and https connections with a `_Response`."""
 
     http_request = urllib.request.HTTPSHandler.https_request
 

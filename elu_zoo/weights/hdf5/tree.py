@@ -1,8 +1,8 @@
-"""The arrays in the tree of an HDF5 file, read as if an enemy had written it.
+"""The arrays in the tree of an HDF5 file, which may be forged.
 
-Only groups, hard links and plain arrays get through: no link or array whose values lie
-in another file, nothing compressed, chunked or never written, no more objects and no
-deeper than a model of these weights needs.
+Only groups, hard links and plain arrays are accepted. Refused are links and arrays
+whose values lie in another file, arrays that are compressed, chunked or never written,
+and more objects or levels than a model of these weights needs.
 """
 
 import itertools
@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.weights.opening import printable
+from elu_zoo.weights.hdf5.untrusted import printable
 
 Arrays = dict[str, list[np.ndarray]]
 Shapes = dict[str, list[tuple[int, ...]]]
@@ -33,8 +33,8 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         path: of the file, for messages.
 
     Raises:
-        CorruptError: anything else is in it. Of a damaged file h5py raises whatever
-            its C library's state suggests.
+        CorruptError: the file holds anything else. Of a damaged file h5py raises
+            errors of many other types.
     """
     found = _datasets(file, path, _limit(expected))
     sizes = {
@@ -63,7 +63,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
 
 
 def _limit(expected: Shapes) -> int:
-    """Returns how many objects are plenty: layers without weights have groups too."""
+    """Returns an upper bound of objects: layers without weights have groups too."""
     return 1000 + 20 * sum(map(len, expected.values()))
 
 
@@ -128,7 +128,7 @@ def _layer(group: h5py.Group, problem: str) -> str | None:
     if "name" not in group.attrs:
         return None
     attribute = group.attrs.get_id("name")
-    # Before it is read: a small file can claim an array that fills the memory.
+    # Checked before it is read: a small file can claim an array that fills the memory.
     is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
         raise errors.CorruptError(f"{problem} has a name that is no short string.")
@@ -145,7 +145,8 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is no array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # Neither Keras nor elu_zoo stores so, and a small file could fill the memory.
+    # Neither Keras nor elu_zoo writes such arrays, and a small file with them could
+    # fill the memory.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."

@@ -1,4 +1,4 @@
-"""Model cards: each tells what it promises, and nothing that is not so."""
+"""Model cards: their sections agree with entries and results."""
 
 import re
 import subprocess
@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 import elu_zoo
-from elu_zoo import cards, errors, files, recipes, results
-from elu_zoo.weights import entries
+from elu_zoo import errors, files, results
+from elu_zoo.weights import cards, cards_training, manifest
 
-TAGS = entries.list_weights()
+TAGS = manifest.list_weights()
 ROWS = results.read("results.csv")
 published = pytest.mark.parametrize("tag", TAGS)
 HEADINGS = [
@@ -23,7 +23,7 @@ HEADINGS = [
 
 @published
 def test_card(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
@@ -38,7 +38,7 @@ def test_card(tag):
         entry["data_terms"],
         "The model takes raw pixels",
         f"```sh\n{entry['command']}\n```",
-        f"| schedule | {recipes.schedule(entry)} |",
+        f"| schedule | {cards_training.schedule(entry)} |",
         f"| seed | {entry['seed']},",
         entry["commit"],
         f"minutes on {entry['hardware']} |"
@@ -65,7 +65,7 @@ def test_card(tag):
 def test_the_code_of_a_card_works(tag):
     """It finds the entry of these weights, with a readout that fits them."""
     (code,) = re.findall(
-        r"```python\n(.*?)```", cards.text(entries.manifest()[tag], []), re.DOTALL
+        r"```python\n(.*?)```", cards.text(manifest.published()[tag], []), re.DOTALL
     )
     called = {}
 
@@ -79,15 +79,15 @@ def test_the_code_of_a_card_works(tag):
     Zoo.get_model = staticmethod(get_model)
     source = code.replace("import elu_zoo\n", "")
     exec(compile(source, tag, "exec"), {"elu_zoo": Zoo, "images": None})
-    entry = entries.manifest()[called["weights"]]
+    entry = manifest.published()[called["weights"]]
     assert called["name"] == entry["model"]
     squared = results.metric(entry) == results.SQUARED
     assert ("classifier_activation" in called) == squared
 
 
-MNIST = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
-CIFAR = entries.manifest()["elu_cifar_11.cifar100_elu-44d48cf4"]
-IMAGES = entries.manifest()["mnist_autoencoder.mnist_elu-a7b9bf56"]
+MNIST = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
+CIFAR = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
+IMAGES = manifest.published()["mnist_autoencoder.mnist_elu-a7b9bf56"]
 NORMALISED = MNIST["arguments"] | {"batch_norm": True}
 DAMAGED = {"train": 1, "test": 1}
 
@@ -167,7 +167,7 @@ def test_missing_split():
 
 @published
 def test_front_matter(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     plain, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
     assert card.startswith("---\n") and card.endswith(f"---\n\n{plain}")
     found = yaml.safe_load(card.split("---\n")[1])

@@ -5,7 +5,7 @@ from importlib import resources
 from typing import Any
 
 from elu_zoo.configs import common, table1_baselines
-from elu_zoo.weights.entries import Entry
+from elu_zoo.weights.manifest import Entry
 
 
 def training_data(entry: Entry) -> str:

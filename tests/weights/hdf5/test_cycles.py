@@ -1,4 +1,4 @@
-"""Files that HDF5's library would read for ever, or not survive: refused before it."""
+"""Cycles in HDF5 files are refused before the C library opens the file."""
 
 import io
 import struct
@@ -10,7 +10,7 @@ import pytest
 from published_weights import read
 
 from elu_zoo import errors
-from elu_zoo.weights import circles
+from elu_zoo.weights.hdf5 import cycles
 
 
 def put(content, place, *numbers):
@@ -138,7 +138,7 @@ def test_a_signature_among_values_is_none(path, signature):
     values[: len(signature)] = np.frombuffer(signature, np.uint8)
     with h5py.File(path, "w") as file:
         file["values"] = values
-    circles.check(path.read_bytes(), path)
+    cycles.check(path.read_bytes(), path)
 
 
 @pytest.mark.parametrize("version", ["earliest", "latest"])
@@ -152,7 +152,7 @@ def test_large_files_have_nothing_of_this(path, version):
     if version == "earliest":
         levels = {content[place + 5] for place in _trees(content)}
         assert levels == {0, 1}
-    circles.check(content, path)
+    cycles.check(content, path)
 
 
 def _trees(content):

@@ -1,4 +1,4 @@
-"""Published entries have what their cards need, and it is right."""
+"""Published entries have all fields of model cards, with right values."""
 
 import functools
 import itertools
@@ -9,12 +9,12 @@ from importlib import resources
 import pytest
 
 import elu_zoo
-from elu_zoo import cards, files
+from elu_zoo import files
 from elu_zoo.models import cost
 from elu_zoo.models.elu_cifar import STACKS_11
-from elu_zoo.weights import entries
+from elu_zoo.weights import cards, manifest
 
-published = pytest.mark.parametrize("tag", entries.list_weights())
+published = pytest.mark.parametrize("tag", manifest.list_weights())
 NUMBER = int | float
 TYPES = {
     **dict.fromkeys("format bytes parameters multiply_accumulates".split(), int),
@@ -30,13 +30,13 @@ MAY_BE_EMPTY = {"seed", "sources", "classes"}
 
 
 def test_every_field_of_a_card_has_a_type():
-    assert set(TYPES) == cards.FIELDS > entries.FIELDS
+    assert set(TYPES) == cards.FIELDS > manifest.FIELDS
 
 
 @published
 @pytest.mark.parametrize("field", sorted(cards.FIELDS))
 def test_field(tag, field):
-    value = entries.manifest()[tag][field]
+    value = manifest.published()[tag][field]
     assert isinstance(value, TYPES[field]) and not isinstance(value, bool)
     assert value or field in MAY_BE_EMPTY
     if isinstance(value, NUMBER):
@@ -45,7 +45,7 @@ def test_field(tag, field):
 
 @published
 def test_examples_are_whole_splits(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     counts = entry["examples"]
     assert set(counts) == {"train", "validation", "test"} and counts["train"] > 0
     held_out = [key for key in entry["metrics"] if key.startswith("validation_")]
@@ -61,8 +61,8 @@ def test_examples_are_whole_splits(tag):
 def test_the_entry_beside_the_file_is_the_same(tag):
     """But for what came after the first files, which are not rewritten."""
     beside = resources.files("elu_zoo.weights").joinpath(f"{tag}.json")
-    later = {"command", entries.MEANING_HASH}
-    entry = entries.manifest()[tag]
+    later = {"command", manifest.MEANING_HASH}
+    entry = manifest.published()[tag]
     assert later < entry.keys()
     found = json.loads(beside.read_text())
     assert found in (entry, {k: v for k, v in entry.items() if k not in later})
@@ -70,8 +70,8 @@ def test_the_entry_beside_the_file_is_the_same(tag):
 
 @published
 def test_the_file_is_the_one_of_the_card(tag):
-    path = resources.files("elu_zoo.weights").joinpath(tag + entries.SUFFIX)
-    content, card = path.read_bytes(), cards.text(entries.manifest()[tag], [])
+    path = resources.files("elu_zoo.weights").joinpath(tag + manifest.SUFFIX)
+    content, card = path.read_bytes(), cards.text(manifest.published()[tag], [])
     row = f"| `{path.name}` | {len(content):,} | `{files.sha256(content)}` |"
     assert row in card
 
@@ -120,7 +120,7 @@ def of_keras(model, classes, activation):
 
 @published
 def test_costs(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     arguments, classes = entry["arguments"], len(entry["classes"])
     assert arguments["width"] == 1.0 and not arguments["batch_norm"]
     stated = entry["parameters"], entry["multiply_accumulates"]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 # So small that most of a file is not values but what says where they are.
 ARGUMENTS = {"width": 0.02, "input_shape": [2, 2, 1]}
@@ -38,7 +38,7 @@ def other():
 
 @functools.cache
 def expected():
-    return h5.shapes(made()[2])
+    return weight_file.shapes(made()[2])
 
 
 @functools.cache
@@ -135,7 +135,7 @@ def check_refused_or_same(path, text):
     path.with_name(made()[0]["tag"] + ".json").write_bytes(text)
     assigned = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(h5, "assign", _recorded(h5.assign, assigned))
+        patch.setattr(weight_file, "assign", _recorded(weight_file.assign, assigned))
         try:
             model = elu_zoo.get_model(made_weights.MODEL, weights=path)
         except errors.EluZooError:

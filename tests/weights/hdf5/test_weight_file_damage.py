@@ -1,4 +1,4 @@
-"""Weight files that are none, or no longer what was published."""
+"""Damaged weight files, and files of other formats, are refused."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ import pytest
 from published_weights import read
 
 from elu_zoo import errors, files
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 # What is no file of weights at all.
 
@@ -84,7 +84,7 @@ def huge(path):
             "not an HDF5 file but an .npy file. Expected is a file",
         ),
         (user_block, "is not an HDF5 file. Expected"),
-        (put(h5._MAGIC), "cannot be read"),
+        (put(weight_file._MAGIC), "cannot be read"),
         (huge, "is 100000000 bytes; a weight file of this network has at most"),
     ],
 )
@@ -147,11 +147,11 @@ def test_unreadable(model, path):
         read(path, model)
 
 
-@pytest.mark.parametrize("suffix", [*h5._OTHER_FORMATS, ".bin", ""])
+@pytest.mark.parametrize("suffix", [*weight_file._OTHER_FORMATS, ".bin", ""])
 def test_suffix(model, path, suffix):
     other = path.rename(path.with_name("net" + suffix))
     reason = "its name does not end in .weights.h5."
-    if suffix in h5._OTHER_FORMATS:
+    if suffix in weight_file._OTHER_FORMATS:
         reason += f" {suffix} files are not read, only a file .weights.h5, as .*"
     with pytest.raises(errors.CorruptError, match=reason + "$"):
         read(other, model)

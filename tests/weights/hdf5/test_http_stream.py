@@ -1,4 +1,4 @@
-"""Downloads from good sources, and from all kinds of bad ones."""
+"""Downloads from good sources, and from slow, wrong and absent ones."""
 
 import hashlib
 import re
@@ -11,24 +11,25 @@ import pytest
 from file_sources import CONTENT, NAME, SHA256, WRONG, Handler, entry, present
 
 from elu_zoo import errors
-from elu_zoo.weights import fetch, network
+from elu_zoo.weights import download
+from elu_zoo.weights.hdf5 import http_stream
 
 
 @pytest.mark.parametrize("behaviour", ["good", "unsized", "chunked", "moved"])
 def test_a_download(server, home, caplog, behaviour):
     source = f"{server.address}/{behaviour}"
     with caplog.at_level("INFO", "absl"):
-        (path,) = fetch.ensure(entry(source))
+        (path,) = download.ensure(entry(source))
     assert path == home / "weights" / NAME and path.read_bytes() == CONTENT
     assert path.stat().st_mode & 0o777 == 0o644
     assert present(home) == [f"weights/{NAME}"]
     assert caplog.messages == [f"Downloaded {NAME}, 150000 bytes, from {source}."]
     count = len(server.requests)
-    assert fetch.ensure(entry(source)) == [path]
+    assert download.ensure(entry(source)) == [path]
     assert len(server.requests) == count
 
 
-# What the source does, or is, and what the message says of it.
+# Behaviour of the source, or its address: the reason in the message.
 BAD = {
     "truncated": "it ended after 149991 of 150000 bytes",
     "short": "it ended after 149991 of 150000 bytes",
@@ -62,7 +63,7 @@ SLOW = "silent", "drips", "drips_headers", "drips_chunks"
 
 @pytest.fixture
 def closed():
-    """The address of a server that is there no more."""
+    """The address of a server that has stopped."""
     with loopback.serve(Handler) as server:
         address = server.address
     return address
@@ -70,13 +71,13 @@ def closed():
 
 @pytest.fixture
 def bad(request, server, closed, monkeypatch):
-    """(a bad source, the reason that its message gives)"""
-    monkeypatch.setattr(network, "_OVERHEAD_BYTES", 100_000)
+    """(a bad source, the reason in the message)"""
+    monkeypatch.setattr(http_stream, "_OVERHEAD_BYTES", 100_000)
     name = request.param
     if name in SLOW:
         silence = 0.2 if name == "silent" else 2.0
-        monkeypatch.setattr(network, "_SILENCE_SECONDS", silence)
-        monkeypatch.setattr(network, "_GRACE_SECONDS", 0.2)
+        monkeypatch.setattr(http_stream, "_SILENCE_SECONDS", silence)
+        monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.2)
     is_ours = hasattr(Handler, name)
     source = f"{server.address}/{name}" if is_ours else name.replace("CLOSED", closed)
     return source, BAD[name]
@@ -87,7 +88,7 @@ def test_a_bad_source_alone(bad, home):
     source, reason = bad
     start = time.monotonic()
     with pytest.raises(errors.ResourceError, match=reason) as caught:
-        fetch.ensure(entry(source))
+        download.ensure(entry(source))
     assert time.monotonic() - start < 2
     message = str(caught.value)
     assert message.isprintable() and f"{source}: " in message
@@ -101,7 +102,7 @@ def test_a_bad_source_alone(bad, home):
 @pytest.mark.parametrize("bad", sorted(set(BAD) - set(SLOW)), indirect=True)
 def test_a_bad_source_before_a_good_one(bad, server, home, caplog):
     source, reason = bad
-    (path,) = fetch.ensure(entry(source, f"{server.address}/good"))
+    (path,) = download.ensure(entry(source, f"{server.address}/good"))
     assert path.read_bytes() == CONTENT
     assert present(home) == [f"weights/{NAME}"]
     assert f"{NAME} did not come from {source}: " in caplog.text
@@ -109,16 +110,16 @@ def test_a_bad_source_before_a_good_one(bad, server, home, caplog):
 
 
 def test_a_slow_source_before_a_good_one(server, home, monkeypatch, caplog):
-    monkeypatch.setattr(network, "_GRACE_SECONDS", 0.7)
+    monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.7)
     sources = [f"{server.address}/{name}" for name in ("drips", "good")]
-    (path,) = fetch.ensure(entry(*sources))
+    (path,) = download.ensure(entry(*sources))
     assert path.read_bytes() == CONTENT and "too slow" in caplog.text
 
 
 def test_every_reason_is_in_the_message(server, home, closed):
     sources = [f"{server.address}/{name}" for name in ("absent", "wrong", "short")]
     with pytest.raises(errors.ResourceError) as caught:
-        fetch.ensure(entry(*sources, closed))
+        download.ensure(entry(*sources, closed))
     for source, name in zip([*sources, closed], [*sources, "CLOSED"], strict=True):
         reason = BAD[name.rpartition("/")[2]]
         assert re.search(f"{re.escape(source)}: [^;]*{reason}", str(caught.value))
@@ -127,7 +128,7 @@ def test_every_reason_is_in_the_message(server, home, closed):
 
 @pytest.fixture
 def hub(server, monkeypatch):
-    """The server as the Hugging Face Hub; what it has, it has at another place."""
+    """The server as the Hugging Face Hub, which redirects to another folder."""
     constants = huggingface_hub.constants
     template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -137,7 +138,7 @@ def hub(server, monkeypatch):
 
 
 def test_the_hub(hub, home):
-    (path,) = fetch.ensure(entry("hf:owner/repo"))
+    (path,) = download.ensure(entry("hf:owner/repo"))
     assert path.read_bytes() == CONTENT
     (first, headers), (second, others) = hub.requests
     assert first == f"/owner/repo/resolve/main/{NAME}"
@@ -153,10 +154,10 @@ def test_settings_of_the_hub(hub, home, monkeypatch, constant, value):
     monkeypatch.setattr(huggingface_hub.constants, constant, value)
     if constant == "HF_HUB_OFFLINE":
         with pytest.raises(errors.ResourceError, match="HF_HUB_OFFLINE is set"):
-            fetch.ensure(entry("hf:owner/repo"))
+            download.ensure(entry("hf:owner/repo"))
         assert hub.requests == []
     else:
-        fetch.ensure(entry("hf:owner/repo"))
+        download.ensure(entry("hf:owner/repo"))
         assert "Authorization" not in hub.requests[0][1]
 
 
@@ -165,4 +166,4 @@ def test_the_hub_without_its_library(home, monkeypatch):
     with pytest.raises(
         errors.ResourceError, match=r'is not installed: pip install "elu-zoo\[hub\]"'
     ):
-        fetch.ensure(entry("hf:owner/repo"))
+        download.ensure(entry("hf:owner/repo"))

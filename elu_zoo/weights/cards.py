@@ -9,11 +9,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors, recipes, registry, results
-from elu_zoo.weights import entries
+from elu_zoo import errors, registry, results
+from elu_zoo.weights import cards_training, manifest
 
-# What a card needs. Weights load without the two that are not among entries.FIELDS.
-FIELDS = entries.FIELDS | {"examples", "multiply_accumulates"}
+# What a card needs. Weights load without the two that are not among manifest.FIELDS.
+FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
 LICENCE = (
     "Our rights in the code and in the weights are licensed under Apache-2.0. The "
     "terms of the data that weights were trained on stand beside it, in their entries. "
@@ -67,30 +67,30 @@ def model_card(tag: str | os.PathLike) -> None:
             "model_card takes a tag of list_weights(), or a path. Received: "
             f"{tag!r} of type {type(tag).__name__}."
         )
-    published = entries.manifest()
+    published = manifest.published()
     entry = published[tag] if tag in published else _read(tag)
     print(text(entry, results.read("results.csv")), end="")
 
 
-def _read(name: str | os.PathLike) -> entries.Entry:
+def _read(name: str | os.PathLike) -> manifest.Entry:
     path = Path(name)
     if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
-        raise errors.unknown("weights", name, entries.list_weights())
+        raise errors.unknown("weights", name, manifest.list_weights())
     if path.is_dir():
         beside = path / "outcome.json"
     else:
-        tag = path.name.removesuffix(entries.SUFFIX).removesuffix(".json")
+        tag = path.name.removesuffix(manifest.SUFFIX).removesuffix(".json")
         beside = path.with_name(tag + ".json")
     if not beside.is_file():
         raise errors.NotFoundError(
             f"There is no {beside}, the entry of which a card is made. Name the folder "
             "of a finished run, or a weight file with its entry beside it."
         )
-    return entries.read(beside)
+    return manifest.read(beside)
 
 
 def text(
-    entry: entries.Entry, rows: Sequence[results.Row], *, front_matter: bool = False
+    entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bool = False
 ) -> str:
     """Returns the model card of a weight file, in Markdown.
 
@@ -108,9 +108,9 @@ def text(
         f"# {entry['tag']}",
         _summary(entry, paper),
         f"## Uses\n\n{_uses(entry)}",
-        f"## Training data\n\n{recipes.training_data(entry)}",
-        f"## Preprocessing\n\n{recipes.preprocessing(entry)}",
-        f"## Training procedure\n\n{recipes.procedure(entry)}",
+        f"## Training data\n\n{cards_training.training_data(entry)}",
+        f"## Preprocessing\n\n{cards_training.preprocessing(entry)}",
+        f"## Training procedure\n\n{cards_training.procedure(entry)}",
         f"## Evaluation\n\n{results.evaluation(entry, rows, paper)}",
         f"## Limits\n\n{_limits(entry, rows)}",
         f"## How to use\n\n{_how_to_use(entry)}",
@@ -120,7 +120,7 @@ def text(
     return _metadata(entry) * front_matter + "\n\n".join(parts) + "\n"
 
 
-def _check(entry: entries.Entry) -> None:
+def _check(entry: manifest.Entry) -> None:
     missing = {field for field in FIELDS if entry.get(field) in (None, "")}
     if "examples" not in missing:
         splits = {"train", "validation", "test"} - set(entry["examples"])
@@ -133,7 +133,7 @@ def _check(entry: entries.Entry) -> None:
         )
 
 
-def _summary(entry: entries.Entry, paper: Sequence[results.Row]) -> str:
+def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     unit = dict(entry["arguments"]["activation"])
     name = f"`{unit.pop('name')}`"
     values = ", ".join(f"{key} {value}" for key, value in unit.items())
@@ -151,13 +151,13 @@ def _summary(entry: entries.Entry, paper: Sequence[results.Row]) -> str:
     )
 
 
-def _images(entry: entries.Entry) -> str:
+def _images(entry: manifest.Entry) -> str:
     height, width, channels = entry["arguments"]["input_shape"]
     colour = {1: "grey ", 3: "colour "}.get(channels, "")
     return f"{colour}images of {height} x {width} pixels"
 
 
-def _uses(entry: entries.Entry) -> str:
+def _uses(entry: manifest.Entry) -> str:
     classes, dataset = entry["classes"], entry["dataset"]
     does = f"Reconstructs {_images(entry)} from a code of few numbers."
     if classes:
@@ -173,7 +173,7 @@ def _uses(entry: entries.Entry) -> str:
     )
 
 
-def _limits(entry: entries.Entry, rows: Sequence[results.Row]) -> str:
+def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> str:
     share, classes = entry["schedule_share"], entry["classes"]
     height, width, _ = entry["arguments"]["input_shape"]
     limits = []
@@ -203,12 +203,12 @@ def _limits(entry: entries.Entry, rows: Sequence[results.Row]) -> str:
     return "\n".join(f"- {limit}" for limit in limits)
 
 
-def _how_to_use(entry: entries.Entry) -> str:
+def _how_to_use(entry: manifest.Entry) -> str:
     name, tag = entry["model"], entry["tag"]
-    weights = tag if tag in entries.manifest() else tag + entries.SUFFIX
+    weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
     first, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
     if not entry["classes"]:
-        readout = registry.READOUTS[entries.loss(entry)]
+        readout = registry.READOUTS[manifest.loss(entry)]
         first = f', classifier_activation="{readout}"'
         last = "reconstructions = model(images)  # in [0, 1]"
     *size, channels = entry["arguments"]["input_shape"]
@@ -222,7 +222,7 @@ def _how_to_use(entry: entries.Entry) -> str:
     )
 
 
-def _files(entry: entries.Entry) -> str:
+def _files(entry: manifest.Entry) -> str:
     name, found = entry["tag"], entry["preprocessing"]
     notes = [f"`{name}.json` beside it is the entry of which this card is made."]
     if "statistics" in found:
@@ -235,12 +235,12 @@ def _files(entry: entries.Entry) -> str:
     )
     return (
         "| file | bytes | sha256 |\n|---|---|---|\n"
-        f"| `{name}{entries.SUFFIX}` | {entry['bytes']:,} | `{entry['sha256']}` |\n\n"
+        f"| `{name}{manifest.SUFFIX}` | {entry['bytes']:,} | `{entry['sha256']}` |\n\n"
         + " ".join(notes)
     )
 
 
-def _metadata(entry: entries.Entry) -> str:
+def _metadata(entry: manifest.Entry) -> str:
     """Returns the front matter; strings are quoted as JSON, which YAML contains."""
     quoted = json.dumps
     is_classifier = results.metric(entry) != results.SQUARED

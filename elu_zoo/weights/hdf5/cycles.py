@@ -1,9 +1,9 @@
-"""What would keep HDF5's C library going round for ever, or end the process.
+"""Cycles in HDF5 files, on which the C library never returns or ends the process.
 
-HDF5 1.14.6 follows the trees of names, the lists of free space and the heaps of texts
-in a file wherever they lead: a tree that contains itself exhausts the stack, a list
-that leads back to its start never ends. Both are beyond any `except`, and so are looked
-for before the library is. Whatever else is wrong with a file, it says itself.
+HDF5 1.14.6 follows the B-trees of names, the lists of free space and the global heaps
+in a file without looking for cycles: a tree that contains itself overflows the stack, a
+list that leads back to its start never ends. No `except` catches either, so the bytes
+are checked before the library opens them. Other damage the library reports itself.
 """
 
 import itertools
@@ -12,21 +12,20 @@ from pathlib import Path
 
 from elu_zoo import errors
 
-_NO_SPACE = 1  # the end of a list of free space
-_LEFT, _RIGHT = 8, 16  # where a tree's node names those beside it
-_MOST = 100_000  # of all that is looked at in a file
+_NO_SPACE = 1  # ends a list of free space
+_LEFT, _RIGHT = 8, 16  # offsets of a node's siblings
+_MOST = 100_000  # parts of trees and heaps that are visited
 
 
 def check(content: bytes, path: Path) -> None:
-    """Checks the structures of a file that lead to others of their kind.
+    """Checks that no tree, list or heap of a file leads back to itself.
 
     Args:
         content: of an HDF5 file.
         path: of the file, for messages.
 
     Raises:
-        CorruptError: one leads back to itself, or addresses are of another kind than
-            h5py writes.
+        CorruptError: one does, or addresses are of another kind than h5py writes.
     """
     steps = itertools.count()
 
@@ -53,12 +52,12 @@ def check(content: bytes, path: Path) -> None:
 
 
 def _number(content: bytes, place: int, size: int = 8) -> int:
-    """Returns the number at a place, the largest where the file has ended."""
+    """Returns the integer at an offset; past the end of the file the largest one."""
     return int.from_bytes(content[place : place + size].ljust(size, b"\xff"), "little")
 
 
 def _check_addresses(content: bytes, refuse: Callable[[str], None]) -> None:
-    """The other checks take addresses as eight bytes, from the start of the file."""
+    """Checks that addresses are eight bytes from the start, as other checks assume."""
     sizes, base = {0: (13, 24), 1: (13, 28)}.get(_number(content, 8, 1), (9, 12))
     is_usual = content[sizes : sizes + 2] == b"\x08\x08" and not _number(content, base)
     if len(content) > base + 8 and not is_usual:
@@ -71,7 +70,7 @@ def _check_trees(
     step: Callable[[], None],
     refuse: Callable[[str], None],
 ) -> None:
-    """No tree is in itself, as each node is one level lower, and no row is a ring."""
+    """Checks that a child is one level below its node, and siblings form no ring."""
     for place in places:
         level = _number(content, place + 5, 1)
         count = _number(content, place + 6, 2) if level else 0
@@ -97,7 +96,7 @@ def _check_free_space(
     step: Callable[[], None],
     refuse: Callable[[str], None],
 ) -> None:
-    """The list of free space in a heap of names ends."""
+    """Checks that the list of free space in a heap of names ends."""
     size, free, start = (_number(content, place + offset) for offset in (8, 16, 24))
     if start + size > len(content):
         return  # The library refuses it.
@@ -116,7 +115,7 @@ def _check_texts(
     step: Callable[[], None],
     refuse: Callable[[str], None],
 ) -> None:
-    """Every text of a heap has a size, and lies in it."""
+    """Checks that every object of a global heap has a size, and lies in the heap."""
     end = place + _number(content, place + 8)
     if end > len(content):
         return  # The library refuses it.
@@ -124,7 +123,7 @@ def _check_texts(
     while at + 16 <= end:
         step()
         index, size = _number(content, at, 2), _number(content, at + 8)
-        size = 16 + -(-size // 8) * 8 if index else size  # 0: what is free
+        size = 16 + -(-size // 8) * 8 if index else size  # index 0: free space
         if size < 16 or at + size > end:
             refuse(f"a text at {at} is not within the heap at {place}")
         at += size

@@ -1,7 +1,8 @@
-"""Entries: what travels with a weight file, and the manifest that lists them.
+"""The manifest of published weights, and the entry of one weight file.
 
-An entry is the JSON beside `<tag>.weights.h5`; the manifest maps each tag that is
-published to the same entry. A tag is immutable: it ends in the file's own hash.
+An entry is the JSON beside `<tag>.weights.h5`: the network's arguments, the run, its
+metrics, the hash of the file. The manifest maps each published tag to its entry. A tag
+is immutable: it ends in the hash of the file.
 """
 
 import fnmatch
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import opening
+from elu_zoo.weights.hdf5 import untrusted
 
 FORMAT = 1
 SUFFIX = ".weights.h5"
@@ -27,7 +28,7 @@ FIELDS = frozenset(
     "parameters schedule schedule_share config seed step epochs metrics commit "
     "backend versions hardware wall_time_seconds licence data_terms sources".split()
 )
-# Of what is read before the weights themselves.
+# Types of the fields that are used before the weight file is read.
 _TYPES = {
     "tag": str,
     "model": str,
@@ -37,7 +38,7 @@ _TYPES = {
     "classes": list,
     "sha256": str,
 }
-# What decides which network a weight file belongs to, and what its outputs mean.
+# The fields that decide the network, and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
 MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
@@ -47,7 +48,7 @@ Entry = dict[str, Any]
 
 
 def variant(arguments: dict[str, Any]) -> str:
-    """Returns the activation's part of a tag: `elu`, `elu_bn`, ..."""
+    """Returns the part of a tag that names the activation: `elu`, `elu_bn`, ..."""
     return arguments["activation"]["name"] + "_bn" * arguments["batch_norm"]
 
 
@@ -57,21 +58,21 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 
 
 def meaning_hash(entry: Entry) -> str:
-    """Returns the SHA-256 of what an entry says its weights are.
+    """Returns the SHA-256 of the fields that say what the weights mean.
 
-    That is network, data set, arguments, preprocessing, classes, config and the hash of
-    the file: nothing in a weight file itself tells them.
+    They are model, data set, arguments, preprocessing, classes, config and the hash of
+    the file; a weight file itself holds none of them.
     """
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(entry: Any, origin: str) -> Entry:
-    """Returns `entry` after checking that it is one that this version reads.
+    """Returns `entry` after checking its format and fields.
 
     Raises:
-        CorruptError: a field is missing or of another form, or was edited, or the
-            format is a newer one.
+        CorruptError: a field is missing, of another type or edited, or the format is
+            a newer one.
     """
     if not isinstance(entry, dict):
         raise errors.CorruptError(f"{origin} is not an entry of a weight file.")
@@ -84,7 +85,7 @@ def check(entry: Any, origin: str) -> Entry:
     for field, kind in _TYPES.items():
         _check(isinstance(entry[field], kind), entry, field, kind.__name__, origin)
     name = entry["tag"]
-    # It becomes the name of a file.
+    # The tag becomes the name of a file.
     is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
     is_plain &= 0 < len(name) <= 200 and name[0] != "."
     _check(is_plain, entry, "tag", "name of a file without a folder", origin)
@@ -97,7 +98,7 @@ def check(entry: Any, origin: str) -> Entry:
     _check(is_named, arguments, "activation", "dict with a name", origin)
     is_flag = isinstance(arguments["batch_norm"], bool)
     _check(is_flag, arguments, "batch_norm", "bool", origin)
-    # Entries of earlier versions have none.
+    # Entries of earlier versions have no such hash.
     if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
             f"{origin} was edited: {', '.join(_MEANING)} are not those of which it has "
@@ -121,17 +122,17 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
 
 
 def check_beside(entry: Entry, origin: str) -> None:
-    """Checks an entry that somebody put beside a weight file, before it is believed.
+    """Checks that an entry beside a weight file is consistent.
 
-    Its own parts have to agree, and where these weights are published, it has to say
-    of them what the manifest says: nothing in a weight file tells its activation.
+    Its fields have to agree with each other and, where the tag is published, with the
+    manifest: the weight file itself does not tell its activation.
 
     Args:
         entry: after `check`.
-        origin: where it is from, for messages.
+        origin: of the entry, for messages.
 
     Raises:
-        CorruptError: it contradicts itself, or the manifest.
+        CorruptError: the entry contradicts itself, or the manifest.
     """
     sources, classes = entry["sources"], entry["classes"]
     are_texts = isinstance(sources, list) and all(isinstance(x, str) for x in sources)
@@ -153,11 +154,11 @@ def check_beside(entry: Entry, origin: str) -> None:
     if right != entry["tag"]:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}; model, dataset, "
-            f"activation, batch_norm and sha256 make {opening.printable(right)}. Get "
+            f"activation, batch_norm and sha256 make {untrusted.printable(right)}. Get "
             "it again, from where the weights came."
         )
-    published = manifest().get(right, entry)
-    differing = [field for field in _MEANING if entry[field] != published[field]]
+    listed = published().get(right, entry)
+    differing = [field for field in _MEANING if entry[field] != listed[field]]
     if differing:
         raise errors.CorruptError(
             f"{origin} is not what was published as {right}: {', '.join(differing)} "
@@ -170,10 +171,10 @@ def read(path: Path) -> Entry:
 
     Raises:
         FileNotFoundError: there is no such file.
-        CorruptError: it is no entry that this version reads.
-        ResourceError: it cannot be read.
+        CorruptError: the file is not an entry that this version reads.
+        ResourceError: the file cannot be read.
     """
-    content = opening.read(path, _LIMIT_BYTES, "an entry")
+    content = untrusted.read(path, _LIMIT_BYTES, "an entry")
     try:
         entry = json.loads(content.decode(), parse_constant=_refuse)
         is_deep = _is_deep(entry, _LEVELS)
@@ -199,15 +200,15 @@ def _is_deep(value: Any, levels: int) -> bool:
 
 
 @functools.cache
-def manifest() -> dict[str, Entry]:
-    """Returns the published entries by tag, as the package carries them."""
+def published() -> dict[str, Entry]:
+    """Returns the published entries by tag, from the manifest in the package."""
     text = resources.files("elu_zoo.weights").joinpath("manifest.json").read_text()
     entries = json.loads(text)["entries"]
     return {name: check(e, f"manifest entry {name}") for name, e in entries.items()}
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A sort key that puts `x_5` before `x_18`."""
+    """Returns a sort key that puts `x_5` before `x_18`."""
     parts = re.split(r"(\d+)", name)
     return [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
 
@@ -218,14 +219,14 @@ def list_weights(pattern: str = "*") -> list[str]:
     Args:
         pattern: shell wildcards, `"mnist_mlp*relu*"`.
     """
-    return sorted(fnmatch.filter(manifest(), pattern), key=natural)
+    return sorted(fnmatch.filter(published(), pattern), key=natural)
 
 
 def loss(entry: Entry) -> str:
     """Returns the name of the loss that the weights were trained with.
 
     Raises:
-        CorruptError: it is none that this version knows.
+        CorruptError: the entry names no loss that this version knows.
     """
     try:
         name = entry["config"]["train"]["loss"]
@@ -239,11 +240,11 @@ def loss(entry: Entry) -> str:
 
 
 def rank(entry: Entry) -> tuple:
-    """The order of preference between weights of one model, data set and arguments.
+    """Returns a sort key of weights of one model, data set and arguments: best first.
 
-    The network's own loss before another, whose output means something else, the
-    paper's schedule before ours, then the longest, then the lowest seed. The error on
-    the test set has no say in it.
+    The network's own loss comes before another, whose output means something else; the
+    paper's schedule before ours; then the longest run, then the lowest seed. The error
+    on the test set does not count.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss
     length = -entry["schedule_share"], -entry["epochs"]
@@ -253,5 +254,5 @@ def rank(entry: Entry) -> tuple:
 def is_default(entry: Entry) -> bool:
     """Whether `get_model(..., weights=<data set>)` takes this entry."""
     same = ("model", "dataset", "arguments")
-    rivals = [e for e in manifest().values() if all(e[k] == entry[k] for k in same)]
+    rivals = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
     return min(rivals, key=rank)["tag"] == entry["tag"]

@@ -1,4 +1,4 @@
-"""Well-formed HDF5 files that hold what no weights need, or another network."""
+"""Forged weight files: valid HDF5 with other contents than a network's weights."""
 
 import h5py
 import numpy as np
@@ -7,7 +7,7 @@ from published_weights import read
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.weights import h5
+from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = "mnist_mlp_8x128"
 
@@ -209,7 +209,7 @@ def test_forged(path, forge, message):
         )
     assert str(caught.value).isprintable() and len(str(caught.value)) < 1000
     with pytest.raises(errors.CorruptError, match=message):
-        h5.assign(target, read(path, target))
+        weight_file.assign(target, read(path, target))
     for now, then in zip(target.get_weights(), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -238,7 +238,9 @@ def test_forgery_is_found_with_little_memory(model, path):
 )
 def test_another_network(model, tmp_path, arguments, message):
     path = tmp_path / "net.weights.h5"
-    path.write_bytes(h5.write(elu_zoo.get_model(MODEL, **{"width": 0.1, **arguments})))
+    path.write_bytes(
+        weight_file.write(elu_zoo.get_model(MODEL, **{"width": 0.1, **arguments}))
+    )
     with pytest.raises(
         errors.CorruptError, match=f"another network.*{message}"
     ) as caught:
@@ -248,7 +250,7 @@ def test_another_network(model, tmp_path, arguments, message):
 
 def test_five_differences_are_listed(model, tmp_path):
     path = tmp_path / "net.weights.h5"
-    path.write_bytes(h5.write(elu_zoo.get_model(MODEL, width=0.2)))
+    path.write_bytes(weight_file.write(elu_zoo.get_model(MODEL, width=0.2)))
     with pytest.raises(errors.CorruptError) as caught:
         read(path, model)
     listed = [f"dense{i}: file" in str(caught.value) for i in range(1, 9)]

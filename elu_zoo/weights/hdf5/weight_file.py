@@ -1,8 +1,8 @@
-"""Weight files in Keras' own layout, read as if an enemy had written them.
+"""Weight files: Keras' own layout, checked before anything in them is used.
 
-`layers/<class>[_<i>]/vars/<j>`, the layer's name as an attribute of its group: a
-file written here loads with `keras.Model.load_weights`, and one written by
-`keras.Model.save_weights` is read here. Values are float16.
+Arrays lie at `layers/<class>[_<i>]/vars/<j>`, and the layer's name is an attribute of
+its group. `keras.Model.load_weights` loads a file written here, and `read` reads one
+written by `keras.Model.save_weights`. Values are written as float16.
 """
 
 import collections
@@ -10,6 +10,7 @@ import contextlib
 import io
 import math
 import re
+import reprlib
 from pathlib import Path
 
 import h5py
@@ -17,12 +18,12 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.weights import circles, opening, tree
-from elu_zoo.weights.entries import SUFFIX
-from elu_zoo.weights.tree import Arrays, Shapes
+from elu_zoo.weights.hdf5 import cycles, tree, untrusted
+from elu_zoo.weights.hdf5.tree import Arrays, Shapes
+from elu_zoo.weights.manifest import SUFFIX
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-# What else a file's first bytes may say, wherever its name comes from.
+# The first bytes of files of other formats, whatever their names.
 _OTHER_CONTENTS = {
     b"PK": "a ZIP archive, as .keras, .npz and .pt files are",
     b"\x1f\x8b": "compressed by gzip",
@@ -37,7 +38,7 @@ _OTHER_FORMATS = (
 _FORMAT = (
     f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
 )
-_OVERHEAD_BYTES = 4 << 20  # of groups and attributes, generously
+_OVERHEAD_BYTES = 4 << 20  # an upper bound of groups and attributes
 _MOST_BYTES = 1 << 32  # of any file, whatever network an entry describes
 
 
@@ -85,28 +86,27 @@ def read(
     remedy: str = "Delete it and get it again.",
     size: int | None = None,
 ) -> Arrays:
-    """Reads a weight file after every check; nothing of it is used before.
+    """Returns the arrays of a weight file, after all checks.
 
     Args:
         path: a regular file named `*.weights.h5`.
-        expected: what `shapes` says of the model that will take the weights.
-        sha256: the hash that the file must have; None leaves it unverified.
+        expected: `shapes` of the model that takes the weights.
+        sha256: the expected hash of the file; None leaves it unverified.
         remedy: what to do about a file of another hash.
-        size: how many bytes it should have, for the message about another hash.
+        size: the expected size in bytes, for the message about another hash.
 
     Returns:
         The arrays of each layer, by layer name.
 
     Raises:
         NotFoundError: there is no such file.
-        CorruptError: anything about the file is not as it should be.
+        CorruptError: the file is damaged, forged or of another network.
     """
     check_name(path)
-    values = sum(math.prod(shape) for layer in expected.values() for shape in layer)
-    # Four times float32: optimizer slots in a file of Keras' own are no offence.
-    limit = min(4 * 4 * values + _OVERHEAD_BYTES, _MOST_BYTES)
+    # Four times float32: a file of Keras' own may hold the optimizer's slots as well.
+    limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MOST_BYTES)
     try:
-        content = opening.read(path, limit, "a weight file of this network")
+        content = untrusted.read(path, limit, "a weight file of this network")
     except FileNotFoundError:
         raise not_found(path) from None
     if sha256 is not None:
@@ -123,15 +123,15 @@ def read(
         raise errors.CorruptError(
             f"{path} is not an HDF5 file{_but(content)}. Expected is {_FORMAT}."
         )
-    circles.check(content, path)
+    cycles.check(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             return tree.parse(file, expected, path)
     except errors.EluZooError:
         raise
-    # h5py raises whatever its C library's state suggests; all mean the same here.
+    # Of a damaged file h5py raises errors of many types.
     except Exception as error:
-        reason = opening.printable(str(error), 300)
+        reason = untrusted.printable(str(error), 300)
         raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
 
 
@@ -144,13 +144,44 @@ def _but(content: bytes) -> str:
     return next((f" but {kind}" for kind in kinds), "")
 
 
-def least_bytes(values: int) -> int:
-    """Returns the size below which no file holds that many values."""
-    return values * np.dtype(np.float16).itemsize
+def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
+    """Checks that a file can hold weights of these shapes, before memory is taken.
+
+    Args:
+        path: of the file.
+        expected: the shapes of each layer's weights, by layer name.
+        size: of the file in bytes, as its entry says.
+        tag: of the entry, for messages.
+
+    Raises:
+        NotFoundError: there is no such file.
+        CorruptError: the file is too small: a few words in an entry can describe a
+            network that does not fit into the memory.
+    """
+    try:
+        found = path.stat().st_size
+    except FileNotFoundError:
+        raise not_found(path) from None
+    values = _count(expected)
+    if values * np.dtype(np.float16).itemsize <= found:
+        return
+    if found != size:
+        raise errors.CorruptError(
+            f"{path} is damaged or another file: it is {found} bytes, its entry says "
+            f"{reprlib.repr(size)}. Delete it and get it again."
+        )
+    raise errors.CorruptError(
+        f"The arguments of the entry {tag} make a network of {values} weights, too many"
+        f" for the {found} bytes of {path}. The entry is damaged, or of another file."
+    )
+
+
+def _count(expected: Shapes) -> int:
+    return sum(math.prod(shape) for layer in expected.values() for shape in layer)
 
 
 def assign(model: keras.Model, arrays: Arrays) -> None:
-    """Gives `model` the arrays of the layers that it shares with them."""
+    """Assigns arrays, by layer name, to the layers of a model that have them."""
     for layer in model.layers:
         if layer.name in arrays:
             for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
@@ -158,14 +189,14 @@ def assign(model: keras.Model, arrays: Arrays) -> None:
 
 
 def _snake_case(name: str) -> str:
-    # Keras names the groups of its files so.
+    # As Keras names the groups of its files.
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
 def check_name(path: Path) -> None:
-    """Refuses a file of another format by its name.
+    """Checks the suffix of a weight file's name.
 
     Raises:
         CorruptError: the name does not end in `.weights.h5`.
@@ -182,7 +213,7 @@ def not_found(path: Path) -> errors.NotFoundError:
     """Returns the error for a path that does not exist, with its neighbours."""
     folder = path.parent
     names = []
-    with contextlib.suppress(OSError):  # there is none, or it is not ours to list
+    with contextlib.suppress(OSError):  # no such folder, or no permission to list it
         names = sorted(p.name for p in folder.iterdir())
     near = [name for name in names if name.endswith(SUFFIX)]
     return errors.NotFoundError(

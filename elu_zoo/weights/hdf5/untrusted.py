@@ -1,7 +1,7 @@
-"""Files that somebody else may have written: opened once, read whole, never waited for.
+"""Reading of files that somebody else may have written.
 
-What is read is what is checked: the content comes from one descriptor, so that nobody
-can put another file in its place between a check and its use.
+The content comes from one file descriptor, so that nobody can put another file in the
+place of the one that was checked; opening it never waits.
 """
 
 import os
@@ -24,13 +24,13 @@ def read(path: Path, limit: int, what: str) -> bytes:
 
     Args:
         path: of the file, or of a link to one in the same folder.
-        limit: how many bytes it has at most.
-        what: is no larger, for the message: "weights of this network".
+        limit: the largest size, in bytes.
+        what: the kind of file, for messages: "a weight file of this network".
 
     Raises:
         FileNotFoundError: there is no such file.
-        CorruptError: it is no regular file, too large, or in another folder.
-        ResourceError: it cannot be read.
+        CorruptError: the file is not a regular one, too large, or in another folder.
+        ResourceError: the file cannot be read.
     """
     try:
         target = path.resolve(strict=True)
@@ -60,12 +60,12 @@ def read(path: Path, limit: int, what: str) -> bytes:
             content = file.read(limit + 1)
     except OSError as error:
         raise errors.ResourceError(f"{path} cannot be read: {error}.") from None
-    _check_size(len(content), limit, path, what)  # it may have grown since
+    _check_size(len(content), limit, path, what)  # the file may have grown since
     return content
 
 
 def check_regular(path: Path) -> None:
-    """Refuses what is no file, without opening it: that can have effects of its own.
+    """Checks that a path is a regular file, without opening it.
 
     Raises:
         OSError: there is nothing at this path.
@@ -88,6 +88,6 @@ def _check_size(size: int, limit: int, path: Path, what: str) -> None:
 
 
 def printable(text: str, length: int = 100) -> str:
-    """Returns what a file's author wrote as something that a terminal may show."""
+    """Returns a text from a file without control characters, cut to a length."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return shown if len(shown) <= length else shown[:length] + "..."

@@ -1,4 +1,4 @@
-"""Entries and the manifest: what is written, read, refused, preferred."""
+"""Entries and the manifest: written, read, refused, ranked."""
 
 import importlib.util
 import json
@@ -13,9 +13,9 @@ import pytest
 
 import elu_zoo
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, cards, errors, files, registry
+from elu_zoo import activations, errors, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import entries, store
+from elu_zoo.weights import cards, manifest, pretrained
 
 GOLDEN = Path(__file__).parent / "golden.json"
 
@@ -34,44 +34,44 @@ def test_tag(activation, batch_norm, expected):
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
     }
-    assert entries.variant(arguments) == expected
-    tag = entries.tag("net", "mnist", arguments, "0123456789abcdef")
+    assert manifest.variant(arguments) == expected
+    tag = manifest.tag("net", "mnist", arguments, "0123456789abcdef")
     assert tag == f"net.mnist_{expected}-01234567"
 
 
 def test_read(entry, tmp_path):
     path = tmp_path / "x.json"
     files.write_json(path, entry)
-    assert entries.read(path) == entry
+    assert manifest.read(path) == entry
 
 
-@pytest.mark.parametrize("field", sorted(entries.FIELDS - {"format"}))
+@pytest.mark.parametrize("field", sorted(manifest.FIELDS - {"format"}))
 def test_missing_field(entry, field):
     less = {k: v for k, v in entry.items() if k != field}
     with pytest.raises(errors.CorruptError, match=f"here lacks {field}"):
-        entries.check(less, "here")
+        manifest.check(less, "here")
 
 
 @pytest.mark.parametrize("argument", ["activation", "batch_norm"])
 def test_missing_argument(entry, argument):
     less = {k: v for k, v in entry["arguments"].items() if k != argument}
     with pytest.raises(errors.CorruptError, match=f"here lacks {argument}"):
-        entries.check({**entry, "arguments": less}, "here")
+        manifest.check({**entry, "arguments": less}, "here")
 
 
 @pytest.mark.parametrize("form", [2, 0, "1", None, True, 1.0])
 def test_format(entry, form):
     with pytest.raises(errors.CorruptError, match="here has format.*format 1. Upgrade"):
-        entries.check({**entry, "format": form}, "here")
+        manifest.check({**entry, "format": form}, "here")
 
 
 @pytest.mark.parametrize("value", [None, 3, [1]])
-@pytest.mark.parametrize("field", sorted(entries._TYPES))
+@pytest.mark.parametrize("field", sorted(manifest._TYPES))
 def test_type(entry, field, value):
-    if isinstance(value, entries._TYPES[field]):
+    if isinstance(value, manifest._TYPES[field]):
         value = "1"
     with pytest.raises(errors.CorruptError, match=f"here: {field} is a"):
-        entries.check({**entry, field: value}, "here")
+        manifest.check({**entry, field: value}, "here")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_type(entry, field, value):
 def test_form(entry, field, values, message):
     for value in values:
         with pytest.raises(errors.CorruptError, match=f"here: {message}"):
-            entries.check({**entry, field: value}, "here")
+            manifest.check({**entry, field: value}, "here")
 
 
 @pytest.mark.parametrize(
@@ -108,32 +108,32 @@ def test_form(entry, field, values, message):
 def test_form_of_arguments(entry, argument, value, message):
     arguments = {**entry["arguments"], argument: value}
     with pytest.raises(errors.CorruptError, match=f"here: {message}"):
-        entries.check({**entry, "arguments": arguments}, "here")
+        manifest.check({**entry, "arguments": arguments}, "here")
 
 
 @pytest.mark.parametrize("sources", ["https://host", [3], {"a": 1}, None])
 def test_form_of_sources(entry, sources):
     with pytest.raises(errors.CorruptError, match="here: sources is a list of strings"):
-        entries.check_beside({**entry, "sources": sources}, "here")
+        manifest.check_beside({**entry, "sources": sources}, "here")
 
 
 @pytest.mark.parametrize("scale", [None, "x", True, float("inf"), [1]])
 def test_form_of_scale(entry, scale):
     changed = {**entry, "preprocessing": {"kind": "rescale", "scale": scale}}
     with pytest.raises(errors.CorruptError, match="here: scale is a finite number"):
-        entries.check_beside(changed, "here")
+        manifest.check_beside(changed, "here")
 
 
 def test_long_values_are_cut(entry):
     with pytest.raises(errors.CorruptError) as caught:
-        entries.check({**entry, "classes": "x" * 10**6}, "here")
+        manifest.check({**entry, "classes": "x" * 10**6}, "here")
     assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize("value", [[], None, "x", 3])
 def test_not_a_mapping(value):
     with pytest.raises(errors.CorruptError, match="here is not an entry"):
-        entries.check(value, "here")
+        manifest.check(value, "here")
 
 
 @pytest.mark.parametrize(
@@ -146,23 +146,25 @@ def test_not_a_mapping(value):
 def test_not_json(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(errors.CorruptError, match="x.json is not JSON"):
-        entries.read(tmp_path / "x.json")
+        manifest.read(tmp_path / "x.json")
 
 
 def test_natural_order():
     names = ["x_18", "x_5", "x", "a_10b2", "a_10b10", "a_9"]
     expected = ["a_9", "a_10b2", "a_10b10", "x", "x_5", "x_18"]
-    assert sorted(names, key=entries.natural) == expected
+    assert sorted(names, key=manifest.natural) == expected
 
 
 def test_list_weights(entry, monkeypatch):
     table = {f"net_{i}.mnist_elu-{i}": entry for i in (10, 9)}
-    monkeypatch.setattr(entries, "manifest", lambda: {**table, "b.mnist_relu-1": entry})
+    monkeypatch.setattr(
+        manifest, "published", lambda: {**table, "b.mnist_relu-1": entry}
+    )
     nine, ten = "net_9.mnist_elu-9", "net_10.mnist_elu-10"
-    assert entries.list_weights() == ["b.mnist_relu-1", nine, ten]
-    assert entries.list_weights("*elu-*") == ["b.mnist_relu-1", nine, ten]
-    assert entries.list_weights("net*") == [nine, ten]
-    assert entries.list_weights("x*") == []
+    assert manifest.list_weights() == ["b.mnist_relu-1", nine, ten]
+    assert manifest.list_weights("*elu-*") == ["b.mnist_relu-1", nine, ten]
+    assert manifest.list_weights("net*") == [nine, ten]
+    assert manifest.list_weights("x*") == []
 
 
 OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"
@@ -194,11 +196,11 @@ def test_the_default(entry, monkeypatch):
         for index, row in enumerate(PREFERRED)
         for loss, schedule, share, epochs, seed, error in [row]
     ]
-    assert sorted(reversed(rows), key=entries.rank) == rows
+    assert sorted(reversed(rows), key=manifest.rank) == rows
     other = {**rows[4], "tag": "other", "dataset": "fashion"}
     table = {row["tag"]: row for row in [*reversed(rows), other]}
-    monkeypatch.setattr(entries, "manifest", lambda: table)
-    defaults = [tag for tag, row in table.items() if entries.is_default(row)]
+    monkeypatch.setattr(manifest, "published", lambda: table)
+    defaults = [tag for tag, row in table.items() if manifest.is_default(row)]
     assert defaults == ["0", "other"]
 
 
@@ -207,33 +209,33 @@ def test_the_default(entry, monkeypatch):
 )
 def test_an_entry_without_a_known_loss(entry, config):
     with pytest.raises(errors.CorruptError, match="names no loss of softmax_cross"):
-        entries.loss({**entry, "config": config})
+        manifest.loss({**entry, "config": config})
 
 
 def test_the_manifest_is_checked(entry, tmp_path, monkeypatch):
     (tmp_path / "manifest.json").write_text(json.dumps({"entries": {"x": {}}}))
-    monkeypatch.setattr(entries.resources, "files", lambda name: tmp_path)
+    monkeypatch.setattr(manifest.resources, "files", lambda name: tmp_path)
     with pytest.raises(errors.CorruptError, match="manifest entry x has format None"):
-        entries.manifest.__wrapped__()
+        manifest.published.__wrapped__()
 
 
 # From here on: the weights that the package publishes.
 
-TAGS = sorted(entries.manifest())
+TAGS = sorted(manifest.published())
 published = pytest.mark.parametrize("tag", TAGS)
 
 
 def model_of(tag):
-    return elu_zoo.get_model(entries.manifest()[tag]["model"], weights=tag)
+    return elu_zoo.get_model(manifest.published()[tag]["model"], weights=tag)
 
 
 @published
 def test_entry(tag):
-    entry = entries.manifest()[tag]
-    assert set(entry) == cards.FIELDS | {"command", entries.MEANING_HASH}
+    entry = manifest.published()[tag]
+    assert set(entry) == cards.FIELDS | {"command", manifest.MEANING_HASH}
     arguments, sha256 = entry["arguments"], entry["sha256"]
     assert tag == entry["tag"]
-    assert tag == entries.tag(entry["model"], entry["dataset"], arguments, sha256)
+    assert tag == manifest.tag(entry["model"], entry["dataset"], arguments, sha256)
     assert all(math.isfinite(value) for value in entry["metrics"].values())
     assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
     assert len(entry["classes"]) == arguments.get("num_classes", 0)
@@ -243,15 +245,15 @@ def test_entry(tag):
 
 @published
 def test_file(tag):
-    entry = entries.manifest()[tag]
-    found = store.find(tag, model=entry["model"], wanted={})
+    entry = manifest.published()[tag]
+    found = pretrained.find(entry["model"], tag)
     content = found.path.read_bytes()
     assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
 
 
 @published
 def test_model(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     model = model_of(tag)
     assert cost.parameters(model) == entry["parameters"]
     again = elu_zoo.get_model(entry["model"], weights=tag, **entry["arguments"])
@@ -265,7 +267,7 @@ def test_settings(tag):
 
     from elu_zoo.training.config import config_hash
 
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     config = ConfigDict(entry["config"])
     text = json.dumps(entry["config"], sort_keys=True).encode()
     assert config_hash(config) == files.sha256(text)[:16]
@@ -276,9 +278,9 @@ def test_settings(tag):
 
 
 def test_one_default_each():
-    table = entries.manifest().values()
+    table = manifest.published().values()
     key = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
-    defaults = [k for k, e in zip(key, table, strict=True) if entries.is_default(e)]
+    defaults = [k for k, e in zip(key, table, strict=True) if manifest.is_default(e)]
     assert sorted(defaults) == sorted(set(key))
 
 
@@ -290,7 +292,7 @@ def test_golden_file_names_every_tag():
 
 @published
 def test_golden_outputs(tag):
-    shape = entries.manifest()[tag]["arguments"]["input_shape"]
+    shape = manifest.published()[tag]["arguments"]["input_shape"]
     images = np.random.default_rng(0).integers(0, 256, (4, *shape), "uint8")
     outputs = np.asarray(model_of(tag)(images)).reshape(len(images), -1)
     expected = np.asarray(json.loads(GOLDEN.read_text())[tag])
@@ -300,7 +302,7 @@ def test_golden_outputs(tag):
 
 def _costly(tag):
     """Whether it takes a minute: `test_golden_outputs` stands for these."""
-    return registry.entry(entries.manifest()[tag]["model"]).takes("conv_dtype")
+    return registry.entry(manifest.published()[tag]["model"]).takes("conv_dtype")
 
 
 @pytest.mark.data
@@ -315,7 +317,7 @@ def test_stated_error_on_the_real_data(tag):
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.objective import Objective
 
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     root = os.environ.get("TFDS_DATA_DIR")
     if not root or not list(Path(root).glob(f"{entry['dataset']}/*/dataset_info.json")):
         pytest.skip(f"TFDS_DATA_DIR names no folder with {entry['dataset']}")
@@ -330,6 +332,6 @@ def test_stated_error_on_the_real_data(tag):
 
 def test_weights_in_the_package_are_all_published():
     carried = resources.files("elu_zoo.weights").iterdir()
-    names = {p.name.removesuffix(entries.SUFFIX) for p in carried
-             if p.name.endswith(entries.SUFFIX)}  # fmt: skip
+    names = {p.name.removesuffix(manifest.SUFFIX) for p in carried
+             if p.name.endswith(manifest.SUFFIX)}  # fmt: skip
     assert names <= set(TAGS)

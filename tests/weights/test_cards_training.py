@@ -1,13 +1,12 @@
-"""Recipes: the command of a run gives its config again, and what the sections say."""
+"""Sections of a model card on the training, and the run's command."""
 
 import importlib
 
 import pytest
 
-from elu_zoo import recipes
 from elu_zoo.bin import config as config_flag
 from elu_zoo.training.config import as_dict
-from elu_zoo.weights import entries
+from elu_zoo.weights import cards_training, manifest
 
 
 def parsed(command):
@@ -33,9 +32,9 @@ def same_but_for_new_keys(old, new):
     return old == new
 
 
-@pytest.mark.parametrize("tag", entries.list_weights())
+@pytest.mark.parametrize("tag", manifest.list_weights())
 def test_the_command_of_published_weights_gives_their_config(tag):
-    entry = entries.manifest()[tag]
+    entry = manifest.published()[tag]
     assert same_but_for_new_keys(entry["config"], parsed(entry["command"]))
 
 
@@ -46,7 +45,7 @@ def test_another_config_is_told_from_the_same():
     assert not same_but_for_new_keys(old, {"a": {}, "c": [2]})
 
 
-ENTRY = entries.manifest()["elu_cifar_11.cifar100_elu-44d48cf4"]
+ENTRY = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
 
 
 def changed(**changes):
@@ -82,7 +81,9 @@ def changed(**changes):
     ],
 )
 def test_learning_rate(changes, text):
-    assert f"\n| learning rate | {text} |\n" in recipes.procedure(changed(**changes))
+    assert f"\n| learning rate | {text} |\n" in cards_training.procedure(
+        changed(**changes)
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_learning_rate(changes, text):
     ],
 )
 def test_update(changes, line):
-    assert f"\n| {line}" in recipes.procedure(changed(**changes))
+    assert f"\n| {line}" in cards_training.procedure(changed(**changes))
 
 
 MUON = {"optimizer": "muon", "sgd_factor": 2.5, "sgd_decay": 0.0005}
@@ -146,11 +147,11 @@ def test_muon_and_label_smoothing(changes, lines):
     entry = changed(**changes)
     if "optimizer" in changes:
         entry["config"]["model"] = entry["config"]["model"] | {"kernel_decay": 0.0}
-    assert f"\n| {lines}" in recipes.procedure(entry)
+    assert f"\n| {lines}" in cards_training.procedure(entry)
 
 
 def test_an_autoencoder_has_no_classifier_to_move():
-    found = recipes.procedure(changed(**MUON) | {"classes": []})
+    found = cards_training.procedure(changed(**MUON) | {"classes": []})
     assert "\n| biases | SGD, Nesterov momentum 0.9, 2.5 times the rate |\n" in found
 
 
@@ -172,13 +173,13 @@ def rival(**model):
     ],
 )
 def test_a_rival_of_table_1(model, line):
-    assert line in recipes.procedure(rival(**model))
+    assert line in cards_training.procedure(rival(**model))
 
 
 def test_entries_of_early_versions_lack_some_settings():
-    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "precision" not in entry["config"]["train"]
-    found = recipes.procedure(entry)
+    found = cards_training.procedure(entry)
     assert "| update | SGD on batches of 64 |\n| precision | float32 |" in found
     assert "dropout" not in found
 
@@ -193,7 +194,7 @@ def test_entries_of_early_versions_lack_some_settings():
     ],
 )
 def test_schedule(changes, text):
-    assert recipes.schedule(ENTRY | changes).startswith(text)
+    assert cards_training.schedule(ENTRY | changes).startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_schedule(changes, text):
     ],
 )
 def test_procedure(changes, text):
-    assert text in recipes.procedure(ENTRY | changes)
+    assert text in cards_training.procedure(ENTRY | changes)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_procedure(changes, text):
     ],
 )
 def test_training_data(changes, text):
-    assert text in recipes.training_data(ENTRY | changes)
+    assert text in cards_training.training_data(ENTRY | changes)
 
 
 @pytest.mark.parametrize(
@@ -251,11 +252,11 @@ def test_training_data(changes, text):
     ],
 )
 def test_preprocessing(description, text):
-    assert text in recipes.preprocessing(ENTRY | {"preprocessing": description})
+    assert text in cards_training.preprocessing(ENTRY | {"preprocessing": description})
 
 
 def test_augmentation_is_told():
-    assert "went through `pad_crop_flip`" in recipes.preprocessing(ENTRY)
+    assert "went through `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
     config = ENTRY["config"]
     for data, words in (
         ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around them."),
@@ -265,6 +266,6 @@ def test_augmentation_is_told():
         ),
     ):
         entry = ENTRY | {"config": config | {"data": config["data"] | data}}
-        assert words in recipes.preprocessing(entry)
-    entry = entries.manifest()["mnist_mlp_8x128.mnist_elu-7482e452"]
-    assert "went through" not in recipes.preprocessing(entry)
+        assert words in cards_training.preprocessing(entry)
+    entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
+    assert "went through" not in cards_training.preprocessing(entry)

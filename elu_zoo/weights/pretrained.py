@@ -1,0 +1,274 @@
+"""Pretrained weights: what `weights=` names, looked up once, as one object."""
+
+import contextlib
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+from elu_zoo import activations, errors, registry
+from elu_zoo.weights import download, manifest
+from elu_zoo.weights.hdf5 import untrusted, weight_file
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """A weight file, and what its entry says of it.
+
+    Attributes:
+        model: the name of the network.
+        path: of the `.weights.h5` file.
+        entry: of the file; None for a file without one.
+        activation: as `activations.describe` returns it: the entry's; without an entry
+            the one asked for.
+        has_classifier: whether `get_model` loads the classifier too; False leaves that
+            layer at its initial weights.
+    """
+
+    model: str
+    path: Path
+    entry: manifest.Entry | None
+    activation: dict[str, Any]
+    has_classifier: bool = True
+
+    @property
+    def name(self) -> str:
+        """The tag for messages, without an entry the path."""
+        return self.entry["tag"] if self.entry else str(self.path)
+
+    @property
+    def preprocessing(self) -> dict[str, Any]:
+        """How raw images become the input, for `preprocessing_layers`."""
+        if self.entry:
+            return self.entry["preprocessing"]
+        return registry.entry(self.model).preprocessing
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes; none for an autoencoder or without an entry."""
+        return self.entry["classes"] if self.entry else []
+
+    @property
+    def dataset(self) -> str | None:
+        """The name of the data set of the training, None without an entry."""
+        return self.entry["dataset"] if self.entry else None
+
+    @property
+    def loss(self) -> str:
+        """The name of the loss of the training, without an entry the network's own.
+
+        Its entry of `registry.READOUTS` turns the model's output into probabilities,
+        or into pixels in [0, 1].
+
+        Raises:
+            CorruptError: the entry names no loss that this version knows.
+        """
+        if self.entry:
+            return manifest.loss(self.entry)
+        return registry.entry(self.model).loss
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the entry is the manifest's, or says the same."""
+        return bool(self.entry) and self.entry["tag"] in manifest.published()
+
+    def merged(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Returns the builder's arguments: the entry's, and what else is asked for.
+
+        Another `num_classes` or `seed` than the entry's is taken. Without an entry
+        only the activation is known.
+
+        Raises:
+            UsageError: an argument contradicts the entry.
+        """
+        if not self.entry:
+            return {"activation": self.activation, **asked}
+        tag = self.entry["tag"]
+        if asked.get("auxiliary_heads"):
+            raise errors.UsageError(
+                f"The weights {tag} are of the network without its auxiliary heads"
+                ", which only training has. Leave auxiliary_heads out."
+            )
+        merged = dict(self.entry["arguments"])
+        any_size = registry.entry(self.model).any_size
+        for key, value in asked.items():
+            if key not in ("num_classes", "seed") and key in merged:
+                given = activations.describe(value) if key == "activation" else value
+                trained = merged[key]
+                if isinstance(given, tuple):
+                    given = list(given)
+                sized = isinstance(given, list) and len(given) == 3
+                if key == "input_shape" and any_size and sized:
+                    trained = [*given[:2], trained[2]]
+                if given != trained:
+                    raise errors.UsageError(
+                        f"The weights {tag} were trained with {key}={trained}. "
+                        f"Received: {key}={given}. Leave {key} out, or name other "
+                        "weights."
+                    )
+            merged[key] = value
+        return merged
+
+    def read(self, shapes: weight_file.Shapes) -> weight_file.Arrays:
+        """Returns the arrays of the file, by layer name, after every check.
+
+        Args:
+            shapes: of the weights of each layer, by layer name.
+
+        Raises:
+            NotFoundError: there is no such file.
+            CorruptError: the file is damaged, or of another network.
+        """
+        entry = self.entry or {}
+        is_cached = self.path.parent == download.weights_folder()
+        if is_cached and entry.get("sources"):
+            remedy = "Delete it: the next use of these weights downloads it again."
+        else:
+            remedy = "Delete it and get it again."
+        sha256, size = entry.get("sha256"), entry.get("bytes")
+        return weight_file.read(self.path, shapes, sha256, remedy, size)
+
+
+def find(
+    model: str,
+    weights: str | os.PathLike | Pretrained | None,
+    *,
+    activation: Any = None,
+    batch_norm: bool | None = None,
+    allow_unverified: bool = False,
+) -> Pretrained | None:
+    """Returns the weights that `weights=` names for a model; None for None.
+
+    Args:
+        model: the model's name.
+        weights: a data set's name (the activation picks the file), a tag, the path
+            of a weight file, or the folder of a finished training run. A `Pretrained`
+            is returned as it is, without looking anything up.
+        activation: picks the file where `weights` is a data set's name; the
+            builder's own by default. Other weights must have been trained with it.
+        batch_norm: as `activation`.
+        allow_unverified: accept a file that has no entry beside it.
+
+    Raises:
+        UsageTypeError: `weights` is none of these.
+        UsageError: nothing has this name, or it is of another model, activation or
+            `batch_norm`.
+        NotFoundError: a path that does not exist.
+        CorruptError: a file without an entry, unless allowed.
+        ResourceError: published weights could not be downloaded, or a path not be
+            read.
+    """
+    if weights is None:
+        return None
+    if isinstance(weights, Pretrained):
+        _check_model(weights.name, weights.model, model)
+        return weights
+    registered = registry.entry(model)
+    given = {"activation": activation, "batch_norm": batch_norm}
+    wanted = {
+        key: registered.default(key) if value is None else value
+        for key, value in given.items()
+    }
+    wanted["activation"] = activations.describe(wanted["activation"])
+    if not isinstance(weights, str | os.PathLike):
+        raise errors.UsageTypeError(
+            "weights is a data set's name, a tag or a path. Received: "
+            f"{weights!r} of type {type(weights).__name__}."
+        )
+    if _is_path(weights):
+        try:
+            path, entry = _from_path(Path(weights).expanduser(), allow_unverified)
+        except errors.EluZooError:
+            raise
+        except (OSError, RuntimeError) as error:  # RuntimeError: nobody's ~home
+            raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
+    else:
+        entry = _from_manifest(str(weights), model, wanted)
+        path, *_ = download.ensure(entry)
+    if not entry:
+        return Pretrained(model, path, None, wanted["activation"])
+    _check_model(entry["tag"], entry["model"], model)
+    found = Pretrained(model, path, entry, entry["arguments"]["activation"])
+    found.merged({key: value for key, value in given.items() if value is not None})
+    return found
+
+
+def _check_model(weights: str, trained: str, model: str) -> None:
+    if trained != model:
+        raise errors.UsageError(
+            f"The weights {weights} belong to the model {trained!r}, not to {model!r}."
+        )
+
+
+def _is_path(weights: str | os.PathLike) -> bool:
+    if not isinstance(weights, str):
+        return True
+    if os.sep in weights or weights.endswith(manifest.SUFFIX):
+        return True
+    # A folder that is called as a data set is hides neither its weights, nor that this
+    # network has none of that data set.
+    published = manifest.published().values()
+    known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
+    with contextlib.suppress(OSError, RuntimeError):  # it is no path then
+        return not known and Path(weights).expanduser().exists()
+    return False
+
+
+def _from_path(
+    path: Path, allow_unverified: bool
+) -> tuple[Path, manifest.Entry | None]:
+    outcome = path / "outcome.json"
+    if outcome.is_file():  # the folder of a finished run
+        path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
+    if path.is_dir():
+        inside = sorted(path.glob("*" + manifest.SUFFIX))
+        if len(inside) != 1:
+            runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
+            hint = f" Perhaps one of: {', '.join(runs[:5])}." if runs else ""
+            raise errors.UsageError(
+                f"{path} is a folder with {len(inside)} weight files; expected the "
+                f"folder of a finished training run, with one, or a file.{hint}"
+            )
+        path = inside[0]
+    if path.exists():
+        weight_file.check_name(path)
+        untrusted.check_regular(path)
+    beside = path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
+    if beside.is_file():
+        entry = manifest.read(beside)
+        manifest.check_beside(entry, str(beside))
+        download.keep_statistics(entry, path.parent)
+        return path, entry
+    if not path.exists():
+        raise weight_file.not_found(path)
+    if not allow_unverified:
+        raise errors.CorruptError(
+            f"{path} has no entry {beside.name} beside it, so neither its content nor "
+            "the network it belongs to can be verified. If you trust it, pass "
+            "allow_unverified=True (--allow_unverified)."
+        )
+    return path, None
+
+
+def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> manifest.Entry:
+    published = manifest.published()
+    if name in published:
+        return published[name]
+    of_model = [e for e in published.values() if e["model"] == model]
+    datasets = sorted({e["dataset"] for e in of_model})
+    if name not in datasets:
+        known = [*datasets, *(e["tag"] for e in of_model)]
+        raise errors.unknown(f"weights of {model}", name, known)
+    of_dataset = [e for e in of_model if e["dataset"] == name]
+    fits = [
+        e
+        for e in of_dataset
+        if all(e["arguments"][key] == value for key, value in wanted.items())
+    ]
+    if not fits:
+        have = sorted(manifest.variant(e["arguments"]) for e in of_dataset)
+        raise errors.UsageError(
+            f"{model} has no {name!r} weights for {wanted}. "
+            f"There are weights for: {', '.join(have)}."
+        )
+    return min(fits, key=manifest.rank)
