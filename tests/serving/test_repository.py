@@ -83,7 +83,7 @@ def test_no_folder(tmp_path):
             opened(tmp_path / name)
 
 
-@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".git",)])
+@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".net/1",)])
 def test_no_model(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
@@ -140,6 +140,7 @@ def test_several_models(tmp_path, tried):
     for name in "b", "a", "ü x":
         write(tmp_path / name / "1")
     (tmp_path / "empty").mkdir()
+    write(tmp_path / ".hidden" / "1")
     made = opened(tmp_path, polls=2)
     assert [s.name for s in made.serving()] == ["a", "b", "ü x"]
     assert [found(made, name) for name in ("a", "b", "ü x")] == [1, 1, 1]
