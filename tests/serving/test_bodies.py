@@ -87,9 +87,8 @@ def test_large_bodies_take_turns(run, monkeypatch):
         return plain(*arguments)
 
     monkeypatch.setattr(json_format, "read", read)
-    body = json.dumps(
-        {"signature_name": "scaled", "instances": [1.0], "x": "a" * SPACE}
-    )
+    document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * SPACE}
+    body = json.dumps(document).encode()
 
     async def ask():
         asks = (asyncio.to_thread(running.get, PATH, body) for _ in range(4))
@@ -100,7 +99,7 @@ def test_large_bodies_take_turns(run, monkeypatch):
     answers, seconds = asyncio.run(ask())
     assert answers == [(200, '{"predictions":[2.0]}')] * 4
     assert most == [1] * 4
-    assert seconds >= 7 * 0.05  # between two of them, as long as one takes
+    assert seconds > 6 * 0.05  # between two of them, as long as one takes
 
 
 def test_the_rest_of_a_refused_body_is_read_for_a_while(run, monkeypatch):

@@ -137,10 +137,9 @@ def test_a_folder_of_one_model_has_its_own_name(net, tried, monkeypatch):
 
 
 def test_several_models(tmp_path, tried):
-    for name in "b", "a", "ü x":
+    for name in "b", "a", "ü x", ".hidden":
         write(tmp_path / name / "1")
     (tmp_path / "empty").mkdir()
-    write(tmp_path / ".hidden" / "1")
     made = opened(tmp_path, polls=2)
     assert [s.name for s in made.serving()] == ["a", "b", "ü x"]
     assert [found(made, name) for name in ("a", "b", "ü x")] == [1, 1, 1]
