@@ -3,14 +3,15 @@
 import base64
 import binascii
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 import orjson
 
-from elu_zoo.serving.refusals import clipped, invalid
-from elu_zoo.serving.signature import Tensor, data_type_name
+from elu_zoo.serving.refusals import Refusal, clipped, invalid
+from elu_zoo.serving.signature import Tensor, data_type_name, shape_text
 
 # Which kinds of array may become one of a kind, here in one go.
 _KINDS = {"f": "iuf", "i": "iu", "u": "iu"}
@@ -25,24 +26,37 @@ _JSON_TYPES = {
 }
 
 
-def array(value: Any, tensor: Tensor, strict: bool) -> np.ndarray:
+def array(
+    value: Any, tensor: Tensor, strict: bool, row_key: str | None = None
+) -> np.ndarray:
     """Returns the values of an input.
 
     Args:
         value: numbers, truth values, strings or {"b64": ...}, or nested lists of them.
         tensor: the input.
         strict: look at each value, as a fast conversion could take some for another.
+        row_key: of a list of rows, what refusals call a row's value: the input's name
+            where the rows are objects, else empty; None for a column.
 
     Raises:
         Refusal: the values do not fit the input.
     """
-    dtype = tensor.dtype
-    if tensor.is_of_strings:
-        found = _array_of_strings(value, tensor)
-    else:
-        found = None if strict else _numbers(value, dtype)
-        if found is None:
-            found = _leaf_by_leaf(value, tensor)
+    found = None if strict or tensor.is_of_strings else _numbers(value, tensor.dtype)
+    if found is None:
+        leaves: list[Any] = []
+        if row_key is None:
+            shape = _shape(value)
+            # Before anything goes as deep as the lists do.
+            tensor.check_shape(shape)
+            _collect(value, 0, shape, leaves, tensor)
+        else:
+            shape = [len(value), *_shape(value[0])]
+            tensor.check_shape(shape)
+            _collect_rows(value, shape[1:], leaves, tensor, row_key)
+        # Not np.array(leaves), which cuts zeros off the end of bytes.
+        found = np.empty(len(leaves), tensor.dtype)
+        found[:] = leaves
+        found = found.reshape(shape)
     tensor.check_shape(found.shape)
     return found
 
@@ -55,57 +69,64 @@ def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
         return None
     if array.dtype.kind not in _KINDS.get(dtype.kind, ""):
         return None
-    largest = np.abs(array, dtype=np.float64).max(initial=0) if array.size else 0
-    if dtype.kind == "f":
-        # Above, a whole number would be rounded: which ones are whole is not seen here.
-        if largest > 2 ** np.finfo(dtype).nmant * 2 - 1:
-            return None
-    elif array.size:
-        limit = np.iinfo(dtype)
+    if array.size:
+        limit = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
         if array.min() < limit.min or array.max() > limit.max:
             return None
     return array.astype(dtype)
 
 
-def _leaf_by_leaf(value: Any, tensor: Tensor) -> np.ndarray:
-    """Returns an array, or refuses the first value that does not fit."""
-    shape, leaves = _flat(value, tensor)
-    for leaf in leaves:
-        _check_number(leaf, tensor)
-    return np.array(leaves, tensor.dtype).reshape(shape)
+def in_row(index: int, key: str, message: str) -> Refusal:
+    """Returns the refusal of a row of `instances`, of its value `key` if not empty."""
+    key = f" key: {clipped(key)}" if key else ""
+    return invalid(
+        f"Failed to process element: {index}{key} of 'instances' list. Error: "
+        f"INVALID_ARGUMENT: {message}"
+    )
 
 
-def _array_of_strings(value: Any, tensor: Tensor) -> np.ndarray:
-    shape, leaves = _flat(value, tensor)
-    array = np.empty(len(leaves), object)
-    for i, leaf in enumerate(leaves):
-        array[i] = _bytes(leaf, tensor)
-    return array.reshape(shape)
-
-
-def _flat(value: Any, tensor: Tensor) -> tuple[list[int], list[Any]]:
-    """Returns the shape and the values of nested lists, which must be regular."""
-    shape, inner = [], value
-    while isinstance(inner, list):
-        shape.append(len(inner))
-        if not inner:
+def _shape(value: Any) -> list[int]:
+    """Returns the shape of nested lists, if they are regular."""
+    shape = []
+    while isinstance(value, list):
+        shape.append(len(value))
+        if not value:
             break
-        inner = inner[0]
-    # Before anything goes as deep as the lists do.
-    tensor.check_shape(shape)
-    leaves: list[Any] = []
-    _collect(value, 0, shape, leaves)
-    return shape, leaves
+        value = value[0]
+    return shape
 
 
-def _collect(value: Any, level: int, shape: Sequence[int], leaves: list[Any]) -> None:
+def _collect_rows(
+    rows: list[Any], shape: list[int], leaves: list[Any], tensor: Tensor, key: str
+) -> None:
+    for i, row in enumerate(rows):
+        found = _shape(row)
+        try:
+            if math.prod(found) != math.prod(shape):
+                raise invalid(
+                    f"Expecting tensor size: {math.prod(shape)} but got: "
+                    f"{math.prod(found)}"
+                )
+            if found != shape:
+                raise invalid(
+                    f"Expecting shape {shape_text(shape)} but got: {shape_text(found)}"
+                )
+            _collect(row, 0, shape, leaves, tensor)
+        except Refusal as refusal:
+            raise in_row(i, key, refusal.message) from None
+
+
+def _collect(
+    value: Any, level: int, shape: Sequence[int], leaves: list[Any], tensor: Tensor
+) -> None:
+    """Appends the values of nested lists, or refuses the first that does not fit."""
     if not isinstance(value, list):
         if level != len(shape):
             raise invalid(
                 f"JSON Value: {text(value)} found at incorrect level: {level + 1} in "
                 f"the JSON DOM. Expected at level: {len(shape)}"
             )
-        leaves.append(value)
+        leaves.append(_leaf(value, tensor))
         return
     if level >= len(shape):
         raise invalid(
@@ -117,20 +138,20 @@ def _collect(value: Any, level: int, shape: Sequence[int], leaves: list[Any]) ->
             f"expected size: {shape[level]}"
         )
     for item in value:
-        _collect(item, level + 1, shape, leaves)
+        _collect(item, level + 1, shape, leaves, tensor)
 
 
-def _check_number(leaf: Any, tensor: Tensor) -> None:
+def _leaf(leaf: Any, tensor: Tensor) -> Any:
     dtype = tensor.dtype
+    if tensor.is_of_strings:
+        return _bytes(leaf, tensor)
     if dtype.kind == "b":
         if not isinstance(leaf, bool):
             _refuse_type(leaf, tensor)
     elif isinstance(leaf, bool) or not isinstance(leaf, int | float):
         _refuse_type(leaf, tensor)
     elif dtype.kind == "f":
-        limit = np.finfo(dtype)
-        whole = isinstance(leaf, int)
-        if abs(leaf) > (2**limit.nmant * 2 - 1 if whole else float(limit.max)):
+        if abs(leaf) > float(np.finfo(dtype).max):
             raise invalid(
                 f"Cannot convert JSON value: {text(leaf)} to "
                 f"{data_type_name(tensor.data_type)} without loss of precision."
@@ -139,6 +160,7 @@ def _check_number(leaf: Any, tensor: Tensor) -> None:
         np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max
     ):
         _refuse_type(leaf, tensor)
+    return leaf
 
 
 def _bytes(leaf: Any, tensor: Tensor) -> bytes:
@@ -150,8 +172,11 @@ def _bytes(leaf: Any, tensor: Tensor) -> bytes:
         raise invalid(
             f"JSON Value: {text(leaf)} not formatted correctly for base64 data"
         )
+    content = leaf["b64"]
+    if not content.endswith("="):  # the padding is whole, or left out
+        content += "=" * (-len(content) % 4)
     try:
-        return base64.b64decode(leaf["b64"], validate=True)
+        return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         raise invalid("Unable to base64 decode") from None
 

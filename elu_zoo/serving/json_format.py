@@ -13,11 +13,9 @@ import numpy as np
 import orjson
 
 from elu_zoo.serving import refusals
-from elu_zoo.serving.json_arrays import array, text
-from elu_zoo.serving.refusals import invalid
-from elu_zoo.serving.signature import Arrays, Signature
-
-_BYTES = "_bytes"  # ends the names of tensors of bytes, which JSON holds as base64
+from elu_zoo.serving.json_arrays import array, in_row, text
+from elu_zoo.serving.refusals import clipped, invalid
+from elu_zoo.serving.signature import BYTES, Arrays, Signature
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +75,7 @@ def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
         Refusal: in the row format, outputs without a common number of examples.
     """
     values = {
-        name: _strings(array.tolist(), name.endswith(_BYTES))
+        name: _strings(array.tolist(), name.endswith(BYTES))
         if array.dtype == object
         else np.ascontiguousarray(array).reshape(array.shape)[()]
         for name, array in outputs.items()
@@ -158,6 +156,10 @@ def _rows(document: dict[str, Any], signature: Signature, strict: bool) -> Array
                 if of_objects
                 else f"Expecting value/list but got object at item {i} of input list"
             )
+        for name in row if of_objects else ():
+            if name not in signature.inputs:
+                message = f"JSON object: does not have named input: {clipped(name)}"
+                raise in_row(i, name, message)
         if of_objects and set(row) != set(names):
             raise invalid(
                 f"Failed to process element: {i} of 'instances' list. JSON object: "
@@ -166,7 +168,7 @@ def _rows(document: dict[str, Any], signature: Signature, strict: bool) -> Array
     columns = {name: [row[name] for row in rows] if of_objects else rows
                for name in names}  # fmt: skip
     return {
-        name: array(columns[name], tensor, strict)
+        name: array(columns[name], tensor, strict, name if of_objects else "")
         for name, tensor in signature.inputs.items()
     }
 

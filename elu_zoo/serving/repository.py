@@ -163,7 +163,8 @@ class Repository:
             raise OSError(f"{base} is gone; what was loaded is served on.")
         if _versions(base):
             return {base.resolve().name: base}
-        return {path.name: path for path in sorted(base.iterdir()) if _is_model(path)}
+        shown = sorted(p for p in base.iterdir() if not p.name.startswith("."))
+        return {path.name: path for path in shown if _is_model(path)}
 
     def _poll(self, name: str, model: Model, *, settled: bool) -> None:
         found = _versions(model.folder)

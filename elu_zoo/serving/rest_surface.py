@@ -1,10 +1,9 @@
 """TensorFlow Serving's REST surface, and around it a page, health and metrics."""
 
 import asyncio
-import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Any
 from urllib.parse import unquote
@@ -15,7 +14,9 @@ from aiohttp import web
 from tensorflow_serving.apis import model_pb2
 
 import elu_zoo
-from elu_zoo.serving import json_format, metadata, metrics, refusals
+from elu_zoo.serving import hosts, json_format, metadata, metrics, refusals
+from elu_zoo.serving.bodies import Bodies, discard
+from elu_zoo.serving.connections import Connections
 from elu_zoo.serving.mailbox import Mailbox
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.refusals import Refusal
@@ -34,9 +35,6 @@ _PAGE_HEADERS = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-# How many bodies of the largest size may be read, or wait for an answer, at a time.
-_BODIES = 4
-_LARGE_BYTES = 1 << 16
 
 
 class RestSurface:
@@ -46,17 +44,17 @@ class RestSurface:
         self,
         repository: Repository,
         counters: Metrics,
-        *,
-        max_body_bytes: int,
-        max_batch_size: int,
+        connections: Connections,
+        bodies: Bodies,
+        hosts: frozenset[str] | None,
         timeout_seconds: float,
     ):
         self._repository = repository
         self._metrics = counters
-        self._max_body_bytes = max_body_bytes
-        self._max_batch_size = max_batch_size
+        self._connections = connections
+        self._hosts = hosts
+        self._bodies = bodies
         self._timeout_seconds = timeout_seconds
-        self._free_bytes = _BODIES * max_body_bytes
         self._mailbox = Mailbox()
         self.draining = False
         self.running = 0
@@ -79,13 +77,17 @@ class RestSurface:
         handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
     ) -> web.StreamResponse:
         self.running += 1
+        self._connections.begin(request)
         try:
             response = await self._answered(request, handler)
+            response.headers["Server"] = SERVER
+            if self.draining:
+                response.force_close()
+            if not request.content.is_eof():
+                await discard(request, response)
         finally:
             self.running -= 1
-        response.headers["Server"] = SERVER
-        if self.draining:
-            response.force_close()
+            self._connections.end(request)
         return response
 
     async def _answered(
@@ -93,6 +95,9 @@ class RestSurface:
         request: web.Request,
         handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
     ) -> web.StreamResponse:
+        host = request.headers.get("Host", "")
+        if not hosts.answers(host, self._hosts):
+            return web.Response(status=403, text=hosts.refusal(host, self._hosts))
         try:
             return await handler(request)
         except Refusal as refusal:
@@ -133,7 +138,7 @@ class RestSurface:
             try:
                 async with (
                     asyncio.timeout(self._timeout_seconds),
-                    self._body(request) as body,
+                    self._bodies.read(request, found) as body,
                 ):
                     content = await self._answer(found, body)
             except TimeoutError:
@@ -144,46 +149,11 @@ class RestSurface:
         return web.Response(body=content, content_type="application/json")
 
     async def _answer(self, found: Servable, body: bytes) -> bytes:
-        arguments = body, found.signature, self._max_batch_size
-        if len(body) > _LARGE_BYTES:  # or others would wait for it
-            asked = await asyncio.to_thread(json_format.read, *arguments)
-        else:
-            asked = json_format.read(*arguments)
+        asked = await self._bodies.parse(body, found)
         answered = await self._mailbox.wait(
             found.batchers[asked.signature.name].submit(asked.arrays)
         )
         return json_format.write(answered, asked.signature, by_row=asked.by_row)
-
-    @contextlib.asynccontextmanager
-    async def _body(self, request: web.Request) -> AsyncIterator[bytes]:
-        """Yields the body, within what all bodies together may take until then."""
-        if (request.content_length or 0) > self._max_body_bytes:
-            raise self._too_large()
-        # Counted as it comes: its length may be unsaid, or of what unpacks to more.
-        body = bytearray()
-        try:
-            async for part in request.content.iter_any():
-                if len(body) + len(part) > self._max_body_bytes:
-                    raise self._too_large()
-                if len(part) > self._free_bytes:
-                    raise Refusal(
-                        grpc.StatusCode.UNAVAILABLE,
-                        "Too many large requests at a time",
-                    )
-                self._free_bytes -= len(part)
-                body += part
-            yield bytes(body)
-        except web.RequestPayloadError as error:
-            raise refusals.invalid(f"The body cannot be read: {error}") from None
-        finally:
-            self._free_bytes += len(body)
-
-    def _too_large(self) -> Refusal:
-        return Refusal(
-            grpc.StatusCode.RESOURCE_EXHAUSTED,
-            f"The body is larger than {self._max_body_bytes} bytes",
-            http_status=413,
-        )
 
     async def _page(self, request: web.Request) -> web.Response:
         page = resources.files(__package__).joinpath("page.html").read_text("utf-8")

@@ -17,8 +17,12 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from elu_zoo import errors
 from elu_zoo.serving.batching import Batcher, Limits
+from elu_zoo.serving.bodies import Bodies
+from elu_zoo.serving.connections import WAIT_SECONDS, Connections, most_per_port
 from elu_zoo.serving.grpc_surface import GrpcSurface
+from elu_zoo.serving.hosts import loopback_names
 from elu_zoo.serving.metrics import Metrics
+from elu_zoo.serving.repeated_messages import RepeatedMessages
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.rest_surface import RestSurface
 from elu_zoo.serving.signature import Signature
@@ -27,6 +31,10 @@ from elu_zoo.serving.signature import Signature
 # refused.
 _CALLERS = 64
 _MOST_CALLS = 256
+# Until a gRPC client has said that it is one.
+_HANDSHAKE_MS = 5_000
+# HTTP connections that are accepted at a time, and that wait to be.
+_ACCEPTED, _BACKLOG = 8, 128
 # How long a connection without a request stays open once the server stops: a client
 # that is just sending its next one gets an answer.
 _IDLE_SECONDS = 1.0
@@ -94,17 +102,19 @@ class Server:
         self._callers = concurrent.futures.ThreadPoolExecutor(_CALLERS, "grpc")
         self._poller = concurrent.futures.ThreadPoolExecutor(1, "versions")
         self._repository = Repository(Path(settings.model_base_path), self._batcher)
+        most_connections = most_per_port()
+        self._connections = Connections(most_connections)
         self._rest = RestSurface(
             self._repository,
             self._metrics,
-            max_body_bytes=settings.max_body_bytes,
-            max_batch_size=settings.max_batch_size,
+            self._connections,
+            Bodies(settings.max_body_bytes, settings.max_batch_size),
+            loopback_names(settings.host),
             timeout_seconds=settings.rest_api_timeout_in_ms / 1000,
         )
         self._runner = web.AppRunner(
             self._rest.application(),
             handler_cancellation=True,
-            access_log=None,
             shutdown_timeout=_CUT_SECONDS,
         )
         self._surface = GrpcSurface(self._repository, self._metrics)
@@ -117,6 +127,10 @@ class Server:
                 ("grpc.max_receive_message_length", settings.max_body_bytes),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
+                ("grpc.max_allowed_incoming_connections", most_connections),
+                ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+                ("grpc.max_connection_idle_ms", int(WAIT_SECONDS * 1000)),
+                ("grpc.keepalive_time_ms", int(WAIT_SECONDS * 1000)),
             ],
         )
         self._grpc.add_generic_rpc_handlers([self._surface])
@@ -139,9 +153,16 @@ class Server:
             await self._poll()
             self._check_models()
             await self._runner.setup()
-            # Its own copy, so that this one is closed whatever happens.
-            self._site = web.SockSite(self._runner, listening.dup())
-            await self._site.start()
+            loop = asyncio.get_running_loop()
+            # Its own copy, so that this one is closed whatever happens. Accepted a few
+            # at a time, as each takes a file descriptor before it is counted; those
+            # that come together wait in a longer queue.
+            self._listening = await loop.create_server(
+                lambda: self._connections.protocol(self._runner.server),
+                sock=listening.dup(),
+                backlog=_ACCEPTED,
+            )
+            listening.listen(_BACKLOG)
         self._grpc.start()
         self._polling = asyncio.create_task(self._poll_on())
 
@@ -204,7 +225,7 @@ class Server:
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def _stop_http(self, end: float) -> None:
-        await self._site.stop()
+        self._listening.close()
         loop = asyncio.get_running_loop()
         start = loop.time()
         while loop.time() < end:
@@ -238,11 +259,17 @@ class Server:
         return [(found.name, found.version) for found in self._repository.serving()]
 
     async def _poll_on(self) -> None:
+        fault = ""
         while True:
             await asyncio.sleep(self._settings.file_system_poll_wait_seconds)
             try:
                 await self._poll()
+                fault = ""
             # The folder may be on a network; what it answers is tried again.
+            except OSError as error:
+                if str(error) != fault:
+                    logging.getLogger(__name__).warning("%s", error)
+                fault = str(error)
             except Exception:
                 logging.getLogger(__name__).exception("A look at the models failed.")
 
@@ -257,6 +284,8 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
     Raises:
         As `Server` and `Server.start`.
     """
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(RepeatedMessages())
     server = Server(settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -1,6 +1,7 @@
 """A signature of a loaded model: what it takes, what it refuses, how it runs."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 from elu_zoo import errors
 from elu_zoo.serving import refusals
 
+BYTES = "_bytes"  # ends the names of tensors of bytes, which JSON holds as base64
 _MOST_DIMENSIONS = 32
 
 Arrays = dict[str, np.ndarray]
@@ -58,7 +60,8 @@ class Tensor:
                 )
             if min(shape, default=0) < 0:
                 raise refusals.invalid(
-                    f"Shape of tensor {self.name} {_text(shape)} has a negative size."
+                    f"Shape of tensor {self.name} {shape_text(shape)} has a negative "
+                    "size."
                 )
             return
         fits = len(shape) == len(declared) and all(
@@ -67,8 +70,8 @@ class Tensor:
         )
         if not fits or (self.is_batched and shape[0] < 1):
             raise refusals.invalid(
-                f"Shape of tensor {self.name} {_text(shape)} is not compatible with "
-                f"expected shape {_text(declared)}"
+                f"Shape of tensor {self.name} {shape_text(shape)} is not compatible "
+                f"with expected shape {shape_text(declared)}"
                 f"{', of at least one example' * self.is_batched}."
             )
 
@@ -105,6 +108,7 @@ class Signature:
             tensor.is_batched
             for tensor in (*self.inputs.values(), *self.outputs.values())
         )
+        self._feeds = {name: info.name for name, info in definition.inputs.items()}
         self._function = function
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -120,10 +124,11 @@ class Signature:
                 f"len({_set(sent)}) != len({_set(wanted)}). Sent extra: "
                 f"{_set(sent - wanted)}. Missing but required: {_set(wanted - sent)}."
             )
-        for name in sorted(sent - wanted):
+        for name in sorted(wanted - sent):
             raise refusals.invalid(
-                f"input tensor alias not found in signature: {refusals.clipped(name)}. "
-                f"Inputs expected to be in the set {_set(wanted)}."
+                f"Signature input alias: {name}(feed name: {self._feeds[name]}) not "
+                "found in request and no default value provided. Inputs expected to be "
+                f"in the request {_set(sent)}, or default input alias set: "
             )
 
     def size(self, arrays: Mapping[str, np.ndarray]) -> int:
@@ -140,6 +145,24 @@ class Signature:
                 "Batching Run() input tensors must have equal 0th-dimension size"
             )
         return sizes.pop()
+
+    def most_values(self, max_batch_size: int) -> float:
+        """Returns how many values a request may hold; infinite if that is open.
+
+        Args:
+            max_batch_size: examples of a request of a batched signature.
+        """
+        total = 0.0
+        for tensor in self.inputs.values():
+            shape = tensor.shape
+            if shape and self.is_batched:
+                shape = (max_batch_size, *shape[1:])
+            # A text may hold anything, as against bytes in base64.
+            is_text = tensor.is_of_strings and not tensor.name.endswith(BYTES)
+            if shape is None or None in shape or is_text:
+                return math.inf
+            total += math.prod(shape)
+        return total
 
     def run(self, requests: Sequence[Arrays]) -> list[Arrays]:
         """Returns what each of the requests is answered, run as one batch.
@@ -203,7 +226,8 @@ def _shape(proto: object) -> tuple[int | None, ...] | None:
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
 
 
-def _text(shape: Sequence[int | None]) -> str:
+def shape_text(shape: Sequence[int | None]) -> str:
+    """Returns how messages write a shape, such as `[?,28,28,1]`."""
     sizes = ",".join("?" if size is None else str(size) for size in shape)
     return f"[{refusals.clipped(sizes)}]"
 

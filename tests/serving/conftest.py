@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import importlib.util
+import shutil
+import threading
 import tracemalloc
 import types
 
@@ -18,6 +20,7 @@ if not all(importlib.util.find_spec(package) for package in _EXTRA):
 
 def _infos(table, infos):
     for name, (data_type, shape) in table.items():
+        infos[name].name = f"{name}:0"
         infos[name].dtype = types_pb2.DataType.Value(f"DT_{data_type.upper()}")
         infos[name].tensor_shape.unknown_rank = shape is None
         for size in shape or ():
@@ -140,6 +143,49 @@ def loaded(saved):
     return servable.load("net", 1, saved, lambda name, signature: None)
 
 
+@pytest.fixture
+def folder(tmp_path, saved):
+    shutil.copytree(saved, tmp_path / "models" / "net" / "1")
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def run(folder):
+    """Starts servers, which are stopped in the end."""
+    import running
+
+    from elu_zoo.serving.server import Settings
+
+    started = []
+
+    def start(**settings):
+        settings = {"port": 0, "rest_api_port": 0, "drain_seconds": 5.0} | settings
+        started.append(running.Running(Settings(folder, **settings)))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if not one.server._rest.draining:
+            one.call(one.server.stop())
+        one.close()
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Holds every batch back until it is set."""
+    from elu_zoo.serving.signature import Signature
+
+    gate, plain = threading.Event(), Signature.run
+
+    def held(self, requests):
+        assert gate.wait(20)
+        return plain(self, requests)
+
+    monkeypatch.setattr(Signature, "run", held)
+    yield gate
+    gate.set()
+
+
 @pytest.fixture(scope="module")
 def runner():
     with asyncio.Runner() as runner:
@@ -161,12 +207,14 @@ def surface(runner):
     """The address of a REST surface without models; answers while `runner` runs."""
     from aiohttp import test_utils
 
+    from elu_zoo.serving.bodies import Bodies
+    from elu_zoo.serving.connections import Connections
     from elu_zoo.serving.metrics import Metrics
     from elu_zoo.serving.rest_surface import RestSurface
 
     repository = types.SimpleNamespace(serving=list)
-    limits = dict(max_body_bytes=1024, max_batch_size=8, timeout_seconds=5)
-    rest = RestSurface(repository, Metrics(), **limits)
+    limits = Connections(64), Bodies(max_body_bytes=1024, max_batch_size=8)
+    rest = RestSurface(repository, Metrics(), *limits, None, timeout_seconds=5)
     runner.run((server := test_utils.TestServer(rest.application())).start_server())
     yield str(server.make_url("/"))
     runner.run(server.close())

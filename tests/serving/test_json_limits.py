@@ -61,7 +61,7 @@ def test_a_long_text_among_numbers_costs_nothing(refused, little_memory):
 
 
 LEAVES = st.integers(-9, 9) | st.floats(-1e30, 1e30)
-ODD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, 2**24, {"b64": ""}])
+ODD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
 
 
 def nested(shape, leaves):
@@ -89,7 +89,7 @@ def expected_of(value, declared):
     """The array that `value` is, or None; by NumPy and the leaves' types."""
     if not all(type(leaf) in (int, float) for leaf in leaves_of(value)):
         return None
-    if any(abs(leaf) in (3.5e38, 2**24) for leaf in leaves_of(value)):
+    if any(abs(leaf) == 3.5e38 for leaf in leaves_of(value)):
         return None
     try:
         array = np.array(value, np.float32)

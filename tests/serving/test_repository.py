@@ -83,7 +83,7 @@ def test_no_folder(tmp_path):
             opened(tmp_path / name)
 
 
-@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".git",)])
+@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".net/1",)])
 def test_no_model(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_a_folder_of_one_model_has_its_own_name(net, tried, monkeypatch):
 
 
 def test_several_models(tmp_path, tried):
-    for name in "b", "a", "ü x":
+    for name in "b", "a", "ü x", ".hidden":
         write(tmp_path / name / "1")
     (tmp_path / "empty").mkdir()
     made = opened(tmp_path, polls=2)

@@ -205,7 +205,7 @@ def test_so_many_warm_up_requests_run(copy, warmed, monkeypatch):
     [
         (predict_log("scaled", values=[[1.0]]), "Shape of tensor values"),
         (predict_log("scaled", values=[1]), "Expected values to be float"),
-        (predict_log("scaled", other=[1.0]), "alias not found"),
+        (predict_log("scaled", other=[1.0]), "not found in request"),
         (predict_log("refusing", values=[-1.0]), "values must be positive"),
     ],
 )

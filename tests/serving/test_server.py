@@ -1,99 +1,23 @@
 """What a server's settings change, in this process, with the small SavedModel."""
 
-import asyncio
 import concurrent.futures
 import json
 import shutil
 import socket
-import threading
 import time
-import urllib.error
-import urllib.request
 
 import grpc
 import pytest
 import tensorflow as tf
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from running import SECONDS, until
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from elu_zoo import errors
 from elu_zoo.serving import servable
 from elu_zoo.serving import server as server_module
-from elu_zoo.serving.server import Server, Settings
-from elu_zoo.serving.signature import Signature
 
 BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
-SECONDS = 20
-
-
-class Running:
-    """A server in an event loop of its own thread."""
-
-    def __init__(self, settings):
-        self.runner = asyncio.Runner()
-        self.loop = self.runner.get_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
-        try:
-            self.server = Server(settings)
-            self.call(self.server.start())
-        except BaseException:
-            self.close()
-            raise
-
-    def call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
-
-    def get(self, path, body=None):
-        url = f"http://{self.server.rest_address}{path}"
-        try:
-            with urllib.request.urlopen(url, body, SECONDS) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
-
-    def close(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.runner.close()
-
-
-@pytest.fixture
-def folder(tmp_path, saved):
-    shutil.copytree(saved, tmp_path / "models" / "net" / "1")
-    return tmp_path / "models"
-
-
-@pytest.fixture
-def run(folder):
-    """Starts servers, which are stopped in the end."""
-    started = []
-
-    def start(**settings):
-        settings = {"port": 0, "rest_api_port": 0, "drain_seconds": 5.0} | settings
-        started.append(Running(Settings(folder, **settings)))
-        return started[-1]
-
-    yield start
-    for running in started:
-        if not running.server._rest.draining:
-            running.call(running.server.stop())
-        running.close()
-
-
-@pytest.fixture
-def gate(monkeypatch):
-    """Holds every batch back until it is set."""
-    gate, plain = threading.Event(), Signature.run
-
-    def held(self, requests):
-        assert gate.wait(SECONDS)
-        return plain(self, requests)
-
-    monkeypatch.setattr(Signature, "run", held)
-    yield gate
-    gate.set()
 
 
 @pytest.fixture
@@ -135,13 +59,6 @@ def test_enable_batching(run, gate, monkeypatch, batched, expected):
             (200, '{"predictions":[2.0]}')
         }
     assert batches(running) == expected
-
-
-def until(holds):
-    end = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_host(run):
@@ -223,6 +140,13 @@ def test_a_folder_that_is_gone_leaves_what_is_loaded(run, folder, caplog):
     folder.rename(folder.with_name("elsewhere"))
     until(lambda: "what was loaded is served on" in caplog.text)
     assert running.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
+    time.sleep(0.2)
+    said = [record for record in caplog.records if "is gone" in record.getMessage()]
+    assert len(said) == 1 and not said[0].exc_info
+    folder.with_name("elsewhere").rename(folder)
+    time.sleep(0.2)
+    folder.rename(folder.with_name("elsewhere"))
+    until(lambda: caplog.text.count("is gone") == 2)
 
 
 @pytest.mark.parametrize("kind", ["length", "chunked"])

@@ -177,15 +177,20 @@ def answer(connection: http.client.HTTPConnection) -> Answer:
 
 
 @contextlib.contextmanager
-def started(folder: Path, log: Path, *flags: str) -> Iterator[Server]:
+def started(
+    folder: Path, log: Path, *flags: str, files: int | None = None
+) -> Iterator[Server]:
     """Yields our server on free ports, with the models of a folder.
 
     Args:
         folder: of one model or of several.
         log: gets what the process says on stderr.
         *flags: more of them.
+        files: the most file descriptors that the process may hold.
     """
     command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
+    if files:
+        command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *command]
     with log.open("wb") as errors:
         process = subprocess.Popen(
             [*command, "--port=0", "--rest_api_port=0", *flags],

@@ -114,7 +114,7 @@ BAD_REQUESTS = {
     ),
     "no inputs": (no_inputs, INVALID, f"{SIZES}0!=1"),
     "extra input": (extra_input, INVALID, "Sent extra: {{pixels}}"),
-    "other input": (other_input, INVALID, "pixels"),
+    "other input": (other_input, INVALID, "Signature input alias: images(feed name: "),
     "unknown output": (
         output("nope"),
         INVALID,

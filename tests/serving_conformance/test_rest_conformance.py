@@ -94,11 +94,26 @@ BYTES_FORMATS = {
 }
 
 
+@pytest.mark.parametrize("padding", ["=", ""])
 @pytest.mark.parametrize("form", BYTES_FORMATS)
-def test_images_as_base64(ask, images, by_grpc, form):
-    files = [base64_object(pictures_to_send.png(image)) for image in images]
+def test_images_as_base64(ask, images, by_grpc, form, padding):
+    # A PNG may end in any number of bytes.
+    pictures = [pictures_to_send.png(image) + bytes(2 * i)
+                for i, image in enumerate(images)]  # fmt: skip
+    files = [base64_object(picture) for picture in pictures]
+    if not padding:
+        files = [{"b64": file["b64"].rstrip("=")} for file in files]
     body = {"signature_name": "serve_bytes", **BYTES_FORMATS[form](files)}
     served.assert_equal(columns(ask(body)), by_grpc)
+
+
+def test_whole_numbers_that_a_float_rounds(ask, images):
+    by_pixel = []
+    for pixel in 2**24, 2**24 + 1:
+        rows = images[:1].astype(int).tolist()
+        rows[0][0][0][0] = pixel
+        by_pixel.append(columns(ask({"instances": rows})))
+    served.assert_equal(*by_pixel)
 
 
 def encoded(name):

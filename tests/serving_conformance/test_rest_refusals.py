@@ -32,6 +32,10 @@ def ragged(x):
     return {"instances": [x[0], x[1][:-1]]}
 
 
+def larger(x):
+    return {"instances": [x[0], x[1] + x[1][:1]]}
+
+
 def other_channels(x):
     return {"instances": np.array(x)[..., :1].repeat(4, -1).tolist()}
 
@@ -64,16 +68,21 @@ BAD_BODIES = {
         lambda x: {"instances": [x[0], {"images": x[1]}]},
         "Expecting value/list but got object at item 1",
     ),
-    "another name": (lambda x: {"instances": [{"pixels": x[0]}]}, ""),
+    "another name": (
+        lambda x: {"instances": [{"pixels": x[0]}]},
+        "does not have named input: pixels",
+    ),
+    "no name": (lambda x: {"instances": [{}]}, "keys must be equal to: images"),
     "one name too many": (
         lambda x: {"instances": [{"images": x[0], "pixels": 1}]},
-        "Failed to process element: 0",
+        "does not have named input: pixels",
     ),
     "no column": (
         lambda x: {"inputs": {"pixels": x}},
         "Missing named input: images in 'inputs' object.",
     ),
-    "ragged": (ragged, ""),
+    "ragged": (ragged, "Failed to process element: 1 of 'instances' list."),
+    "a larger image": (larger, "Expecting tensor size: "),
     "ragged pixels": (lambda x: {"inputs": [[[[1], [2]], [[3]]]]}, ""),
     "a string": (replaced('"1"'), "not of expected type: float"),
     "null": (replaced("null"), "not of expected type: float"),
@@ -82,7 +91,6 @@ BAD_BODIES = {
     "an object": (replaced('{"a": 1}'), "not of expected type: float"),
     "base64": (replaced('{"b64": "AA=="}'), "not of expected type: float"),
     "a list for a pixel": (replaced("[1]"), ""),
-    "a rounded integer": (replaced(str(2**24 + 1)), "without loss of precision"),
     "over float32": (replaced("1e39"), "without loss of precision"),
     "under float32": (replaced("-1e39"), "without loss of precision"),
     "over double": (replaced("1e400"), ""),
@@ -238,7 +246,7 @@ RAW = {
     "a negative length": b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     "two lengths": b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
     "a header without a name": b"GET / HTTP/1.1\r\n: a\r\n\r\n",
-    "a bad chunk": b"POST {path} HTTP/1.1\r\nHost: a\r\n"
+    "a bad chunk": b"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
     b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
 }
 

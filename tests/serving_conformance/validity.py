@@ -16,7 +16,6 @@ from tensorflow_serving.apis import predict_pb2
 
 LARGEST_BATCH = 64
 _FLOAT_MAX = float(np.finfo("float32").max)
-_EXACT = 2**24 - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +97,6 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> Any:
         _check(isinstance(value, list) and len(value) == shape[0])
         return [_numbers(item, shape[1:]) for item in value]
     _check(type(value) in (int, float))
-    if type(value) is int and -(2**63) <= value < 2**64:
-        _check(abs(value) <= _EXACT)
     _check(abs(value) <= _FLOAT_MAX)
     return float(value)
 
@@ -109,8 +106,11 @@ def _file(value: Any) -> bytes:
         return value.encode()
     _check(isinstance(value, dict) and set(value) == {"b64"})
     _check(isinstance(value["b64"], str))
+    content = value["b64"]
+    if "=" not in content:
+        content += "=" * (-len(content) % 4)
     try:
-        return base64.b64decode(value["b64"], validate=True)
+        return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
         raise _Invalid from None
 

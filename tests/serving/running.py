@@ -1,0 +1,51 @@
+"""A server in this process, in an event loop of its own thread."""
+
+import asyncio
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from elu_zoo.serving.server import Server
+
+SECONDS = 20
+
+
+class Running:
+    """A server that answers until it is closed."""
+
+    def __init__(self, settings):
+        self.runner = asyncio.Runner()
+        self.loop = self.runner.get_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        try:
+            self.server = Server(settings)
+            self.call(self.server.start())
+        except BaseException:
+            self.close()
+            raise
+
+    def call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
+
+    def get(self, path, body=None):
+        url = f"http://{self.server.rest_address}{path}"
+        try:
+            with urllib.request.urlopen(url, body, SECONDS) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def close(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.runner.close()
+
+
+def until(holds):
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
