@@ -9,8 +9,8 @@ import numpy as np
 from elu_zoo import registry
 from elu_zoo.benchmark.case import MODELS, Case
 from elu_zoo.training import backends, precision
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.loss import Objective
 from elu_zoo.training.pooled_first import pooled_first
 
 BASELINE = "ours"
@@ -46,7 +46,7 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
 def ours(
     case: Case,
     reduced: str | None = None,
-    policy: Policy | None = None,
+    policy: Compilation | None = None,
     devices: int | None = None,
 ) -> Callable[[], np.ndarray]:
     """Returns the trainer's step over all batches.
@@ -69,7 +69,7 @@ def ours(
     objective = Objective(registry.entry(case.model).loss, _PLAIN)
     if policy is None:
         replicas = place.num_replicas_in_sync
-        policy = places.create_policy(model, replicas, "auto", None)
+        policy = places.choose_compilation(model, replicas, "auto", None)
     computed = pooled_first(model)
     step = create_step(
         computed, optimizer, objective, data, case.batch_size, place, policy

@@ -24,8 +24,8 @@ def main(argv: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import predictions, zoo
-    from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
+    from elu_zoo.training.loss import Objective, describe
     from elu_zoo.weights import store
 
     arguments = flags.weights_arguments()
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> None:
     split = getattr(data, _SPLIT.value)
     loss = predictions.loss_name(values.model, **arguments)
     preprocessing = predictions.preprocessing(values.model, **arguments)
-    found = Evaluator(model, objective.Objective(loss, preprocessing))(split)
+    found = Evaluator(model, Objective(loss, preprocessing))(split)
     own = entry and entry["dataset"] == data.name
     settings = entry["config"].get("data", {}) if own else {}
     seen = _SPLIT.value == "train" or settings.get("train_on_validation")
@@ -48,7 +48,7 @@ def main(argv: list[str]) -> None:
     else:
         print(
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
-            f"{objective.describe(found)}"
+            f"{describe(found)}"
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> None:
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
     from elu_zoo import training
-    from elu_zoo.training import finetuning, objective, settings
+    from elu_zoo.training import finetuning, loss, settings
 
     config = finetuning.resolved(config)
     settings.check(config)
@@ -73,7 +73,7 @@ def main(argv: list[str]) -> None:
     )
     if entry:
         split = "test" if config.data.get("measure_test", True) else "validation"
-        print(split, objective.describe(entry["metrics"], f"{split}_"))
+        print(split, loss.describe(entry["metrics"], f"{split}_"))
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 

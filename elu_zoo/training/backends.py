@@ -19,18 +19,19 @@ def choose(encoded: bool) -> tuple[ModuleType, Callable]:
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":
-        from elu_zoo.training import distribution, tf_step, tf_stream
+        from elu_zoo.training import devices, step_resident, step_stream
 
-        return distribution, tf_stream.TFStream if encoded else tf_step.TFStep
+        step = step_stream.StreamStep if encoded else step_resident.ResidentStep
+        return devices, step
     if backend == "jax" and encoded:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on data sets in memory. Use "
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
     if backend == "jax":
-        from elu_zoo.training import jax_step
+        from elu_zoo.training import step_jax
 
-        return jax_step, jax_step.JaxStep
+        return step_jax, step_jax.JaxStep
     raise errors.UsageError(
         f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.data.sources import Split
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 if TYPE_CHECKING:
     from elu_zoo.data.encoded import EncodedSplit
@@ -82,9 +82,9 @@ class Evaluator:
 
 def _forward(model: keras.Model) -> Callable[[np.ndarray], Any]:
     if keras.backend.backend() == "tensorflow":
-        from elu_zoo.training import tf_step
+        from elu_zoo.training import step_resident
 
-        return tf_step.forward(model, tuple(model.input_shape[1:]))
+        return step_resident.forward(model, tuple(model.input_shape[1:]))
     if keras.backend.backend() == "jax":
         import jax
 

@@ -13,15 +13,15 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data import batches
 from elu_zoo.data.sources import Split
-from elu_zoo.training import metrics, resuming, schedules, settings
+from elu_zoo.training import records, resuming, schedules, settings
 from elu_zoo.training.augmentation import Augmentation
-from elu_zoo.training.checkpoint import Checkpoints
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.phases import Phases
+from elu_zoo.training.state import Checkpoints
 
 
 @dataclasses.dataclass
-class Position:
+class TrainState:
     """Where a run stands; a checkpoint holds all of it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Position:
         workdir: Path,
         steps_per_epoch: int,
         allow_config_change: bool = False,
-    ) -> "Position":
+    ) -> "TrainState":
         """Returns the position of a checkpoint of the same images.
 
         Args:
@@ -72,7 +72,7 @@ class Position:
             "epochs_recorded": state["step"] // steps_per_epoch,
         }
         known |= {key: value for key, value in state.items() if key != "config_hash"}
-        found = Position(**known)
+        found = TrainState(**known)
         old_hash = state.get("config_hash")
         if old_hash and old_hash != settings.dict_hash(self.config):
             raise errors.CorruptError(
@@ -102,8 +102,8 @@ class Run:
         steps_per_call: int,
         examples: int,
         total: int,
-        position: Position,
-        records: metrics.Records,
+        position: TrainState,
+        written: records.Records,
         checkpoints: Checkpoints,
         phases: Phases,
         augmentation: Augmentation | None,
@@ -118,7 +118,7 @@ class Run:
         self._augmentation = augmentation
         self._steps_per_call = steps_per_call
         self._position = position
-        self._records = records
+        self._records = written
         self._checkpoints = checkpoints
         self._epoch: int | None = None  # of the order and the draws
         self._order = self._draws = None

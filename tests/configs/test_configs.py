@@ -9,7 +9,7 @@ from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import errors, registry, training, zoo
 from elu_zoo.data import sources
-from elu_zoo.training import losses, settings, tf_step
+from elu_zoo.training import loss, settings, step_resident
 
 # The run from which one field at a time is changed: 3 iterations in each epoch.
 BASE = {
@@ -137,7 +137,7 @@ AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 def observe(tmp_path_factory):
     """Runs a config on random images, and tells all that the table looks at."""
     rates = []
-    run = tf_step.TFStep.run
+    run = step_resident.ResidentStep.run
     load = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
@@ -145,15 +145,15 @@ def observe(tmp_path_factory):
         rates.extend(learning_rates.tolist())
         return run(self, batches, learning_rates, *arguments)
 
-    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+    constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
 
     def observe(config):
         rates.clear()
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sources, "load", load)
-            patch.setattr(tf_step.TFStep, "run", recorded)
-            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setattr(step_resident.ResidentStep, "run", recorded)
+            patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
             entry = training.train(config, workdir, compile="off")

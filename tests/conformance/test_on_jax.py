@@ -12,8 +12,8 @@ import pytest
 import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_step import TFStep
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights import h5
 
 # The shorter tests of JAX are beside what they test.
@@ -70,8 +70,8 @@ def test_losses_of_the_first_steps(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    place, policy = tf.distribute.get_strategy(), Policy(False, JAX_STEPS.stop)
-    step = TFStep(
+    place, policy = tf.distribute.get_strategy(), Compilation(False, JAX_STEPS.stop)
+    step = ResidentStep(
         model, optimizer, row.objective, examples(row), 8, place, policy,
         row.augmentation,
     )  # fmt: skip

@@ -313,7 +313,7 @@ def test_stated_error_on_the_real_data(tag):
         pytest.skip("tensorflow-datasets is not installed")
     from elu_zoo.data import sources
     from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.training.objective import Objective
+    from elu_zoo.training.loss import Objective
 
     entry = entries.manifest()[tag]
     root = os.environ.get("TFDS_DATA_DIR")

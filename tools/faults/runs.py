@@ -60,8 +60,8 @@ for name in 'fsync', 'rename', 'replace', 'unlink', 'rmdir', 'mkdir':
 dying('numpy', 'savez')
 dying('elu_zoo.data.sources', 'load')
 dying('elu_zoo.zoo', 'get_model')
-dying('elu_zoo.training.checkpoint:Checkpoints', 'restore')
-dying('elu_zoo.training.objective:Objective', '_totals')
+dying('elu_zoo.training.state:Checkpoints', 'restore')
+dying('elu_zoo.training.loss:Objective', '_totals')
 dying('elu_zoo.training.run:Run', 'call')
 """
 _HELD = """

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.analysis.activation_statistics import ActivationStatistics
 from elu_zoo.data.sources import ImageData, Split
+from elu_zoo.training.activation_statistics import ActivationStatistics
 from elu_zoo.training.evaluate import Evaluator
 
 LOSSES = "losses.float32"
@@ -91,7 +91,7 @@ class Observe:
                 )
 
 
-class Observing:
+class Recorder:
     """Keeps what `Observe` says, while a run goes on.
 
     What a resumed run repeats is cut first, or written over by the same bytes.

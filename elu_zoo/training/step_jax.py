@@ -1,7 +1,7 @@
 """Training on JAX: where a run computes, and several iterations in one program.
 
-The functions have the names and arguments of `distribution`, the step those of
-`tf_step.TFStep`: the loop takes either.
+The functions have the names and arguments of `devices`, the step those of
+`ResidentStep`: the loop takes either.
 """
 
 import contextlib
@@ -14,9 +14,10 @@ from absl import logging
 
 from elu_zoo import errors, layers
 from elu_zoo.data.sources import Split
-from elu_zoo.training import cluster, policy
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
+from elu_zoo.training import compilation
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.workers import cluster
 
 
 class OneDevice:
@@ -38,7 +39,7 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     Raises:
         UsageError: an unknown strategy, or one of several devices or machines.
     """
-    policy.check_devices(name, num_devices)
+    compilation.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on one device. Received: strategy "
@@ -57,14 +58,14 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     return placement
 
 
-def create_policy(
+def choose_compilation(
     model: keras.Model,
     replicas: int,
     compile_: str,
     steps_per_call: int | None,
     accumulate: int = 1,
-) -> Policy:
-    """Returns how steps are compiled: always, see `policy.RULES`.
+) -> Compilation:
+    """Returns how steps are compiled: always, see `compilation.RULES`.
 
     Args:
         model: what is trained.
@@ -76,7 +77,7 @@ def create_policy(
     Raises:
         UsageError: an unknown value, compile=off, or a batch in several parts.
     """
-    policy.check_compile(compile_, steps_per_call, accumulate)
+    compilation.check_compile(compile_, steps_per_call, accumulate)
     if accumulate > 1:
         raise errors.UsageError(
             "KERAS_BACKEND=jax computes a batch in one part. Received: accumulate "
@@ -88,8 +89,8 @@ def create_policy(
             "out, or use KERAS_BACKEND=tensorflow."
         )
     platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    rule = policy.choose({platform, policy.kind(model)}, "on")
-    return Policy(rule.compiled, steps_per_call or rule.steps_per_call)
+    rule = compilation.choose({platform, compilation.kind(model)}, "on")
+    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call)
 
 
 def is_chief(strategy: OneDevice) -> bool:
@@ -124,7 +125,7 @@ class JaxStep:
         data: Split,
         batch_size: int,
         strategy: OneDevice,
-        policy: Policy,
+        policy: Compilation,
         augmentation: keras.layers.Layer | None = None,
     ):
         self._model = model
@@ -163,7 +164,7 @@ class JaxStep:
 
         Args:
             batches: indices of training images, `(count, batch_size)`, with count
-                at most `policy.steps_per_call`.
+                at most `compilation.steps_per_call`.
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
             draws: what the augmentation draws for each image,

@@ -8,8 +8,8 @@ import keras
 import tensorflow as tf
 
 from elu_zoo import activations, layers
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.loss import Objective
 
 
 class Update:
@@ -32,7 +32,7 @@ class Update:
         objective: Objective,
         batch_size: int,
         strategy: tf.distribute.Strategy,
-        policy: Policy,
+        policy: Compilation,
         augmentation: Callable | None = None,
     ):
         self._model = model

@@ -13,7 +13,7 @@ COMPILE = ("auto", "on", "off")
 
 
 @dataclasses.dataclass(frozen=True)
-class Policy:
+class Compilation:
     """How the steps of a run are compiled.
 
     Attributes:
@@ -44,8 +44,8 @@ class Rule:
         where: what is true where the row is meant: `cpu` or `gpu`; `convolutional` or
             `dense`; `several` devices; `updates` of layers' own variables, as of batch
             normalisation.
-        compiled: see `Policy`.
-        steps_per_call: see `Policy`.
+        compiled: see `Compilation`.
+        steps_per_call: see `Compilation`.
         reason: for it, with ratios that were measured on two cores.
     """
 

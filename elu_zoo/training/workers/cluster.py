@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
-from elu_zoo.training import waiting
+from elu_zoo.training.workers import waiting
 
 
 def read() -> dict[str, Any]:

@@ -8,12 +8,12 @@ import pytest
 
 import elu_zoo
 from elu_zoo import cards, errors, files
-from elu_zoo.training import outcome
+from elu_zoo.training import result
 from elu_zoo.weights import entries
 
 
 def test_unfinished_run(tmp_path):
-    assert outcome.find(tmp_path) is None
+    assert result.find(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_unfinished_run(tmp_path):
 def test_damaged_outcome(tmp_path, text, words):
     (tmp_path / "outcome.json").write_text(text)
     with pytest.raises(errors.CorruptError, match=words):
-        outcome.find(tmp_path)
+        result.find(tmp_path)
 
 
 @pytest.fixture
@@ -55,18 +55,18 @@ def git(monkeypatch):
 )
 def test_commit(git, repository, expected):
     git(**repository)
-    assert outcome.commit() == expected
+    assert result.commit() == expected
 
 
 def test_hardware_names_the_cores(monkeypatch):
-    assert outcome.hardware().endswith(f", {os.cpu_count()} cores")
-    assert len(outcome.hardware()) > len(f", {os.cpu_count()} cores")
+    assert result.hardware().endswith(f", {os.cpu_count()} cores")
+    assert len(result.hardware()) > len(f", {os.cpu_count()} cores")
 
     def refuse(_):
         raise OSError
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    assert outcome.hardware().endswith(f", {os.cpu_count()} cores")
+    assert result.hardware().endswith(f", {os.cpu_count()} cores")
 
 
 def test_entry_of_a_classifier(smoke, train, tmp_path):
@@ -121,13 +121,13 @@ def test_entry_of_an_autoencoder(smoke, train, tmp_path):
     assert list(entry["metrics"]) == keys.split()
     # An image of zeros for each digit would be wrong by about 100.
     assert 30 < entry["metrics"]["test_squared_error"] < 200
-    assert outcome.find(tmp_path) == entry
+    assert result.find(tmp_path) == entry
 
 
 def test_the_commit_is_of_the_code_that_ran(smoke, train, tmp_path, monkeypatch):
     """Not of the files as they are when it ends."""
     commits = iter(["first", "second"])
-    monkeypatch.setattr(outcome, "commit", lambda: next(commits))
+    monkeypatch.setattr(result, "commit", lambda: next(commits))
     assert train(smoke(), tmp_path)["commit"] == "first"
 
 
@@ -146,13 +146,13 @@ def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
         train(smoke(), tmp_path)
     monkeypatch.setattr(files, "write_json", write_json)
     before = {p.name: p.read_bytes() for p in tmp_path.glob("*.weights.h5")}
-    assert len(before) == 1 and outcome.find(tmp_path) is None
+    assert len(before) == 1 and result.find(tmp_path) is None
 
     entry = train(smoke(), tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.glob("*.weights.h5")} == before
     assert list(before) == [entry["tag"] + entries.SUFFIX]
     assert json.loads((tmp_path / (entry["tag"] + ".json")).read_text()) == entry
-    assert outcome.find(tmp_path) == entry
+    assert result.find(tmp_path) == entry
 
 
 def test_the_entry_knows_its_command_and_what_it_means(smoke, train, tmp_path):

@@ -12,12 +12,12 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo.data.sources import Split
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_update import Update
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step import Update
 
 
-class TFStep:
+class ResidentStep:
     """Trains a model on resident data.
 
     Args:
@@ -39,7 +39,7 @@ class TFStep:
         data: Split,
         batch_size: int,
         strategy: tf.distribute.Strategy,
-        policy: Policy,
+        policy: Compilation,
         augmentation: keras.layers.Layer | None = None,
     ):
         self._batch_size = batch_size

@@ -7,7 +7,7 @@ import pytest
 from observed_runs import OBSERVE, get_config, kept, patched, train
 
 from elu_zoo import errors
-from elu_zoo.training import evaluate, observing
+from elu_zoo.training import evaluate, recorder
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,7 +51,7 @@ def test_stopped(tmp_path, stop_after, check_equal, where):
         stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
         with pytest.raises(errors.Interrupted):
             train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
-    assert observing.read_losses(tmp_path).shape == (sum(STOPS[where]),)
+    assert recorder.read_losses(tmp_path).shape == (sum(STOPS[where]),)
     check_equal(tmp_path)
 
 
@@ -69,8 +69,8 @@ def test_killed(tmp_path, stop_after, check_equal):
     with pytest.raises(Killed):
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
     assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007"]
-    assert [row["step"] for row in observing.read_rows(tmp_path)] == [5, 10]
-    assert observing.read_losses(tmp_path).shape == (13,)
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5, 10]
+    assert recorder.read_losses(tmp_path).shape == (13,)
     with (tmp_path / "losses.float32").open("ab") as file:
         file.write(b"\x00\x01")
     with (tmp_path / "test.jsonl").open("a") as file:
@@ -79,8 +79,8 @@ def test_killed(tmp_path, stop_after, check_equal):
     stop_after(1, die)
     with pytest.raises(Killed):
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
-    assert [row["step"] for row in observing.read_rows(tmp_path)] == [5]
-    assert observing.read_losses(tmp_path).shape == (7,)
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5]
+    assert recorder.read_losses(tmp_path).shape == (7,)
     assert len(kept(tmp_path)) == 3 + 3 + 2  # those of epoch 2 are written again
     check_equal(tmp_path)
 
@@ -129,7 +129,7 @@ def test_stopped_while_it_measures(
     ):
         train(get_config(), tmp_path, OBSERVE)
     assert (tmp_path / "checkpoints" / f"step-{stood:09d}").is_dir()
-    assert [row["step"] for row in observing.read_rows(tmp_path)] == tested
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == tested
     check_equal(tmp_path)
 
 

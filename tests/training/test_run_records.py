@@ -4,7 +4,7 @@ import sys
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from elu_zoo.training.metrics import Display, Records
+from elu_zoo.training.records import Display, Records
 
 ROWS = [{"step": 10 * i, "train_loss": 1 / i} for i in (1, 2, 3)]
 

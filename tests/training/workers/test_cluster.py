@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import cluster, waiting
+from elu_zoo.training.workers import cluster, waiting
 
 PAIR = {"worker": ["a:1", "b:1"]}
 LED = {"chief": ["c:1"], **PAIR}

@@ -7,9 +7,10 @@ import tensorflow as tf
 from absl import logging
 
 from elu_zoo import errors, layers
-from elu_zoo.training import cluster, policy
-from elu_zoo.training.peers import Peers
-from elu_zoo.training.policy import Policy
+from elu_zoo.training import compilation
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.workers import cluster
+from elu_zoo.training.workers.peers import Peers
 
 _KEYED = layers.Dropout, layers.FeatureMapDropout, layers.FractionalMaxPooling2D
 
@@ -28,7 +29,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         UsageError: an unknown name, more devices than there are, a TF_CONFIG that
             cannot be read.
     """
-    policy.check_devices(name, num_devices)
+    compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
     gpus = tf.config.list_physical_devices("GPU")
     tasks = cluster.tasks()
@@ -63,14 +64,14 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     return strategy
 
 
-def create_policy(
+def choose_compilation(
     model: keras.Model,
     replicas: int,
     compile_: str,
     steps_per_call: int | None,
     accumulate: int = 1,
-) -> Policy:
-    """Decides how steps are compiled, by the table `policy.RULES`.
+) -> Compilation:
+    """Decides how steps are compiled, by the table `compilation.RULES`.
 
     Several replicas cannot share one XLA program: it would hold another device's
     variables. Their gradient is a pure XLA function, the sum over replicas outside;
@@ -81,16 +82,16 @@ def create_policy(
         replicas: devices that share a batch.
         compile_: `auto`, `on` or `off`.
         steps_per_call: iterations a call; None for the table's.
-        accumulate: see `Policy`.
+        accumulate: see `Compilation`.
 
     Raises:
         UsageError: an unknown value, or compile=on or accumulate > 1 where they
             cannot be.
     """
-    policy.check_compile(compile_, steps_per_call, accumulate)
+    compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
-    facts = {"gpu" if gpus else "cpu", policy.kind(model)}
+    facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
     # What is keyed in a step leaves its generator's state alone; a frozen layer updates
     # nothing.
     updating = (x for x in model.layers if x.trainable)
@@ -110,8 +111,8 @@ def create_policy(
                 "update variables, such as batch normalisation. Use compile=auto."
             )
         facts.add("updates")
-    rule = policy.choose(facts, compile_)
-    return Policy(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
+    rule = compilation.choose(facts, compile_)
+    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
@@ -169,7 +170,7 @@ def hide_gpus() -> None:
 
 
 def _cross_device_ops(platform: str) -> tf.distribute.CrossDeviceOps | None:
-    name, _ = policy.CROSS_DEVICE_OPS[platform]
+    name, _ = compilation.CROSS_DEVICE_OPS[platform]
     return getattr(tf.distribute, name)() if name else None
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import checkpoint
-from elu_zoo.training.checkpoint import Checkpoints
+from elu_zoo.training.state import FORMAT, Checkpoints, sealed
 
 STEPS = (10, 20, 30)
 
@@ -180,11 +179,11 @@ def test_all_damaged(saved):
 
 def change_manifest(saved, **entries):
     path = saved / "checkpoints" / f"step-{30:09d}" / MANIFEST
-    path.write_text(checkpoint.sealed({**json.loads(path.read_text()), **entries}))
+    path.write_text(sealed({**json.loads(path.read_text()), **entries}))
 
 
 def test_newer_format(saved):
-    change_manifest(saved, format=checkpoint.FORMAT + 1)
+    change_manifest(saved, format=FORMAT + 1)
     with pytest.raises(errors.CorruptError, match="format 2; .* up to 1. Upgrade"):
         restore(saved)
     assert len(folders(saved)) == 3

@@ -13,7 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.training import cluster, signals
+from elu_zoo.training import signals
+from elu_zoo.training.workers import cluster
 
 # Longer than a network file system takes to show a new file in a folder it lists.
 _SEEING_SECONDS = 10

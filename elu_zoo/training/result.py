@@ -18,9 +18,9 @@ from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.models.heads import deployed
 from elu_zoo.training import finetuning, settings
-from elu_zoo.training.checkpoint import versions
 from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.run import Position
+from elu_zoo.training.run import TrainState
+from elu_zoo.training.state import versions
 from elu_zoo.weights import entries, h5
 
 # Arguments of builders that matter until the weights are trained, and no longer.
@@ -52,7 +52,7 @@ def write(
     data: ImageData,
     validation: Split | None,
     preprocessing: dict[str, Any],
-    position: Position,
+    position: TrainState,
     commit: str,
     command: str | None = None,
     check: Callable[[], None] | None = None,

@@ -6,7 +6,7 @@ import pytest
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.training import optimizers
+from elu_zoo.training.optimizer import check, create
 
 STEPS = 6
 
@@ -59,7 +59,7 @@ FACTORS = (("classifier/bias", 0.5), ("bias", 2.0), ("first/kernel", 0.1))
 )
 def test_updates(entries, factors, momenta, nesterov):
     model = network()
-    optimizer = optimizers.create(config(nesterov=nesterov, **entries), model, STEPS)
+    optimizer = create(config(nesterov=nesterov, **entries), model, STEPS)
     variables = model.trainable_variables
     draws = np.random.default_rng(0)
     gradients = [
@@ -78,7 +78,7 @@ def test_updates(entries, factors, momenta, nesterov):
 def test_without_momentum():
     model = network()
     given = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
-    optimizer = optimizers.create(given, model, STEPS)
+    optimizer = create(given, model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     before = [np.asarray(v) for v in model.trainable_variables]
     run(optimizer, model.trainable_variables, gradients)
@@ -89,14 +89,14 @@ def test_without_momentum():
 
 
 def test_keras_own_where_nothing_is_added():
-    assert type(optimizers.create(config(), network(), STEPS)) is keras.optimizers.SGD
+    assert type(create(config(), network(), STEPS)) is keras.optimizers.SGD
 
 
 def test_layers_that_are_frozen_need_no_factor():
     model = network()
     model.get_layer("first").trainable = False
     factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)  # they may have one
-    optimizer = optimizers.create(config(learning_rate_factors=factors), model, STEPS)
+    optimizer = create(config(learning_rate_factors=factors), model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     bias = np.asarray(model.get_layer("classifier").bias)
     run(optimizer, model.trainable_variables, gradients)
@@ -108,7 +108,7 @@ def test_layers_that_are_frozen_need_no_factor():
 def test_a_variable_that_is_not_there(name):
     given = config(learning_rate_factors=((name, 2.0),))
     with pytest.raises(errors.UsageError, match=f"{name}.* Did you mean"):
-        optimizers.create(given, network(), STEPS)
+        create(given, network(), STEPS)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_variable_that_is_not_there(name):
 )
 def test_refusals(entries, words):
     with pytest.raises(errors.UsageError, match=words):
-        optimizers.check(config(**entries), STEPS)
+        check(config(**entries), STEPS)
 
 
 MUON = {"optimizer": "muon", "nesterov": True}
@@ -152,15 +152,15 @@ MUON = {"optimizer": "muon", "nesterov": True}
 )
 def test_refusals_of_muon(model, entries, words):
     with pytest.raises(errors.UsageError, match=words):
-        optimizers.check(config(model, **entries), STEPS)
+        check(config(model, **entries), STEPS)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16_conv"])
 def test_muon(precision):
     entries = MUON | {"sgd_factor": 2.0, "sgd_decay": 0.1, "momentum": 0.8}
     given = config(precision=precision, **entries)
-    optimizers.check(given, STEPS)
-    found = optimizers.create(given, network(), STEPS).get_config()
+    check(given, STEPS)
+    found = create(given, network(), STEPS).get_config()
     expected = {"momentum": 0.8, "sgd_factor": 2.0, "sgd_decay": 0.1}
     expected["sgd_layers"] = ["classifier"]
     expected["compute_dtype"] = precision.removesuffix("_conv")
@@ -168,7 +168,7 @@ def test_muon(precision):
 
 
 def test_accepts():
-    optimizers.check(config(), STEPS)
-    optimizers.check(config(momentum_rise=(0.0, 5)), STEPS)
-    optimizers.check(config(momentum_rise=(0.9, 0.5)), STEPS)
-    optimizers.check(config(learning_rate_factors=FACTORS), STEPS)
+    check(config(), STEPS)
+    check(config(momentum_rise=(0.0, 5)), STEPS)
+    check(config(momentum_rise=(0.9, 0.5)), STEPS)
+    check(config(learning_rate_factors=FACTORS), STEPS)

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, registry
-from elu_zoo.training import losses
+from elu_zoo.training import loss
 
 SHAPE = (16, 4, 3, 2)
 
@@ -32,14 +32,14 @@ def gradient(name, targets, outputs):
     x = tf.constant(outputs)
     with tf.GradientTape() as tape:
         tape.watch(x)
-        loss = tf.reduce_sum(losses.get(name).function(targets, x))
-    return tape.gradient(loss, x).numpy()
+        total = tf.reduce_sum(loss.get(name).function(targets, x))
+    return tape.gradient(total, x).numpy()
 
 
 def compiled_gradient(name, targets, outputs):
     """The same in an XLA program, which rearranges arithmetic."""
     return tf.function(
-        lambda x: tf.gradients(losses.get(name).function(targets, x), x)[0],
+        lambda x: tf.gradients(loss.get(name).function(targets, x), x)[0],
         jit_compile=True,
     )(tf.constant(outputs)).numpy()
 
@@ -59,7 +59,7 @@ def test_softmax_cross_entropy(scale):
     generator = np.random.default_rng(0)
     logits = (generator.normal(size=(64, 10)) * scale).astype(np.float32)
     labels = generator.integers(0, 10, 64).astype(np.int32)
-    values = np.asarray(losses.softmax_cross_entropy(labels, logits))
+    values = np.asarray(loss.softmax_cross_entropy(labels, logits))
     assert values.shape == (64,)
     expected = softmax_cross_entropy(labels, logits)
     np.testing.assert_allclose(values, expected, 2e-6, 2e-6)
@@ -73,7 +73,7 @@ def test_losses_of_images(reference, scale):
     if reference is half_squared_error:
         scale = min(scale, 1e15)  # the square of more is no float32
     outputs = (generator.normal(size=SHAPE) * scale).astype(np.float32)
-    values = np.asarray(losses.get(reference.__name__).function(targets, outputs))
+    values = np.asarray(loss.get(reference.__name__).function(targets, outputs))
     assert values.shape == (SHAPE[0],) and values.dtype == np.float32
     np.testing.assert_allclose(values, reference(targets, outputs), 2e-6, 2e-6)
 
@@ -90,7 +90,7 @@ def test_losses_of_images(reference, scale):
 )
 def test_known_softmax_values(logits, label, expected):
     logits = np.array([logits], np.float32)
-    value = np.asarray(losses.softmax_cross_entropy(np.array([label]), logits))
+    value = np.asarray(loss.softmax_cross_entropy(np.array([label]), logits))
     np.testing.assert_allclose(value, [expected], 1e-6)
 
 
@@ -113,7 +113,7 @@ def test_known_softmax_values(logits, label, expected):
     ],
 )
 def test_known_values_are_sums_over_pixels(name, target, output, expected):
-    function = losses.get(name).function
+    function = loss.get(name).function
     one = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
     np.testing.assert_allclose(np.asarray(function(*one)), [expected], 1e-6, 1e-37)
     if expected < 1e30:
@@ -172,7 +172,7 @@ def test_squared_hinge():
     ]
     variable = tf.Variable(scores)
     with tf.GradientTape() as tape:
-        found = losses.squared_hinge(labels, variable)
+        found = loss.squared_hinge(labels, variable)
     np.testing.assert_allclose(found, expected, 1e-6)
     signs = np.where(np.arange(4) == labels[:, None], 1, -1)
     gradient = -2 * signs * np.maximum(0, 1 - signs * scores)
@@ -184,24 +184,24 @@ def test_squared_hinge():
 def test_what_is_not_finite_is_not_hidden(name, bad):
     outputs = np.zeros(SHAPE, np.float32)
     outputs[3, 0, 0, 0] = bad
-    values = losses.get(name).function(tf.zeros(SHAPE), tf.constant(outputs))
+    values = loss.get(name).function(tf.zeros(SHAPE), tf.constant(outputs))
     assert np.flatnonzero(~np.isfinite(values)).tolist() == [3]
 
 
 def test_table():
-    of_images = {name: loss.of_images for name, loss in losses.LOSSES.items()}
+    of_images = {name: found.of_images for name, found in loss.LOSSES.items()}
     assert of_images == {
         "softmax_cross_entropy": False,
         "squared_hinge": False,
         "sigmoid_cross_entropy": True,
         "half_squared_error": True,
     }
-    for name, loss in losses.LOSSES.items():
-        assert losses.get(name) is loss and loss.function is getattr(losses, name)
+    for name, found in loss.LOSSES.items():
+        assert loss.get(name) is found and found.function is getattr(loss, name)
 
 
 def test_every_loss_has_a_readout():
-    assert registry.READOUTS.keys() == losses.LOSSES.keys()
+    assert registry.READOUTS.keys() == loss.LOSSES.keys()
     for name in registry.READOUTS.values():
         assert callable(keras.activations.get(name))
 
@@ -216,4 +216,4 @@ def test_every_loss_has_a_readout():
 )
 def test_unknown_name(name, meant):
     with pytest.raises(errors.UsageError, match=f"Did you mean '{meant}'"):
-        losses.get(name)
+        loss.get(name)

@@ -4,10 +4,10 @@ import pytest
 
 from elu_zoo import zoo
 from elu_zoo.data.sources import Split
-from elu_zoo.training import distribution
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_step import TFStep, forward
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step_resident import ResidentStep, forward
 
 COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
 CODE = 3  # the linear layer of the autoencoder, counted from 0
@@ -48,15 +48,15 @@ def run(
 ):  # fmt: skip
     """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
     name = "one" if devices == 1 else "mirrored"
-    strategy = distribution.create_strategy(name, devices)
+    strategy = create_strategy(name, devices)
     with strategy.scope():
         model = build(loss != "softmax_cross_entropy", **model_arguments)
         optimizer = keras.optimizers.SGD(momentum=momentum)
         optimizer.build(model.trainable_variables)
     initial = [np.array(v) for v in model.variables]
-    policy = Policy(compiled, steps_per_call)
+    policy = Compilation(compiled, steps_per_call)
     objective = Objective(loss, {"kind": "rescale", "scale": 1 / 255})
-    step = TFStep(model, optimizer, objective, data(), BATCH, strategy, policy)
+    step = ResidentStep(model, optimizer, objective, data(), BATCH, strategy, policy)
     ends = np.cumsum([0, *cut])
     values = [
         step.run(batches()[a:b], rates(loss=loss)[a:b])

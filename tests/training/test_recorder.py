@@ -23,9 +23,10 @@ from observed_runs import (
 )
 
 import elu_zoo
-from elu_zoo import errors
-from elu_zoo.training import distribution, loop, observing, precision, tf_step
-from elu_zoo.training.observing import Observe
+from elu_zoo import errors, zoo
+from elu_zoo.data import sources
+from elu_zoo.training import devices, precision, recorder, step_resident
+from elu_zoo.training.recorder import Observe
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,14 +38,14 @@ def random_images():
 @contextlib.contextmanager
 def calls():
     """Yields the iterations of each call of a run."""
-    found, run = [], tf_step.TFStep.run
+    found, run = [], step_resident.ResidentStep.run
 
     def counted(self, batches, *arguments):
         found.append(len(batches))
         return run(self, batches, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tf_step.TFStep, "run", counted)
+        patch.setattr(step_resident.ResidentStep, "run", counted)
         yield found
 
 
@@ -138,7 +139,7 @@ def test_no_number_of_others_changes(tmp_path, stacks):
 
 
 def test_losses(whole, rows):
-    losses = observing.read_losses(whole[0])
+    losses = recorder.read_losses(whole[0])
     assert losses.dtype == np.float32 and losses.shape == (TOTAL,)
     assert (whole[0] / "losses.float32").stat().st_size == 4 * TOTAL
     epochs = [sum(part.tolist()) / EPOCH for part in losses.reshape(-1, EPOCH)]
@@ -148,7 +149,7 @@ def test_losses(whole, rows):
 
 def test_rows_are_those_of_the_weights_there(plain, whole):
     """The other run's checkpoints have them."""
-    rows = observing.read_rows(whole[0])
+    rows = recorder.read_rows(whole[0])
     assert [row["step"] for row in rows] == TESTED
     parts = {"test": DATA.test, "measured": DATA.train.first(30)}
     for row in rows:
@@ -165,7 +166,7 @@ def test_rows_are_those_of_the_weights_there(plain, whole):
 def test_snapshots(plain, whole):
     paths = sorted(path.name for path in (whole[0] / "snapshots").iterdir())
     assert paths == [f"epoch-{epoch:05d}.npz" for epoch in (0, 2, 3)]
-    found = observing.read_snapshots(whole[0])
+    found = recorder.read_snapshots(whole[0])
     assert list(found) == [0, 2, 3]
     initial = elu_zoo.get_model(
         "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1), preprocessing=False
@@ -185,7 +186,7 @@ def test_snapshots(plain, whole):
 def test_activations(whole):
     paths = sorted((whole[0] / "activations").iterdir())
     assert [p.name for p in paths] == [f"epoch-{epoch:05d}.npz" for epoch in range(4)]
-    for epoch, weights in observing.read_snapshots(whole[0]).items():
+    for epoch, weights in recorder.read_snapshots(whole[0]).items():
         model = model_with(whole[0], weights)
         assert_statistics(paths[epoch], units(model, DATA.train.images[:50]))
     with pytest.raises(AssertionError):  # over all images they are others
@@ -198,13 +199,13 @@ def test_activations_over_all_images_and_in_float32(stacks):
     """The convolutions of the run itself multiply in bfloat16."""
     workdir, entry = stacks
     assert entry["config"]["train"]["precision"] == "bfloat16_conv"
-    (weights,) = observing.read_snapshots(workdir).values()
+    (weights,) = recorder.read_snapshots(workdir).values()
     model = model_with(workdir, weights)
     found = units(model, DATA.train.images)
     assert len(found) == 3 and len(found["act_stack1_conv1"]) > len(DATA.train)
     path = workdir / "activations" / "epoch-00002.npz"
     assert_statistics(path, found)
-    row = observing.read_rows(workdir)[-1]
+    row = recorder.read_rows(workdir)[-1]
     expected = measured(model, DATA.test)
     assert row["test_loss"] == pytest.approx(expected["loss"], 1e-6)
 
@@ -274,10 +275,10 @@ MEASURES = Observe(test_every=5, measured_images=9)
 )
 def test_what_a_run_cannot_keep(tmp_path, monkeypatch, observe, data, machines, words):
     """Refused before any work."""
-    monkeypatch.setattr(loop, "_load", lambda *_: data)
-    monkeypatch.setattr(loop, "_build_model", lambda *_: pytest.fail("a model"))
+    monkeypatch.setattr(sources, "load", lambda *_: data)
+    monkeypatch.setattr(zoo, "get_model", lambda *_: pytest.fail("a model"))
     if machines:
-        monkeypatch.setattr(distribution, "peers", machines)
+        monkeypatch.setattr(devices, "peers", machines)
     with pytest.raises(errors.UsageError, match=words):
         train(get_config(), tmp_path / "run", observe)
     assert not (tmp_path / "run").exists()
@@ -291,16 +292,16 @@ def test_what_they_can_keep():
 
 
 def test_read_rows(tmp_path):
-    assert observing.read_rows(tmp_path) == []
+    assert recorder.read_rows(tmp_path) == []
     path = tmp_path / "test.jsonl"
     for torn in ("", '{"step": 15, "te', '{"step": 15}'):
         path.write_text('{"step": 5}\n{"step": 10}\n' + torn)
-        assert observing.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
+        assert recorder.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
 
 
 def test_check_kept(tmp_path, whole):
-    observing.check_kept(whole[0], OBSERVE)
-    observing.check_kept(tmp_path, Observe())
+    recorder.check_kept(whole[0], OBSERVE)
+    recorder.check_kept(tmp_path, Observe())
     (tmp_path / "test.jsonl").touch()
     with pytest.raises(errors.DataError, match="no losses.float32, activations, snap"):
-        observing.check_kept(tmp_path, OBSERVE)
+        recorder.check_kept(tmp_path, OBSERVE)

@@ -19,22 +19,22 @@ from elu_zoo.training import (
     augmentation,
     backends,
     finetuning,
-    metrics,
-    optimizers,
-    outcome,
+    optimizer,
     precision,
+    records,
+    result,
     resuming,
     settings,
     signals,
 )
-from elu_zoo.training.checkpoint import Checkpoints, versions
+from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.observing import Observe, Observing
+from elu_zoo.training.loss import Objective
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.policy import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.pooled_first import pooled_first
-from elu_zoo.training.run import Position, Run
+from elu_zoo.training.recorder import Observe, Recorder
+from elu_zoo.training.run import Run, TrainState
+from elu_zoo.training.state import Checkpoints, versions
 from elu_zoo.weights.entries import Entry
 
 
@@ -62,9 +62,9 @@ def train(
         workdir: the run's folder: config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: where prepared data sets are; $TFDS_DATA_DIR by default.
-        strategy: see `distribution.create_strategy`, as is `num_devices`.
+        strategy: see `devices.create_strategy`, as is `num_devices`.
         num_devices: devices of this machine.
-        compile: see `distribution.create_policy`, as is `steps_per_call`.
+        compile: see `devices.choose_compilation`, as is `steps_per_call`.
         steps_per_call: iterations in one program.
         accumulate: parts into which each device cuts its share of a batch, so that it
             needs less memory; only rounding depends on it, except for batch
@@ -87,7 +87,7 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
-    commit = outcome.commit()  # of the code that runs, which may change meanwhile
+    commit = result.commit()  # of the code that runs, which may change meanwhile
     observe = observe or Observe()
 
     with contextlib.ExitStack() as stack:
@@ -104,7 +104,7 @@ def train(
         chief = places.is_chief(placement)
         workdir = Path(workdir)
         changed = resuming.changes(workdir, config, allow_config_change)
-        finished = outcome.of_config(workdir, config)
+        finished = result.of_config(workdir, config)
         peers = places.peers(placement)
         stack.enter_context(peers.guard())
         peers.check_same(
@@ -164,12 +164,20 @@ def train(
             finetuning.freeze(model, config)
             classifier = registry.entry(config.model.name).classifier
             precision.apply(model, config.train.precision, classifier)
-            optimizer = optimizers.create(config, model, total)
+            built_optimizer = optimizer.create(config, model, total)
         calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
-        policy = places.create_policy(model, replicas, compile, calls, accumulate)
+        given = compile, calls, accumulate
+        policy = places.choose_compilation(model, replicas, *given)
         computed = pooled_first(model)
         step = create_step(
-            computed, optimizer, objective, split, size, placement, policy, augmented
+            computed,
+            built_optimizer,
+            objective,
+            split,
+            size,
+            placement,
+            policy,
+            augmented,
         )
         del split  # the step has its own copy
         whole = inside == preprocessing and config.train.precision == "float32"
@@ -182,7 +190,7 @@ def train(
         # 4. Restore: the folder's own checkpoint; else what the model was built
         # with, the weights that the config names or the seed's initial ones.
         stack.enter_context(resuming.resumable(workdir))
-        variables = [*model.variables, *optimizer.variables]
+        variables = [*model.variables, *built_optimizer.variables]
         checkpoints = Checkpoints(workdir, variables, config.train.checkpoints_kept)
         if chief:
             checkpoints.check_room()
@@ -190,7 +198,7 @@ def train(
             stack.enter_context(files.exclusive(workdir / "LOCK"))
             files.remove_leftovers(workdir)
         peers.check_shared(workdir, chief)
-        position = Position(settings.as_dict(config), data.images)
+        position = TrainState(settings.as_dict(config), data.images)
         if restored := checkpoints.restore(keep_damaged=not chief):
             position = position.restored(
                 restored, workdir, steps_per_epoch, allow_config_change
@@ -204,15 +212,15 @@ def train(
         peers.check_same({"the images": data.images, "the iteration": position.step})
         if chief and not changed:
             files.write_json(workdir / "config.json", position.config)
-        records = metrics.Records(workdir if chief else None, position.metrics_length)
-        stack.callback(records.close)
-        records.write_start(
+        written = records.Records(workdir if chief else None, position.metrics_length)
+        stack.callback(written.close)
+        written.write_start(
             {
                 "step": position.step,
                 "strategy": type(placement).__name__.strip("_"),
                 "replicas": replicas,
                 **dataclasses.asdict(policy),
-                "hardware": outcome.hardware(),
+                "hardware": result.hardware(),
                 "commit": commit,
             }
         )
@@ -221,12 +229,12 @@ def train(
         signal = stack.enter_context(signals.stop_requested())
         # Machines of several agree on a stop; none may leave while others go on.
         check = signals.check(signal) if peers.alone else None
-        display = stack.enter_context(metrics.Display(total, position.step))
+        display = stack.enter_context(records.Display(total, position.step))
         run = Run(
             config, model, step, policy.steps_per_call, examples, total, position,
-            records, checkpoints, phases, augmented,
+            written, checkpoints, phases, augmented,
         )  # fmt: skip
-        observing = Observing(observe, workdir, data, evaluator, steps_per_epoch, total)
+        observing = Recorder(observe, workdir, data, evaluator, steps_per_epoch, total)
         try:
             observing.begin(position.step, check)
         except signals.Stopped:  # the next start measures it
@@ -256,7 +264,7 @@ def train(
         try:
             with peers.together():
                 if chief:
-                    entry = outcome.write(
+                    entry = result.write(
                         config, workdir, model, evaluator, data, validation,
                         preprocessing, position, commit, command, signals.check(signal),
                     )  # fmt: skip
@@ -322,7 +330,7 @@ def _build_model(
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,
-        input_shape=field or outcome.network_input(data, preprocessing),
+        input_shape=field or result.network_input(data, preprocessing),
         seed=config.seed,
     )
 

@@ -12,11 +12,12 @@ from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.image_folder import FilesOfSplit
 from elu_zoo.data.sources import Split
 from elu_zoo.layers import Dropout, PadCropFlip
-from elu_zoo.training import cluster, distribution
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_step import TFStep
-from elu_zoo.training.tf_stream import TFStream
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step_resident import ResidentStep
+from elu_zoo.training.step_stream import StreamStep
+from elu_zoo.training.workers import cluster
 
 COUNT, BATCH, STEPS, SIDE, CROP, CLASSES = 24, 8, 5, 10, 8, 3
 RATES = np.linspace(0.5, 0.1, STEPS).astype(np.float32)
@@ -36,8 +37,8 @@ def data(tmp_path_factory):
     chosen = generator.permutation(COUNT + 5)[:COUNT]
     files = FilesOfSplit(root, paths, labels)
     return {
-        TFStep: Split(images[chosen], labels[chosen]),
-        TFStream: EncodedSplit(files, chosen, SIDE),
+        ResidentStep: Split(images[chosen], labels[chosen]),
+        StreamStep: EncodedSplit(files, chosen, SIDE),
     }
 
 
@@ -89,8 +90,8 @@ def run(
     cut=(STEPS,), starts=(0,),
 ):  # fmt: skip
     """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
-    strategy = distribution.create_strategy("one" if devices == 1 else "auto", devices)
-    policy = Policy(compiled, STEPS, accumulate)
+    strategy = create_strategy("one" if devices == 1 else "auto", devices)
+    policy = Compilation(compiled, STEPS, accumulate)
     step, variables = make(kind, data, strategy, policy, augmented)
     (order, crops), losses, done = draws(), [], 0
     for count in cut:
@@ -116,8 +117,8 @@ ARGUMENTS = [
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_equals_training_in_memory(data, arguments, assert_same_bits):
-    losses, arrays = run(TFStep, data, **arguments)
-    found = run(TFStream, data, **arguments)
+    losses, arrays = run(ResidentStep, data, **arguments)
+    found = run(StreamStep, data, **arguments)
     assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
     if arguments.get("compiled"):  # another program, whose sums have another order
         np.testing.assert_allclose(found[0], losses, 1e-5)
@@ -139,15 +140,15 @@ def test_equals_training_in_memory(data, arguments, assert_same_bits):
 def test_result_depends_neither_on_the_cut_nor_on_where_reading_began(
     data, arguments, assert_same_bits
 ):
-    losses, arrays = run(TFStream, data)
-    found = run(TFStream, data, **arguments)
+    losses, arrays = run(StreamStep, data)
+    found = run(StreamStep, data, **arguments)
     assert_same_bits([found[0], *found[1]], [losses, *arrays])
 
 
 def test_a_changed_rate_acts_once_the_step_is_compiled_again(data):
     order, crops = draws()
     place, still = tf.distribute.get_strategy(), np.zeros(1, np.float32)
-    step, _ = make(TFStream, data, place, Policy(False, 1))
+    step, _ = make(StreamStep, data, place, Compilation(False, 1))
     (dropout,) = (x for x in step._update._model.layers if isinstance(x, Dropout))
     found = []
     for rate, again in ((0.4, False), (0.0, False), (0.0, True)):
@@ -161,9 +162,9 @@ def test_a_changed_rate_acts_once_the_step_is_compiled_again(data):
 
 def test_an_image_that_is_gone_is_named(data, tmp_path):
     files = FilesOfSplit(tmp_path, ("gone.png",) * BATCH, np.zeros(BATCH, "int32"))
-    encoded = {TFStream: EncodedSplit(files, np.arange(BATCH), SIDE)}
+    encoded = {StreamStep: EncodedSplit(files, np.arange(BATCH), SIDE)}
     place = tf.distribute.get_strategy()
-    step, _ = make(TFStream, encoded, place, Policy(False, 1))
+    step, _ = make(StreamStep, encoded, place, Compilation(False, 1))
     order, crops = np.arange(BATCH, dtype="int32")[None], draws()[1]
     step.start(order)
     with pytest.raises(errors.DataError, match="Cannot read .*gone.png: No such file"):
@@ -201,7 +202,7 @@ def gradients(kind, data, strategy, accumulate):
     optimizer = Summing(model.trainable_variables)
     step = kind(
         *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data[kind], BATCH, strategy, Policy(False, STEPS, accumulate)),
+        *(data[kind], BATCH, strategy, Compilation(False, STEPS, accumulate)),
         PadCropFlip(0, (CROP, CROP)),
     )
     step.start(order)
@@ -211,7 +212,7 @@ def gradients(kind, data, strategy, accumulate):
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumulate):
     place = tf.distribute.get_strategy()
-    losses, sums = gradients(TFStep, data, place, accumulate)
+    losses, sums = gradients(ResidentStep, data, place, accumulate)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Machine)
     read, batches = [], EncodedSplit.batches
 
@@ -225,7 +226,7 @@ def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumula
         context = types.SimpleNamespace(replica_id_in_sync_group=index)
         monkeypatch.setattr(tf.distribute, "get_replica_context", lambda c=context: c)
         monkeypatch.setattr(cluster, "place", lambda i=index: (i, 2))
-        parts.append(gradients(TFStream, data, Machine(), accumulate))
+        parts.append(gradients(StreamStep, data, Machine(), accumulate))
     order = draws()[0]
     halves = order[:, : BATCH // 2], order[:, BATCH // 2 :]
     assert read == [(half.ravel().tolist(), BATCH // 2) for half in halves]
@@ -238,7 +239,8 @@ def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumula
 def test_one_machine_reads_whole_batches(data, monkeypatch):
     """Whatever TF_CONFIG says of a cluster that it does not train with."""
     monkeypatch.setattr(cluster, "place", lambda: (1, 2))
-    step, _ = make(TFStream, data, tf.distribute.get_strategy(), Policy(False, 1))
+    strategy = tf.distribute.get_strategy()
+    step, _ = make(StreamStep, data, strategy, Compilation(False, 1))
     order, crops = draws()
     step.start(order)
     assert step.run(order[:2], RATES[:2], 0, crops[:2]).shape == (2,)

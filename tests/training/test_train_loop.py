@@ -11,9 +11,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import elu_zoo
-from elu_zoo import errors, files
+from elu_zoo import errors, files, training
 from elu_zoo.data import sources
-from elu_zoo.training import loop
 from elu_zoo.weights import entries
 
 BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
@@ -37,7 +36,7 @@ def check_finished(workdir, entry, data_dir=None):
 
 
 def test_finished_run(smoke, tmp_path, rows):
-    entry = loop.train(smoke(), tmp_path)
+    entry = training.train(smoke(), tmp_path)
     tag = entry["tag"]
     assert {path.name for path in tmp_path.iterdir()} == {
         *("LOCK", "checkpoints", "config.json", "metrics.jsonl", "outcome.json"),
@@ -61,7 +60,7 @@ def test_finished_run(smoke, tmp_path, rows):
     check_finished(tmp_path, entry)
 
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
-    assert loop.train(smoke(), tmp_path) == entry
+    assert training.train(smoke(), tmp_path) == entry
     after = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
     assert after == before
 
@@ -210,7 +209,7 @@ def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
 def test_a_second_run_is_refused_before_data_are_read(
     smoke, train, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(loop, "_load", lambda *_: pytest.fail("data were read"))
+    monkeypatch.setattr(sources, "load", lambda *_: pytest.fail("data were read"))
     with (
         files.exclusive(tmp_path / "LOCK"),
         pytest.raises(errors.ResourceError, match="in use by process"),

@@ -8,13 +8,13 @@ import tensorflow as tf
 
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.sources import Split
-from elu_zoo.training import cluster
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_update import Update
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step import Update
+from elu_zoo.training.workers import cluster
 
 
-class TFStream:
+class StreamStep:
     """Trains a model on encoded images, decoded ahead.
 
     Each machine of a cluster reads the part of every batch that its devices compute.
@@ -38,7 +38,7 @@ class TFStream:
         data: EncodedSplit,
         batch_size: int,
         strategy: tf.distribute.Strategy,
-        policy: Policy,
+        policy: Compilation,
         augmentation: Callable | None = None,
     ):
         self._data = data
@@ -90,7 +90,7 @@ class TFStream:
         first: int = 0,
         draws: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Runs one iteration for each row of `batches`; see `TFStep.run`."""
+        """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
         losses = []
         for i, batch in enumerate(batches):
             read = next(self._read)

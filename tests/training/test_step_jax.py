@@ -11,11 +11,10 @@ import no_tensorflow
 import numpy as np
 import pytest
 
-from elu_zoo import registry, zoo
+from elu_zoo import registry, training, zoo
 from elu_zoo.data import sources
-from elu_zoo.training import loop
 from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 pytestmark = pytest.mark.slow
 CONFIGS = [name for name, (config, *_) in jax_runs.RUNS.items() if name == config]
@@ -47,7 +46,7 @@ def test_the_first_losses_are_those_of_tensorflow(
 ):
     """Of ten iterations, of `phases` all eight, on both sides of a change."""
     config = jax_runs.get_config(name)
-    loop.train(config, tmp_path, compile="off")
+    training.train(config, tmp_path, compile="off")
     found, expected = (
         rows(folder / name / "metrics.jsonl"),
         rows(tmp_path / "metrics.jsonl"),

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import small_images
 
+from elu_zoo import training
 from elu_zoo.configs import mnist_mlp_8x128
-from elu_zoo.training import loop
 
 # Ten iterations an epoch of the paper's network.
 DIGITS = {"data.name": "mnist_5k", "data.train_examples": 640, "train.epochs": 2}
@@ -123,7 +123,7 @@ def test_machines_read_their_parts_of_images_on_the_disk(tmp_path):
     )
     codes, outputs = ends(processes)
     assert codes == [0, 0], outputs
-    loop.train(config, tmp_path / "single")
+    training.train(config, tmp_path / "single")
     assert losses(shared) == pytest.approx(losses(tmp_path / "single"), rel=1e-4)
 
 

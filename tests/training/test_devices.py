@@ -7,7 +7,8 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, zoo
-from elu_zoo.training import cluster, distribution, precision
+from elu_zoo.training import devices, precision
+from elu_zoo.training.workers import cluster
 
 WORKERS = ["a:1", "b:1"]
 
@@ -54,13 +55,13 @@ def created(monkeypatch):
 )
 def test_refusals(name, num_devices, words):
     with pytest.raises(errors.UsageError, match=words):
-        distribution.create_strategy(name, num_devices)
+        devices.create_strategy(name, num_devices)
 
 
 def test_more_gpus_than_there_are(gpus):
     gpus(2)
     with pytest.raises(errors.UsageError, match="is 3, TensorFlow sees 2 GPU"):
-        distribution.create_strategy("mirrored", 3)
+        devices.create_strategy("mirrored", 3)
 
 
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
@@ -82,7 +83,7 @@ def test_more_gpus_than_there_are(gpus):
 def test_tf_config_refusals(monkeypatch, name, text, words):
     monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(errors.UsageError, match=words):
-        distribution.create_strategy(name, None)
+        devices.create_strategy(name, None)
 
 
 @pytest.mark.parametrize(
@@ -111,13 +112,13 @@ def test_choice(
 ):
     monkeypatch.setenv("TF_CONFIG", config)
     gpus(gpu_count)
-    distribution.create_strategy(name, num_devices)
+    devices.create_strategy(name, num_devices)
     assert created == expected
 
 
 @pytest.mark.parametrize("name", ["auto", "mirrored"])
 def test_two_logical_cpu_devices(name):
-    strategy = distribution.create_strategy(name, 2)
+    strategy = devices.create_strategy(name, 2)
     assert isinstance(strategy, tf.distribute.MirroredStrategy)
     assert strategy.num_replicas_in_sync == 2
 
@@ -141,19 +142,19 @@ class Cluster:
 def test_is_chief(monkeypatch, config, expected):
     monkeypatch.setenv("TF_CONFIG", config)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
-    assert distribution.is_chief(Cluster()) is expected
+    assert devices.is_chief(Cluster()) is expected
 
 
 def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    assert distribution.is_chief(tf.distribute.get_strategy())
-    assert distribution.is_chief(distribution.create_strategy("mirrored", 2))
+    assert devices.is_chief(tf.distribute.get_strategy())
+    assert devices.is_chief(devices.create_strategy("mirrored", 2))
 
 
-@pytest.mark.parametrize("strategy, devices", [("one", None), ("mirrored", 2)])
-def test_one_machine_has_no_peers(monkeypatch, strategy, devices):
+@pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
+def test_one_machine_has_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    found = distribution.peers(distribution.create_strategy(strategy, devices))
+    found = devices.peers(devices.create_strategy(strategy, count))
     assert isinstance(found, cluster.Alone)
     assert found.stop(15) == 15 and found.stop(0) == 0
 
@@ -161,15 +162,15 @@ def test_one_machine_has_no_peers(monkeypatch, strategy, devices):
 @pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
 def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
     found = types.SimpleNamespace(exists=lambda: bool(driver))
-    monkeypatch.setattr(distribution, "Path", lambda _: found)
+    monkeypatch.setattr(devices, "Path", lambda _: found)
     gpus(count)
     with caplog.at_level(logging.WARNING, "absl"):
-        distribution.create_strategy("one", None)
+        devices.create_strategy("one", None)
     assert ('pip install "elu-zoo[gpu]"' in caplog.text) == said
 
 
 @pytest.mark.parametrize(
-    "name, devices, said",
+    "name, shown, said",
     [
         ("one", ["CPU:0"], ""),
         ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
@@ -177,21 +178,21 @@ def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
     ],
 )
 def test_devices_are_said_where_there_are_several(
-    monkeypatch, caplog, name, devices, said
+    monkeypatch, caplog, name, shown, said
 ):
-    count = len(devices) if name == "mirrored" else None
-    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in devices]
+    count = len(shown) if name == "mirrored" else None
+    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in shown]
     real = tf.config.list_logical_devices  # MirroredStrategy asks too, of a kind
     monkeypatch.setattr(
         tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
     )
     with caplog.at_level(logging.INFO, "absl"):
-        distribution.create_strategy(name, count)
+        devices.create_strategy(name, count)
     lines = [x for x in caplog.messages if x.startswith("Strategy")]
     assert len(lines) == bool(said)
     for line in lines:
         assert said in line
-        assert line.endswith(", ".join(f"/device:{device}" for device in devices) + ".")
+        assert line.endswith(", ".join(f"/device:{device}" for device in shown) + ".")
 
 
 def dense(**arguments):
@@ -231,11 +232,11 @@ POLICIES = [
 def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
     gpus(count)
     model = build()
-    policy = distribution.create_policy(model, replicas, compile_, None)
-    assert policy == distribution.Policy(compiled, steps)
+    policy = devices.choose_compilation(model, replicas, compile_, None)
+    assert policy == devices.Compilation(compiled, steps)
     parts = 1 if replicas > 1 and not compiled else 3
-    policy = distribution.create_policy(model, replicas, compile_, 7, parts)
-    assert policy == distribution.Policy(compiled, 7, parts)
+    policy = devices.choose_compilation(model, replicas, compile_, 7, parts)
+    assert policy == devices.Compilation(compiled, 7, parts)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +254,7 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
 )
 def test_policy_refusals(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
-        distribution.create_policy(dense(batch_norm=True), *arguments)
+        devices.choose_compilation(dense(batch_norm=True), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +272,8 @@ def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced,
     path = tmp_path / "cpuinfo"
     if flags:
         path.write_text(flags)
-    monkeypatch.setattr(distribution, "Path", lambda _: path)
+    monkeypatch.setattr(devices, "Path", lambda _: path)
     model = zoo.get_model("elu_cifar_11", width=0.01, preprocessing=False)
     precision.apply(model, reduced)
-    distribution.create_policy(model, 1, "auto", None)
+    devices.choose_compilation(model, 1, "auto", None)
     assert ("This processor has no bfloat16" in caplog.text) == said

@@ -6,8 +6,8 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.activations import ELU
-from elu_zoo.analysis import activation_statistics
-from elu_zoo.analysis.activation_statistics import ActivationStatistics, Statistics
+from elu_zoo.training import activation_statistics
+from elu_zoo.training.activation_statistics import ActivationStatistics, Statistics
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (11, 4, 5, 2), "uint8")
