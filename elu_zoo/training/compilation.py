@@ -1,4 +1,4 @@
-"""How the steps of a run are compiled: the table by which every backend decides."""
+"""Compilation of training steps: the table by which every backend decides."""
 
 import dataclasses
 from collections.abc import Iterable

@@ -26,11 +26,10 @@ def softmax_cross_entropy(labels, logits):
 
 
 def smoothing(labels, logits):
-    """Returns what smoothing labels wholly adds to their cross entropy, `(batch,)`.
+    """Returns the logit of the label minus the mean of all logits, `(batch,)`.
 
-    Of targets (1 - s) * label + s * uniform the softmax cross entropy is that of the
-    labels, plus s times this: logit of the label - mean of all logits (Szegedy et al.,
-    2016).
+    The softmax cross entropy of smoothed targets (1 - s) * label + s * uniform is that
+    of the labels plus s times this term (Szegedy et al., 2016).
 
     Args:
         labels: integer class of each example, `(batch,)`.
@@ -83,11 +82,12 @@ def _sum(values):
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss and what it compares.
+    """A loss function and the kind of its targets.
 
     Attributes:
         function: `(targets, outputs) -> (batch,)`.
-        of_images: the targets are the preprocessed images, not the labels.
+        of_images: the targets are preprocessed images, as of autoencoders; otherwise
+            labels.
     """
 
     function: Callable[[Any, Any], Any]
@@ -114,14 +114,14 @@ def get(name: str) -> Loss:
 
 
 class Objective:
-    """A loss on raw images, labels and a model's outputs, and the measures beside it.
+    """A loss on raw images, labels and a model's outputs, and its error measures.
 
     Args:
         loss: a name of `LOSSES`.
         preprocessing: the model's, see `preprocessing_layers`; an autoencoder's
             targets are its preprocessed images.
-        label_smoothing: the share of a label's probability that goes to all classes
-            alike, in what is minimised; of the softmax cross entropy.
+        label_smoothing: the share of a label's probability that is spread over all
+            classes in the minimised sum; for the softmax cross entropy only.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class Objective:
         Args:
             images: raw 0..255 images, floats `(batch, height, width, channels)`.
             labels: integer classes, `(batch,)`.
-            outputs: of the model; of one with auxiliary heads `(batch, heads,
-                num_classes)`, whose losses are added.
+            outputs: of the model; with auxiliary heads `(batch, heads, num_classes)`,
+                whose losses are added.
         """
         if self._loss.of_images:
             return self._loss.function(self._pixels(images), outputs)
@@ -150,14 +150,14 @@ class Objective:
         return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
 
     def smoothing(self, labels, outputs):
-        """Returns what label smoothing adds to the loss of each example, `(batch,)`.
+        """Returns the term of label smoothing for each example, `(batch,)`.
 
-        It is minimised with the loss, and recorded nowhere: a recorded loss is that of
-        the labels. None without smoothing.
+        It is minimised with the loss and not recorded: recorded losses are those of the
+        labels. None without smoothing.
 
         Args:
             labels: integer classes, `(batch,)`.
-            outputs: as of a call.
+            outputs: as for a call of the objective.
         """
         if not self._label_smoothing:
             return None
@@ -168,15 +168,15 @@ class Objective:
         return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
-        """Returns means over a split: `loss` and, of labels, `error_percent`.
+        """Returns means over a split: `loss`, and `error_percent` for classes.
 
-        Of more than 100 classes there is also `top5_error_percent`, of images whose
-        class is not among the five of the largest outputs. Of an autoencoder's images
-        it is `squared_error`: the sum over an image's pixels of the squared difference
-        between reconstruction and preprocessed image. Auxiliary heads are not measured.
+        For more than 100 classes there is also `top5_error_percent`: images whose class
+        is not among the five largest outputs. Autoencoders have `squared_error`
+        instead: the sum over an image's pixels of the squared difference between
+        reconstruction and preprocessed image. Auxiliary heads are not measured.
 
         Args:
-            parts: of the split, each with the model's outputs.
+            parts: parts of the split, each with the model's outputs.
         """
         totals, count = {}, 0
         for part, outputs in parts:
@@ -198,7 +198,7 @@ class Objective:
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
                 own = np.take_along_axis(outputs, targets[:, None], 1)
-                # Equal outputs count against it, as its own does.
+                # Equal outputs count as larger ones, as does the class's own.
                 missed = int(((outputs >= own).sum(1) > 5).sum())
                 totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
@@ -211,7 +211,7 @@ class Objective:
 
 
 def describe(found: dict[str, float], prefix: str = "") -> str:
-    """Returns measures as a person reads them: `error 2.38 %, loss 0.1234`."""
+    """Returns measures as text for people: `error 2.38 %, loss 0.1234`."""
     texts = {
         "error_percent": "error {:.2f} %",
         "top5_error_percent": "top-5 error {:.2f} %",

@@ -1,6 +1,6 @@
-"""What a run keeps of its way beside metrics.jsonl, for figures and statistics.
+"""Recorder of losses, test curves, activations and weights, for figures.
 
-Nothing of it changes a number of the run, so that it is no part of the config.
+It changes no number of a run, and so is no part of the config.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from elu_zoo import errors, files
 from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.training.activation_statistics import ActivationStatistics
 from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.run import Length
 
 LOSSES = "losses.float32"
 TEST = "test.jsonl"
@@ -25,14 +26,14 @@ SNAPSHOTS = "snapshots"
 
 @dataclasses.dataclass(frozen=True)
 class Observe:
-    """What a run keeps.
+    """The records that a run keeps beside metrics.jsonl.
 
     Attributes:
         losses: the training loss of each iteration, float32 one after the other in
             `losses.float32`.
         test_every: measure on the test images every so many iterations and after the
-            last one, a row each in `test.jsonl`; 0 for never. For curves, as the
-            paper's figures 3 to 6 have them: no choice of a run depends on them.
+            last one, a row each in `test.jsonl`; 0 for never. For curves such as the
+            paper's figures 3 to 6: no choice of a run depends on them.
         measured_images: with them, measure on this many of the first training images,
             as `measured_...`; 0 for none.
         activation_images: before the first iteration and after each epoch, each
@@ -65,10 +66,11 @@ class Observe:
             )
 
     def check(self, data: ImageData, several: bool) -> None:
-        """Checks that a run can keep this.
+        """Checks that a run can keep these records.
 
         Raises:
-            UsageError: images on the disk, fewer images, or several machines.
+            UsageError: the images stay on the disk, are too few, or the run is on
+                several machines.
         """
         if self == Observe():
             return
@@ -92,27 +94,26 @@ class Observe:
 
 
 class Recorder:
-    """Keeps what `Observe` says, while a run goes on.
+    """Keeps the records of an `Observe` while a run trains.
 
-    What a resumed run repeats is cut first, or written over by the same bytes.
+    A resumed run cuts the records after its checkpoint, or writes equal bytes over
+    them.
 
     Args:
-        observe: what to keep.
-        workdir: the run's folder.
-        data: the splits.
+        observe: the records to keep.
+        workdir: the run's folder; None on machines that write no files.
+        data: the data set.
         evaluator: of the model.
-        steps_per_epoch: iterations.
-        total: iterations of the run.
+        length: the run's.
     """
 
     def __init__(
         self,
         observe: Observe,
-        workdir: Path,
+        workdir: Path | None,
         data: ImageData,
         evaluator: Evaluator,
-        steps_per_epoch: int,
-        total: int,
+        length: Length,
     ):
         self._observe = observe
         self._workdir = workdir
@@ -121,14 +122,13 @@ class Recorder:
         if observe.measured_images:
             self._measured = data.train.first(observe.measured_images)
         self._evaluator = evaluator
-        self._steps_per_epoch = steps_per_epoch
-        self._total = total
+        self._length = length
         if count := observe.activation_images:
             self._images = data.train.images[: None if count < 0 else count]
             self._statistics = ActivationStatistics(evaluator.current())
 
     def begin(self, step: int, check: Callable[[], None] | None) -> None:
-        """Forgets what lies after `step`, and keeps what a stop there left out."""
+        """Cuts records after `step`, and makes those that a stop there left out."""
         if self._observe.losses:
             path = self._workdir / LOSSES
             path.touch()
@@ -147,21 +147,21 @@ class Recorder:
         self._at(step, check)
 
     def until(self, step: int) -> int:
-        """Returns the iterations from `step` to where something is next kept.
+        """Returns the number of iterations from `step` to the next record.
 
-        Ends of epochs are not counted: calls end there in any case.
+        Ends of epochs do not count: calls end there in any case.
         """
         every = self._observe.test_every
-        return every - step % every if every else self._total
+        return every - step % every if every else self._length.total
 
     def after(
         self, step: int, losses: np.ndarray, check: Callable[[], None] | None
     ) -> None:
-        """Keeps what is due after an iteration.
+        """Keeps the records that are due after an iteration.
 
         Args:
             step: iterations done.
-            losses: of the last ones.
+            losses: of the last call's iterations.
             check: see `Evaluator`.
         """
         if self._observe.losses:
@@ -170,7 +170,7 @@ class Recorder:
         self._at(step, check)
 
     def _at(self, step: int, check: Callable[[], None] | None) -> None:
-        epoch, within = divmod(step, self._steps_per_epoch)
+        epoch, within = divmod(step, self._length.steps_per_epoch)
         if not within:
             name = f"epoch-{epoch:05d}.npz"
             if self._observe.activation_images:
@@ -181,7 +181,7 @@ class Recorder:
                 weights = self._evaluator.current().get_weights()
                 _save(self._workdir / SNAPSHOTS / name, weights)
         every = self._observe.test_every
-        due = every and step and (step % every == 0 or step == self._total)
+        due = every and step and (step % every == 0 or step == self._length.total)
         if due and step > self._tested:
             found = self._evaluator(self._test, check)
             row = {"step": step} | {f"test_{k}": v for k, v in found.items()}
@@ -197,7 +197,7 @@ def read_rows(workdir: Path) -> list[dict[str, Any]]:
     """Returns the rows of a run's test.jsonl, none where there is none."""
     path = workdir / TEST
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    # A line without an end is what a kill left of it.
+    # A kill leaves a line without its end.
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
@@ -210,7 +210,7 @@ def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
     """Returns the weights that a run kept, as `Model.set_weights` takes them.
 
     Returns:
-        By epoch, in its order.
+        Weights by epoch, in ascending order.
     """
     found = {}
     for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
@@ -228,10 +228,10 @@ def _save(path: Path, weights: list[np.ndarray]) -> None:
 
 
 def check_kept(workdir: Path, observe: Observe) -> None:
-    """Checks that a finished run kept what it was to.
+    """Checks that a finished run kept these records.
 
     Raises:
-        DataError: it ended before it was asked to keep that.
+        DataError: it was trained without them.
     """
     wanted = {
         LOSSES: observe.losses,

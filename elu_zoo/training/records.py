@@ -1,11 +1,13 @@
-"""What a run writes while it trains: metrics.jsonl, timing.jsonl, TensorBoard, bar."""
+"""Records of a run: metrics.jsonl, timing.jsonl, TensorBoard events and a display."""
 
+import contextlib
 import io
 import json
 import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,10 @@ from tqdm.auto import tqdm
 
 
 class Records:
-    """The run's records.
+    """The files of a run to which rows are appended.
 
-    metrics.jsonl holds only what the run determines and is cut back on a resume;
-    timing.jsonl and TensorBoard hold the rest.
+    metrics.jsonl holds numbers that a rerun repeats, and is cut back on a resume;
+    timing.jsonl and TensorBoard hold the others.
 
     Args:
         workdir: the run's folder; None on machines that write no files.
@@ -50,7 +52,7 @@ class Records:
         self._scalars(row)
 
     def write_start(self, row: dict[str, Any]) -> None:
-        """Appends to timing.jsonl where and how the run goes on from here."""
+        """Appends to timing.jsonl where and how a process starts to train."""
         self._append("timing", {**row, "unix_time": round(time.time(), 3)})
 
     def length(self) -> int:
@@ -87,7 +89,7 @@ class Records:
 
 
 def _cut(file: io.BufferedRandom, length: int | None) -> None:
-    """Cuts what the restored state does not know, and a row torn by a kill."""
+    """Cuts a file to `length` bytes, or its last row where a kill cut that off."""
     content = file.read()
     whole = content.rfind(b"\n") + 1
     if length is not None and whole < length:
@@ -99,10 +101,10 @@ def _cut(file: io.BufferedRandom, length: int | None) -> None:
 
 
 def _board(folder: Path) -> RecordWriter:
-    """Returns a writer of TensorBoard's, which writes at once.
+    """Returns a writer of TensorBoard events that writes at once.
 
-    Its own `EventFileWriter` writes in a thread, where a full disk is an error that
-    nobody catches.
+    TensorBoard's `EventFileWriter` writes in a thread, where nobody catches the error
+    of a full disk.
     """
     folder.mkdir(exist_ok=True)
     name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
@@ -110,6 +112,33 @@ def _board(folder: Path) -> RecordWriter:
     first = Event(wall_time=time.time(), file_version="brain.Event:2")
     board.write(first.SerializeToString())
     return board
+
+
+class Timer:
+    """Wall time of a run's loop, and the rate of its training step."""
+
+    def __init__(self):
+        self._last = time.perf_counter()
+        self._examples, self._seconds = 0, 0.0
+
+    def lap(self) -> float:
+        """Returns the seconds since the last lap, or since the start."""
+        last, self._last = self._last, time.perf_counter()
+        return self._last - last
+
+    @contextlib.contextmanager
+    def call(self, examples: int) -> Iterator[None]:
+        """Times a block that trains on this many examples."""
+        start = time.perf_counter()
+        yield
+        self._seconds += time.perf_counter() - start
+        self._examples += examples
+
+    def rate(self) -> float | None:
+        """Returns examples a second of the calls since the last rate; None of none."""
+        rate = self._examples / self._seconds if self._examples else None
+        self._examples, self._seconds = 0, 0.0
+        return rate
 
 
 class Display:

@@ -1,4 +1,4 @@
-"""What a finished run leaves: its weights as a file, and the entry beside it."""
+"""Result of a finished run: the file of its weights, and the entry beside it."""
 
 import os
 import platform
@@ -14,16 +14,15 @@ from ml_collections import ConfigDict
 import elu_zoo
 from elu_zoo import activations, files, layers, registry
 from elu_zoo.data import statistics
-from elu_zoo.data.sources import ImageData, Split
 from elu_zoo.models import cost
 from elu_zoo.models.heads import deployed
 from elu_zoo.training import finetuning, settings
-from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.run import TrainState
-from elu_zoo.training.state import versions
+from elu_zoo.training.build import network_input
+from elu_zoo.training.run import Run
+from elu_zoo.training.state import TrainState, versions
 from elu_zoo.weights import entries, h5
 
-# Arguments of builders that matter until the weights are trained, and no longer.
+# Arguments of builders that matter in training only.
 _OF_TRAINING = (
     *("kernel_decay", "classifier_decay", "init_scale", "deviations", "dropout"),
     *("first_deviation", "classifier_deviation", "initial_kernels"),
@@ -32,79 +31,56 @@ _OF_TRAINING = (
 
 
 def find(workdir: Path) -> entries.Entry | None:
-    """Returns the entry of a run that is finished, None before that."""
+    """Returns the entry of a finished run, None where the run is not finished."""
     path = workdir / "outcome.json"
     return entries.read(path) if path.is_file() else None
 
 
-def of_config(workdir: Path, config: ConfigDict) -> entries.Entry | None:
-    """Returns the entry of a folder's finished run, if it was of this config."""
+def of_config(workdir: Path, config: dict[str, Any]) -> entries.Entry | None:
+    """Returns the entry of a folder's finished run, if it was of this config.
+
+    Args:
+        workdir: the run's folder.
+        config: the config's JSON values.
+    """
     entry = find(workdir)
-    same = entry and not settings.differences(entry["config"], settings.as_dict(config))
+    same = entry and not settings.differences(entry["config"], config)
     return entry if same else None
 
 
 def write(
     config: ConfigDict,
+    run: Run,
+    state: TrainState,
     workdir: Path,
-    model: keras.Model,
-    evaluator: Evaluator,
-    data: ImageData,
-    validation: Split | None,
-    preprocessing: dict[str, Any],
-    position: TrainState,
-    commit: str,
-    command: str | None = None,
-    check: Callable[[], None] | None = None,
+    origin: dict[str, str | None],
+    check: Callable[[], None],
 ) -> entries.Entry:
     """Writes the final weights, measured as they will be read: in float16.
 
     Args:
         config: the run's config.
-        workdir: its folder.
-        model: the trained model; its weights are rounded to float16 here.
-        evaluator: of that model.
-        data: the splits; the test split is looked at here, once, or never.
-        validation: what the run has not been trained on; None where there is none.
-        preprocessing: of the model.
-        position: of the run, at its end.
-        commit: of the code that ran.
-        command: see `train`.
+        run: the trained run; its weights are rounded to float16 here, and its test
+            images are measured here alone, or never.
+        state: the train state at the end.
+        workdir: the run's folder.
+        origin: `commit` of the code that ran, and `command` of `train`.
         check: see `Evaluator`; where it raises, nothing is written.
 
     Returns:
         The entry, which is on the disk beside the weights.
     """
-    model = deployed(model)
+    model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
     content = h5.write(model)
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
-    measured = {}
-    if config.data.get("measure_test", True):
-        measured["test"] = evaluator(data.test, check)
-    if validation is not None:
-        measured["validation"] = evaluator(validation, check)
-    trained = len(data.train) + (len(data.validation) if validation is None else 0)
+    metrics = _metrics(run, config.data.get("measure_test", True), check)
+    arguments = _arguments(config.model, run, model)
     sha256 = files.sha256(content)
-    arguments = {
-        "activation": activations.describe(config.model.activation),
-        "input_shape": list(network_input(data, preprocessing)),
-    }
-    for key in config.model:
-        if key not in ("name", "activation", *_OF_TRAINING):
-            value = config.model[key]
-            arguments[key] = list(value) if isinstance(value, tuple) else value
-    maps = (x for x in model.layers if isinstance(x, layers.FeatureMapDropout))
-    if any(maps):  # it scales what the deployed network computes
-        arguments["dropout"] = config.model.dropout
-    registered = registry.entry(config.model.name)
-    parent, terms = finetuning.parent(config), data.terms
-    if parent and parent["data_terms"] != terms:
-        terms = f"{terms} The weights it began with, {parent['data_terms']}"
-    if registered.takes("num_classes"):
-        arguments["num_classes"] = data.num_classes
+    parent = finetuning.parent(config)
     tag = entries.tag(config.model.name, data.name, arguments, sha256)
+    autoencoder = registry.entry(config.model.name).is_autoencoder
     entry = {
         "format": entries.FORMAT,
         "tag": tag,
@@ -112,59 +88,95 @@ def write(
         "dataset": data.name,
         "arguments": arguments,
         "preprocessing": preprocessing,
-        "classes": [] if registered.is_autoencoder else list(data.class_names),
+        "classes": [] if autoencoder else list(data.class_names),
         "sha256": sha256,
         "bytes": len(content),
         "parameters": cost.parameters(model),
         "multiply_accumulates": cost.multiply_accumulates(model),
-        "examples": {
-            "train": config.data.train_examples or trained,
-            "validation": 0 if validation is None else len(validation),
-            "test": len(data.test),
-        },
+        "examples": _examples(run, config.data.train_examples),
         "schedule": config.schedule,
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
-        "config": settings.as_dict(config),
+        "config": state.config,
         "seed": config.seed,
-        "step": position.step,
+        "step": state.step,
         "epochs": config.train.epochs,
-        "metrics": {
-            f"{split}_{key}": value
-            for split, found in measured.items()
-            for key, value in found.items()
-        },
-        "commit": commit,
+        "metrics": metrics,
+        "commit": origin["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware(),
-        "wall_time_seconds": round(position.seconds, 1),
+        "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
-        "data_terms": terms,
+        "data_terms": _terms(data.terms, parent),
         "sources": [],
     }
     entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
     others = {
-        "command": command,
+        "command": origin["command"],
         "parent": parent and parent["tag"],
         "images": data.images,
+        "note": data.note,
+        "config_changes": state.config_changes,
     }
-    others |= {"note": data.note, "config_changes": position.config_changes}
     entry |= {key: value for key, value in others.items() if value}
-    # A folder that is copied elsewhere brings what whitens its images.
+    # The statistics of the preprocessing, for a folder that is copied elsewhere.
     statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + entries.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
-    # Last: from here on the run is finished.
+    # After the weights: this file marks the run as finished.
     files.write_json(workdir / "outcome.json", entry)
+    files.write_json(workdir / "config.json", state.config)
     return entry
 
 
-def network_input(
-    data: ImageData, preprocessing: dict[str, Any]
-) -> tuple[int, int, int]:
-    """Returns the shape of images after the preprocessing: crops are smaller."""
-    *size, channels = data.image_shape
-    return (*preprocessing.get("crop", size), channels)
+def _metrics(
+    run: Run, measure_test: bool, check: Callable[[], None]
+) -> dict[str, float]:
+    """Returns the measures on the test and the validation images, where there are."""
+    splits = {"test": run.data.test if measure_test else None}
+    splits["validation"] = run.validation
+    return {
+        f"{name}_{key}": value
+        for name, split in splits.items()
+        if split is not None
+        for key, value in run.evaluator(split, check).items()
+    }
+
+
+def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
+    """Returns the builder's arguments that make the deployed model."""
+    arguments = {
+        "activation": activations.describe(given.activation),
+        "input_shape": list(network_input(run.data, run.preprocessing)),
+    }
+    for key in given:
+        if key not in ("name", "activation", *_OF_TRAINING):
+            value = given[key]
+            arguments[key] = list(value) if isinstance(value, tuple) else value
+    # Unlike other dropout, that of feature maps scales the deployed network.
+    if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
+        arguments["dropout"] = given.dropout
+    if registry.entry(given.name).takes("num_classes"):
+        arguments["num_classes"] = run.data.num_classes
+    return arguments
+
+
+def _examples(run: Run, train_examples: int) -> dict[str, int]:
+    """Returns the numbers of images; those to train on as the config limits them."""
+    data, validation = run.data, run.validation
+    trained = len(data.train) + (len(data.validation) if validation is None else 0)
+    return {
+        "train": train_examples or trained,
+        "validation": 0 if validation is None else len(validation),
+        "test": len(data.test),
+    }
+
+
+def _terms(own: str, parent: entries.Entry | None) -> str:
+    """Returns the terms of the data set, and of that of pretrained weights."""
+    if parent and parent["data_terms"] != own:
+        return f"{own} The weights it began with, {parent['data_terms']}"
+    return own
 
 
 def commit() -> str:

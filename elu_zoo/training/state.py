@@ -1,10 +1,11 @@
-"""Checkpoints that are whole, verified, or passed over.
+"""Train state of a run, and its checkpoints on the disk.
 
 `<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer)
-and manifest.json (hash of the arrays, state of the loop, versions, its own hash). A
-folder appears by one rename, after everything in it is on the disk.
+and manifest.json (hash of the arrays, train state, versions, its own hash). A folder
+appears by one rename, after everything in it is on the disk.
 """
 
+import dataclasses
 import importlib
 import io
 import json
@@ -21,21 +22,113 @@ from absl import logging
 
 import elu_zoo
 from elu_zoo import errors, files
+from elu_zoo.training import resuming, settings
+from elu_zoo.training.run import Length
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
-# Of what is not there, and not of a disk or a network that may answer next time.
+# Errors of a file that is absent; those of a disk or a network may pass.
 _MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of what the numbers of a run depend on."""
+    """Returns the versions of the packages that a run's numbers depend on."""
     found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
     found["keras"] = keras.__version__
-    # Not the distribution's: TensorFlow has several, such as tensorflow-cpu.
+    # Of the module: TensorFlow is installed under several names, as tensorflow-cpu.
     backend = importlib.import_module(keras.backend.backend())
     found[backend.__name__] = backend.__version__
     return found
+
+
+@dataclasses.dataclass
+class TrainState:
+    """The train state of a run, all of which a checkpoint holds with the weights.
+
+    Attributes:
+        config: the run's, as JSON values.
+        images: the name of the training images, for image files with a fingerprint.
+        step: iterations done.
+        epoch_loss: sum of the losses of the current epoch.
+        epochs_recorded: epochs whose row of metrics is written.
+        metrics_length: bytes of metrics.jsonl.
+        seconds: wall time of the loop.
+        config_changes: changes of the config between starts, and their iterations.
+    """
+
+    config: dict[str, Any]
+    images: str
+    step: int = 0
+    epoch_loss: float = 0.0
+    epochs_recorded: int = 0
+    metrics_length: int = 0
+    seconds: float = 0.0
+    config_changes: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, losses: np.ndarray) -> None:
+        """Adds the losses of the next iterations, `(iterations,)`."""
+        # One by one, as the sum must not depend on how calls were cut.
+        for value in losses.tolist():
+            self.epoch_loss += value
+        self.step += len(losses)
+
+    def end_epoch(self, epoch: int) -> None:
+        """Counts the epoch whose row of metrics has been written."""
+        self.epoch_loss, self.epochs_recorded = 0.0, epoch
+
+    def restored(
+        self,
+        saved: dict[str, Any],
+        workdir: Path,
+        length: Length,
+        allow_config_change: bool = False,
+    ) -> "TrainState":
+        """Returns the state of a checkpoint of the same images.
+
+        Args:
+            saved: the checkpoint's values.
+            workdir: the run's folder.
+            length: the run's.
+            allow_config_change: accept a checkpoint of another config.
+
+        Raises:
+            UsageError: the checkpoint is of another config, which is not accepted or
+                ends earlier.
+            CorruptError: the checkpoint is of another config and an earlier version,
+                which kept a hash of its config only.
+            DataError: the checkpoint is of other images.
+        """
+        # Checkpoints of earlier versions do not name their images, and were written
+        # after the row of an epoch.
+        known = {
+            "config": self.config,
+            "images": self.images,
+            "epochs_recorded": saved["step"] // length.steps_per_epoch,
+        }
+        known |= {key: value for key, value in saved.items() if key != "config_hash"}
+        found = TrainState(**known)
+        old_hash = saved.get("config_hash")
+        if old_hash and old_hash != settings.dict_hash(self.config):
+            raise errors.CorruptError(
+                f"The checkpoints in {workdir} are of another config, of the hash "
+                f"{old_hash}. Delete the folder 'checkpoints' to start from the "
+                "beginning."
+            )
+        changed = settings.differences(found.config, self.config)
+        resuming.check_changes(changed, allow_config_change, workdir)
+        if changed:
+            text = f"after iteration {found.step}: {'; '.join(changed)}"
+            found.config, found.config_changes = self.config, [
+                *found.config_changes, text
+            ]  # fmt: skip
+        resuming.check_images(found.images, self.images, workdir)
+        logging.info("Resuming %s after iteration %d.", workdir, found.step)
+        if found.step > length.total:
+            raise errors.UsageError(
+                f"{workdir} is at iteration {found.step}, and the changed config ends "
+                f"at {length.total}. Raise train.epochs."
+            )
+        return found
 
 
 class Checkpoints:
@@ -44,7 +137,7 @@ class Checkpoints:
     Args:
         workdir: the run's folder.
         variables: Keras variables of model and optimizer, in a fixed order.
-        kept: how many of the newest to keep.
+        kept: number of the newest checkpoints to keep.
     """
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
@@ -54,22 +147,22 @@ class Checkpoints:
         self._kept = kept
 
     def check_room(self) -> None:
-        """Checks that the disk has room for three checkpoints, with those it has.
+        """Checks that the disk has room for three checkpoints, existing ones included.
 
         Raises:
-            ResourceError: it has none.
+            ResourceError: there is less room.
         """
         size = sum(np.asarray(v).nbytes for v in self._variables.values())
         files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
 
     def save(self, state: dict[str, Any]) -> bool:
-        """Saves the variables and the loop's state.
+        """Saves the variables and the train state.
 
         Args:
-            state: JSON values; `state["step"]` is the number of iterations done.
+            state: a `TrainState` as JSON values.
 
         Returns:
-            Whether it was written; False where there is one of that step.
+            Whether a checkpoint was written; False where there is one of that step.
 
         Raises:
             TrainingError: a value is not finite; nothing is written.
@@ -103,7 +196,7 @@ class Checkpoints:
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
                 f"be written to {self._folder}: {error}. Earlier ones are intact."
             ) from error
-        # Hidden ones are what a killed process was writing.
+        # A hidden folder is left by a process that was killed while it wrote it.
         for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
             shutil.rmtree(old, ignore_errors=True)
         return True
@@ -112,10 +205,10 @@ class Checkpoints:
         """Restores the newest checkpoint that is whole.
 
         Args:
-            keep_damaged: leave those that are passed over where they are.
+            keep_damaged: keep damaged checkpoints, which are otherwise deleted.
 
         Returns:
-            The loop's state, or None where there is no checkpoint.
+            The train state as JSON values; None where there is no checkpoint.
 
         Raises:
             CorruptError: there are checkpoints and none is whole, or one is of a
@@ -168,12 +261,12 @@ def sealed(manifest: dict[str, Any]) -> str:
 
 
 def _uncounted(name: str) -> str:
-    """The name without numbers like those that Keras counts up within a process."""
+    """Returns a name without the numbers that Keras counts up within a process."""
     return re.sub(r"_\d+(?=[/_]|$)", "", name)
 
 
 class _Damaged(Exception):
-    """A checkpoint that is not what its manifest says."""
+    """A checkpoint that differs from its manifest."""
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -1,69 +1,57 @@
-"""One update of a model on TensorFlow, of which each replica computes its part."""
+"""One update of a model on TensorFlow, to which each replica adds its share."""
 
 import contextlib
 from collections.abc import Callable
 from typing import Any
 
-import keras
 import tensorflow as tf
 
 from elu_zoo import activations, layers
 from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.loss import Objective
+from elu_zoo.training.learner import Learner
 
 
 class Update:
-    """An update of a model, on all replicas of a strategy.
+    """One update of a model, on all replicas of a strategy.
 
     Args:
-        model: takes what the augmentation gives; of the strategy's scope.
-        optimizer: a built Keras optimizer of the same scope.
-        objective: the loss, and what is minimised with it.
-        batch_size: over all replicas.
-        strategy: the strategy of model and optimizer.
-        policy: what is compiled, and in how many parts gradients are computed.
-        augmentation: of images and draws, before the model.
+        learner: the model, its optimizer and its loss; of the strategy's scope.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled, and in how many parts gradients are computed.
     """
 
     def __init__(
         self,
-        model: keras.Model,
-        optimizer: keras.optimizers.Optimizer,
-        objective: Objective,
-        batch_size: int,
+        learner: Learner,
         strategy: tf.distribute.Strategy,
-        policy: Compilation,
-        augmentation: Callable | None = None,
+        compilation: Compilation,
     ):
-        self._model = model
-        self._optimizer = optimizer
-        self._objective = objective
-        self._batch_size = batch_size
-        self._policy = policy
-        self._augmentation = augmentation
+        self._learner = learner
+        self._model = learner.model
         self._strategy = strategy
         self._replicas = strategy.num_replicas_in_sync
+        self._compilation = compilation
         self.compile()
 
     def compile(self) -> None:
-        """Forgets what was traced, which keeps a layer as it was."""
+        """Drops the traced functions, which keep layers as they were when traced."""
         self._pure_gradients = tf.function(
-            self._gradients, jit_compile=self._policy.compiled
+            self._gradients, jit_compile=self._compilation.compiled
         )
 
     def __call__(self, rate, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
-        """Updates the model and returns the mean loss before.
+        """Updates the model and returns the mean loss before the update.
 
         Args:
             rate: the learning rate.
-            iteration: its number in the run, which keys dropout.
+            iteration: number of the iteration in the run, which keys dropout.
             batch: indices of the whole batch, `(batch_size,)`.
-            draws: what the augmentation draws for each image, `(batch_size, n)`; None
-                without one.
+            draws: random numbers of the augmentation, `(batch_size, n)`; None without
+                one.
             fetch: `(start, indices) -> images, labels` of a part of the batch that
                 begins at `start`.
         """
-        self._optimizer.learning_rate.assign(rate)
+        self._learner.optimizer.learning_rate.assign(rate)
         arguments = iteration, batch, draws, fetch
         if self._replicas == 1:
             return self._on_replica(*arguments)
@@ -72,26 +60,26 @@ class Update:
 
     def _on_replica(self, iteration, batch, draws, fetch):
         """Returns the replica's share of the mean loss."""
-        share = self._batch_size // self._replicas
+        share = self._learner.batch_size // self._replicas
         start = 0
         if self._replicas > 1:
             context = tf.distribute.get_replica_context()
             start = context.replica_id_in_sync_group * share
         weights = self._model.trainable_variables
-        if self._policy.accumulate == 1:
+        if self._compilation.accumulate == 1:
             loss, gradients = self._part(iteration, batch, draws, fetch, start, share)
         else:
-            size = share // self._policy.accumulate
+            size = share // self._compilation.accumulate
             loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
-            for i in tf.range(self._policy.accumulate):
-                # One after the other, else they would need the memory of all.
+            for i in tf.range(self._compilation.accumulate):
+                # Parts that run at the same time would need the memory of all of them.
                 tf.autograph.experimental.set_loop_options(parallel_iterations=1)
                 first = start + i * size
                 more, added = self._part(iteration, batch, draws, fetch, first, size)
                 loss += more
                 gradients = [a + b for a, b in zip(gradients, added, strict=True)]
         # Under several replicas Keras sums the gradients over them here.
-        self._optimizer.apply(gradients, weights)
+        self._learner.optimizer.apply(gradients, weights)
         return loss
 
     def _part(self, iteration, batch, draws, fetch, start, size):
@@ -100,10 +88,10 @@ class Update:
         images, labels = fetch(start, batch)
         images = tf.cast(images, tf.float32)
         if draws is not None:
-            images = self._augmentation(images, _cut(draws, start, size))
+            images = self._learner.augmentation(images, _cut(draws, start, size))
         weights = self._model.trainable_variables
         given = iteration, batch, images, labels
-        if self._replicas > 1 and self._policy.compiled:
+        if self._replicas > 1 and self._compilation.compiled:
             others = self._model.non_trainable_variables
             values = [[tf.convert_to_tensor(v) for v in g] for g in (weights, others)]
             return self._pure_gradients(*values, *given)
@@ -122,27 +110,28 @@ class Update:
         return loss, tape.gradient(minimised, weights)
 
     def _losses(self, images, labels, outputs, penalties):
-        """Returns a part's share of the mean loss, and of what is minimised."""
-        loss = self._share(self._objective(images, labels, outputs))
-        smoothing = self._objective.smoothing(labels, outputs)
+        """Returns a part's share of the mean loss, and of the minimised sum."""
+        objective = self._learner.objective
+        loss = self._share(objective(images, labels, outputs))
+        smoothing = objective.smoothing(labels, outputs)
         minimised = loss if smoothing is None else loss + self._share(smoothing)
         # Every part of every replica adds its share.
-        parts = self._replicas * self._policy.accumulate
+        parts = self._replicas * self._compilation.accumulate
         return loss, minimised + sum(penalties) / parts if penalties else minimised
 
     @contextlib.contextmanager
     def _context(self, iteration, batch):
-        """What layers know of the step; replicas are threads, so it is theirs."""
-        form = "polynomial" if self._policy.compiled else "nested"
+        """Tells layers the step's form and keys, in the thread of one replica."""
+        form = "polynomial" if self._compilation.compiled else "nested"
         with activations.form(form), layers.keyed(iteration, batch):
             yield
 
     def _share(self, losses):
-        return tf.reduce_sum(losses) / self._batch_size
+        return tf.reduce_sum(losses) / self._learner.batch_size
 
 
 def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
-    """Returns `size` rows from `start`; their number is known to a compiler."""
+    """Returns `size` rows from `start`, of a shape that a compiler knows."""
     begin = [start] + [0] * (len(values.shape) - 1)
     return tf.slice(
         values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])]

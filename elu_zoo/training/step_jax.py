@@ -16,7 +16,7 @@ from elu_zoo import errors, layers
 from elu_zoo.data.sources import Split
 from elu_zoo.training import compilation
 from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.loss import Objective
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.workers import cluster
 
 
@@ -104,38 +104,27 @@ def peers(strategy: OneDevice) -> cluster.Alone:
 
 
 class JaxStep:
-    """Trains a model on resident data.
+    """A training step on images in the device's memory.
 
     Args:
-        model: takes raw images.
-        optimizer: a built Keras optimizer of the model's variables.
-        objective: the loss, and what is minimised with it.
+        learner: the model, its optimizer and its loss.
         data: the training images and labels.
-        batch_size: of an iteration.
         strategy: the device.
-        policy: how many iterations a call runs.
-        augmentation: a layer of images and draws, before the model.
+        compilation: how many iterations a call runs.
     """
 
     def __init__(
         self,
-        model: keras.Model,
-        optimizer: keras.optimizers.Optimizer,
-        objective: Objective,
+        learner: Learner,
         data: Split,
-        batch_size: int,
         strategy: OneDevice,
-        policy: Compilation,
-        augmentation: keras.layers.Layer | None = None,
+        compilation: Compilation,
     ):
-        self._model = model
-        self._optimizer = optimizer
-        self._objective = objective
-        self._batch_size = batch_size
-        self._policy = policy
-        self._augmentation = augmentation
+        self._learner = learner
+        self._compilation = compilation
         self._device = strategy.device
         self._data = jax.device_put((data.images, data.labels), strategy.device)
+        model, optimizer = learner.model, learner.optimizer
         self._variables = (
             model.trainable_variables,
             model.non_trainable_variables,
@@ -146,7 +135,7 @@ class JaxStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program; again where a layer of the model was changed."""
+        """Makes the program anew, as is needed where a layer of the model changed."""
         # A function of its own: JAX would find the old program of the same one.
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
 
@@ -167,8 +156,8 @@ class JaxStep:
                 at most `compilation.steps_per_call`.
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
-            draws: what the augmentation draws for each image,
-                `(count, batch_size, n)`; None without one.
+            draws: random numbers of the augmentation, `(count, batch_size, n)`; None
+                without one.
 
         Returns:
             The mean loss of each iteration before its update, `(count,)`, without
@@ -180,7 +169,7 @@ class JaxStep:
         # Values that are not bound to the device, as those of a fresh or restored
         # variable, would compile the program once more.
         state = jax.device_put(state, self._device)
-        arguments = self._policy.padded(*given)
+        arguments = self._compilation.padded(*given)
         state, losses = self._call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
@@ -197,7 +186,7 @@ class JaxStep:
             images, labels = (array[batches[i]] for array in data)
             images = images.astype("float32")
             if draws is not None:
-                images = self._augmentation(images, draws[i])
+                images = self._learner.augmentation(images, draws[i])
             with layers.keyed(first + i, batches[i]):
                 state, loss = self._update(state, images, labels, learning_rates[i])
             return state, losses.at[i].set(loss)
@@ -213,15 +202,18 @@ class JaxStep:
         slots[self._rate] = learning_rate
         gradient = jax.value_and_grad(self._penalised_loss, has_aux=True)
         (_, (loss, others)), gradients = gradient(weights, others, images, labels)
-        weights, slots = self._optimizer.stateless_apply(slots, gradients, weights)
+        weights, slots = self._learner.optimizer.stateless_apply(
+            slots, gradients, weights
+        )
         return [list(weights), list(others), list(slots)], loss
 
     def _penalised_loss(self, weights, others, images, labels):
-        outputs, others, penalties = self._model.stateless_call(
+        outputs, others, penalties = self._learner.model.stateless_call(
             weights, others, images, training=True, return_losses=True
         )
-        loss = self._objective(images, labels, outputs).sum() / self._batch_size
-        smoothing = self._objective.smoothing(labels, outputs)
+        objective, size = self._learner.objective, self._learner.batch_size
+        loss = objective(images, labels, outputs).sum() / size
+        smoothing = objective.smoothing(labels, outputs)
         if smoothing is not None:
-            penalties = [*penalties, smoothing.sum() / self._batch_size]
+            penalties = [*penalties, smoothing.sum() / size]
         return loss + sum(penalties), (loss, others)

@@ -1,8 +1,7 @@
-"""The training step on TensorFlow: several iterations in one call.
+"""The training step on TensorFlow for images in the device's memory.
 
-The images stay on the device as variables. A call runs `count` iterations of the
-batches it is given; the program is the same whatever the count, so that a run does
-not depend on where it was cut into calls.
+A call runs several iterations. Its program has one shape whatever their number, so
+that the results of a run do not depend on how it was cut into calls.
 """
 
 from collections.abc import Callable
@@ -13,55 +12,45 @@ import tensorflow as tf
 
 from elu_zoo.data.sources import Split
 from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.loss import Objective
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.step import Update
 
 
 class ResidentStep:
-    """Trains a model on resident data.
+    """A training step on images that are variables of the device.
 
     Args:
-        model: takes raw images; of the strategy's scope.
-        optimizer: a built Keras optimizer of the same scope.
-        objective: the loss, and what is minimised with it.
+        learner: the model, its optimizer and its loss; of the strategy's scope.
         data: the training images and labels.
-        batch_size: over all replicas.
-        strategy: the strategy of model and optimizer.
-        policy: what is compiled, and how many iterations a call runs.
-        augmentation: a layer of images and draws, before the model.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled, and how many iterations a call runs.
     """
 
     def __init__(
         self,
-        model: keras.Model,
-        optimizer: keras.optimizers.Optimizer,
-        objective: Objective,
+        learner: Learner,
         data: Split,
-        batch_size: int,
         strategy: tf.distribute.Strategy,
-        policy: Compilation,
-        augmentation: keras.layers.Layer | None = None,
+        compilation: Compilation,
     ):
-        self._batch_size = batch_size
+        self._batch_size = learner.batch_size
         self._strategy = strategy
-        self._policy = policy
-        self._augmented = augmentation is not None
-        self._update = Update(
-            model, optimizer, objective, batch_size, strategy, policy, augmentation
-        )
+        self._compilation = compilation
+        self._augmented = learner.augmentation is not None
+        self._update = Update(learner, strategy, compilation)
         self._images = tf.Variable(data.images, trainable=False)
         self._labels = tf.Variable(data.labels, trainable=False)
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program; again where a layer of the model was changed."""
-        steps, size = self._policy.steps_per_call, self._batch_size
+        """Makes the program anew, as is needed where a layer of the model changed."""
+        steps, size = self._compilation.steps_per_call, self._batch_size
         draws = [tf.TensorSpec([steps, size, None], tf.int32)]
         single = self._strategy.num_replicas_in_sync == 1
         self._update.compile()
         self._call = tf.function(
             self._iterate,
-            jit_compile=self._policy.compiled and single,
+            jit_compile=self._compilation.compiled and single,
             input_signature=[
                 tf.TensorSpec([], tf.int32),
                 tf.TensorSpec([], tf.int32),
@@ -85,11 +74,11 @@ class ResidentStep:
 
         Args:
             batches: indices of training images, `(count, batch_size)`, with count
-                at most `policy.steps_per_call`.
+                at most `compilation.steps_per_call`.
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
-            draws: what the augmentation draws for each image,
-                `(count, batch_size, n)`; None without one.
+            draws: random numbers of the augmentation, `(count, batch_size, n)`; None
+                without one.
 
         Returns:
             The mean loss of each iteration before its update, `(count,)`, without
@@ -97,12 +86,12 @@ class ResidentStep:
         """
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
-        losses = self._call(first, count, *self._policy.padded(*given))
+        losses = self._call(first, count, *self._compilation.padded(*given))
         return losses.numpy()[:count]
 
     def _iterate(self, first, count, batches, learning_rates, draws=None):
         if batches.shape[0] == 1:
-            # XLA keeps convolutions in a loop from its fast kernels.
+            # Within a loop XLA does not use its fast kernels for convolutions.
             drawn = None if draws is None else draws[0]
             arguments = learning_rates[0], first, batches[0], drawn
             return self._update(*arguments, self._fetch)[None]

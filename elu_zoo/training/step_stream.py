@@ -1,69 +1,58 @@
-"""The training step on TensorFlow for images that are read while it trains."""
+"""The training step on TensorFlow for images that stay encoded on the disk."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.sources import Split
 from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.loss import Objective
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.step import Update
 from elu_zoo.training.workers import cluster
 
 
 class StreamStep:
-    """Trains a model on encoded images, decoded ahead.
+    """A training step on encoded images, which are decoded ahead of it.
 
     Each machine of a cluster reads the part of every batch that its devices compute.
 
     Args:
-        model: takes what the augmentation gives; of the strategy's scope.
-        optimizer: a built Keras optimizer of the same scope.
-        objective: the loss, and what is minimised with it.
+        learner: the model, its optimizer and its loss; of the strategy's scope.
         data: the training examples.
-        batch_size: over all replicas.
-        strategy: the strategy of model and optimizer.
-        policy: what is compiled.
-        augmentation: of images and draws, before the model.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled.
     """
 
     def __init__(
         self,
-        model: keras.Model,
-        optimizer: keras.optimizers.Optimizer,
-        objective: Objective,
+        learner: Learner,
         data: EncodedSplit,
-        batch_size: int,
         strategy: tf.distribute.Strategy,
-        policy: Compilation,
-        augmentation: Callable | None = None,
+        compilation: Compilation,
     ):
         self._data = data
-        self._batch_size = batch_size
+        self._batch_size = learner.batch_size
         self._strategy = strategy
-        self._policy = policy
-        self._augmented = augmentation is not None
-        self._update = Update(
-            model, optimizer, objective, batch_size, strategy, policy, augmentation
-        )
+        self._compilation = compilation
+        self._augmented = learner.augmentation is not None
+        self._update = Update(learner, strategy, compilation)
         several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
         machine, machines = cluster.place() if several else (0, 1)
-        self._share = batch_size // machines
+        self._share = self._batch_size // machines
         self._first = machine * self._share
         self._read: Iterator[Split] = iter(())
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program; again where a layer of the model was changed."""
+        """Makes the program anew, as is needed where a layer of the model changed."""
         size = self._batch_size
         single = self._strategy.num_replicas_in_sync == 1
         self._update.compile()
         self._call = tf.function(
             self._iterate,
-            jit_compile=self._policy.compiled and single,
+            jit_compile=self._compilation.compiled and single,
             input_signature=[
                 tf.TensorSpec([], tf.int32),
                 tf.TensorSpec([], tf.float32),
@@ -75,10 +64,10 @@ class StreamStep:
         )
 
     def start(self, order: np.ndarray) -> None:
-        """Begins to read the batches that `run` will be given next.
+        """Begins to read ahead the batches of the next calls of `run`.
 
         Args:
-            order: their indices, `(count, batch_size)`.
+            order: indices of training examples, `(count, batch_size)`.
         """
         own = order[:, self._first : self._first + self._share]
         self._read = self._data.batches(own.ravel(), self._share)

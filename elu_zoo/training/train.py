@@ -1,40 +1,34 @@
-"""The training loop: one config, one folder, from the start or resumed."""
+"""Training of one config in one folder, from the start or resumed."""
 
-import contextlib
 import dataclasses
+import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
-from signal import SIGTERM
 from typing import Any
 
-import keras
+import numpy as np
 from absl import logging
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, files, registry, zoo
-from elu_zoo.data import batches, sources, statistics
-from elu_zoo.data.sources import Split
-from elu_zoo.layers import preprocess
+from elu_zoo import activations, errors, files
+from elu_zoo.data import sources
 from elu_zoo.training import (
-    augmentation,
     backends,
+    build,
+    calls,
     finetuning,
-    optimizer,
-    precision,
-    records,
     result,
     resuming,
     settings,
     signals,
 )
-from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
-from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.loss import Objective
-from elu_zoo.training.phases import Phases
-from elu_zoo.training.pooled_first import pooled_first
-from elu_zoo.training.recorder import Observe, Recorder
-from elu_zoo.training.run import Run, TrainState
-from elu_zoo.training.state import Checkpoints, versions
+from elu_zoo.training.backends import Placement
+from elu_zoo.training.outputs import Outputs, opened
+from elu_zoo.training.recorder import Observe
+from elu_zoo.training.run import Run
+from elu_zoo.training.signals import Stop
+from elu_zoo.training.state import Checkpoints, TrainState, versions
 from elu_zoo.weights.entries import Entry
 
 
@@ -52,7 +46,7 @@ def train(
     observe: Observe | None = None,
     command: str | None = None,
 ) -> Entry | None:
-    """Trains what `config` describes and returns the entry of its weights.
+    """Trains the network of a config and returns the entry of its weights.
 
     Called again with the same folder it resumes, bit-identically on a CPU; called
     after the end it returns the entry at once. It needs no absl and runs in notebooks.
@@ -71,7 +65,7 @@ def train(
             normalisation, which then is of parts.
         allow_config_change: go on with a folder whose run had another config; the
             entry names the changes, and the result is neither config's alone.
-        observe: what the run keeps of its way, for figures and statistics; nothing by
+        observe: records that the run keeps for figures and statistics; none by
             default.
         command: the command line that makes the config, for the entry and its card.
 
@@ -87,257 +81,148 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
-    commit = result.commit()  # of the code that runs, which may change meanwhile
-    observe = observe or Observe()
+    # The commit now, as the files of the code may change while they run.
+    origin = {"commit": result.commit(), "command": command}
+    observe, workdir = observe or Observe(), Path(workdir)
+    options = compile, steps_per_call, accumulate
 
-    with contextlib.ExitStack() as stack:
-        # 1. Refuse what cannot work before anything is started.
-        files.check_locks()
-        config = finetuning.resolved(config)
-        settings.check(config)
-        encoded = config.data.name in sources.ENCODED
-        places, create_step = backends.choose(encoded)
-        # Before the activation: a layer's random state would start the devices.
-        placement = places.create_strategy(strategy, num_devices)
-        activations.describe(config.model.activation)
-        replicas = placement.num_replicas_in_sync
-        chief = places.is_chief(placement)
-        workdir = Path(workdir)
-        changed = resuming.changes(workdir, config, allow_config_change)
-        finished = result.of_config(workdir, config)
-        peers = places.peers(placement)
-        stack.enter_context(peers.guard())
-        peers.check_same(
-            {
-                "the config": settings.config_hash(config),
-                "versions": versions(),
-                "--compile": compile,
-                "--steps_per_call": steps_per_call,
-                "--accumulate": accumulate,
-                "--allow_config_change": allow_config_change,
-                "whether the run is finished": bool(finished),
-            }
-        )
+    # 1. Check what needs no data.
+    files.check_locks()
+    config = finetuning.resolved(config)
+    settings.check(config)
+    values = settings.as_dict(config)
+    encoded = config.data.name in sources.ENCODED
+    placement = backends.place(encoded, strategy, num_devices)
+    peers, chief = placement.peers, placement.chief
+    # After the devices, which the random state of an activation would start.
+    activations.describe(config.model.activation)
+    resuming.check_config(workdir, values, allow_config_change)
+    finished = result.of_config(workdir, values)
+    with peers.guard():
+        peers.check_same(_facts(values, options, allow_config_change, finished))
+        load = functools.partial(build.load, config, data_dir)
         if finished:
-            # The zoo's own data sets do not change, and are not read.
-            if config.data.name not in (*sources.names(), *sources.ENCODED):
-                resuming.check_finished(
-                    finished, workdir, lambda: _load(config, data_dir)
-                )
+            resuming.check_finished(finished, workdir, load)
             logging.info("%s is finished.", workdir)
             return finished
-        if chief and (workdir / "LOCK").exists():
-            # Looked at now as well, before data are read.
-            with files.exclusive(workdir / "LOCK"):
-                pass
+        resuming.check_unlocked(workdir, chief)
 
         # 2. Data.
-        data = _load(config, data_dir)
+        data = load()
         observe.check(data, several=not peers.alone)
-        split, validation = _splits(config, data)
-        examples, size = len(split), config.train.batch_size
-        steps_per_epoch = batches.steps_per_epoch(examples, size)
-        total = steps_per_epoch * config.train.epochs
-        settings.check_run(config, total, replicas, accumulate)
 
-        # 3. Model and optimizer in the strategy's scope; each machine has all data.
-        if encoded:
-            _check_arguments(config, data)
-        preprocessing = _preprocessing(config, data)
-        objective = Objective(
-            config.train.loss, preprocessing, config.train.get("label_smoothing", 0.0)
-        )
-        # Once, not in every epoch again, and before zeros are put around; an
-        # autoencoder's targets need raw images.
-        autoencoder = registry.entry(config.model.name).is_autoencoder
-        ahead = preprocessing["kind"] in statistics.AHEAD and not autoencoder
-        if ahead:
-            split = Split(preprocess(split.images, preprocessing), split.labels)
-        given = preprocessing, data.image_shape, config.train.epochs
-        augmented = augmentation.create(config.data, *given)
-        inside = None if ahead or (encoded and augmented) else preprocessing
-        phases = Phases(config.train, total)
-        with placement.scope():
-            field = augmented and augmented.field
-            model = _build_model(config, data, preprocessing, inside, phases, field)
-            finetuning.load_body(model, config)
-            finetuning.freeze(model, config)
-            classifier = registry.entry(config.model.name).classifier
-            precision.apply(model, config.train.precision, classifier)
-            built_optimizer = optimizer.create(config, model, total)
-        calls = steps_per_call or (STREAMED_STEPS_PER_CALL if encoded else None)
-        given = compile, calls, accumulate
-        policy = places.choose_compilation(model, replicas, *given)
-        computed = pooled_first(model)
-        step = create_step(
-            computed,
-            built_optimizer,
-            objective,
-            split,
-            size,
-            placement,
-            policy,
-            augmented,
-        )
-        del split  # the step has its own copy
-        whole = inside == preprocessing and config.train.precision == "float32"
-        if whole and not field:
-            evaluator = Evaluator(model, objective)
-        else:
-            measured = _build_model(config, data, preprocessing, preprocessing, phases)
-            evaluator = Evaluator(measured, objective, model)
+        # 3. Build model, optimizer, step and evaluator.
+        run = build.build(config, data, placement, options)
 
-        # 4. Restore: the folder's own checkpoint; else what the model was built
-        # with, the weights that the config names or the seed's initial ones.
-        stack.enter_context(resuming.resumable(workdir))
-        variables = [*model.variables, *built_optimizer.variables]
-        checkpoints = Checkpoints(workdir, variables, config.train.checkpoints_kept)
-        if chief:
-            checkpoints.check_room()
-            # Here and not before: a run that cannot start leaves no folder behind.
-            stack.enter_context(files.exclusive(workdir / "LOCK"))
-            files.remove_leftovers(workdir)
-        peers.check_shared(workdir, chief)
-        position = TrainState(settings.as_dict(config), data.images)
-        if restored := checkpoints.restore(keep_damaged=not chief):
-            position = position.restored(
-                restored, workdir, steps_per_epoch, allow_config_change
+        # 4. Restore the folder's checkpoint. Without one the model keeps the weights
+        # that it was built with: those that the config names, or the seed's.
+        checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
+        with resuming.locked(workdir, chief, checkpoints.check_room):
+            peers.check_shared(workdir, chief)
+            state = TrainState(values, data.images)
+            if saved := checkpoints.restore(keep_damaged=not chief):
+                state = state.restored(saved, workdir, run.length, allow_config_change)
+            peers.check_same({"the images": state.images, "the iteration": state.step})
+            folder = workdir if chief else None
+            with (
+                signals.stoppable(peers, lambda: _left(state, run, workdir)) as stop,
+                opened(folder, checkpoints, observe, run, state) as outputs,
+            ):
+                outputs.records.write_start(_start(state, placement, run, origin))
+                outputs.recorder.begin(state.step, stop.check)
+
+                # 5. Loop to the last iteration.
+                with stop.saving(lambda: outputs.save(state)):
+                    _loop(run, state, outputs, stop)
+
+                # 6. Write the result: the weights of the last iteration.
+                with peers.together():
+                    if not chief:
+                        return None
+                    check = stop.check_alone
+                    return result.write(config, run, state, workdir, origin, check)
+
+
+def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
+    """Trains to the last iteration, by one call of the step after the other."""
+    train, length, recorder = run.train, run.length, outputs.recorder
+    if state.epochs_recorded < state.step // length.steps_per_epoch:
+        # A signal stopped the evaluation of the epoch that the checkpoint ends.
+        _end_epoch(run, state, outputs, stop.check)
+    for call in stop.between(calls.remaining(run, state, recorder.until)):
+        if call.rest is not None:
+            run.step.start(call.rest)
+        if run.phases.enter(run.model, call.first):
+            run.step.compile()
+        with outputs.timer.call(call.batches.size):
+            losses = run.step.run(
+                call.batches, call.learning_rates, call.first, call.draws
             )
-            logging.info("Resuming %s after iteration %d.", workdir, position.step)
-        if position.step > total:
-            raise errors.UsageError(
-                f"{workdir} is at iteration {position.step}, and the changed config "
-                f"ends at {total}. Raise train.epochs."
-            )
-        peers.check_same({"the images": data.images, "the iteration": position.step})
-        if chief and not changed:
-            files.write_json(workdir / "config.json", position.config)
-        written = records.Records(workdir if chief else None, position.metrics_length)
-        stack.callback(written.close)
-        written.write_start(
-            {
-                "step": position.step,
-                "strategy": type(placement).__name__.strip("_"),
-                "replicas": replicas,
-                **dataclasses.asdict(policy),
-                "hardware": result.hardware(),
-                "commit": commit,
-            }
-        )
-
-        # 5. Iterate.
-        signal = stack.enter_context(signals.stop_requested())
-        # Machines of several agree on a stop; none may leave while others go on.
-        check = signals.check(signal) if peers.alone else None
-        display = stack.enter_context(records.Display(total, position.step))
-        run = Run(
-            config, model, step, policy.steps_per_call, examples, total, position,
-            written, checkpoints, phases, augmented,
-        )  # fmt: skip
-        observing = Recorder(observe, workdir, data, evaluator, steps_per_epoch, total)
-        try:
-            observing.begin(position.step, check)
-        except signals.Stopped:  # the next start measures it
-            raise resuming.interrupted(
-                signal(), position.step, total, workdir
-            ) from None
-        while position.step < total or run.epoch_due():
-            with contextlib.suppress(signals.Stopped):
-                if not run.epoch_due():
-                    losses = run.call(observing.until(position.step))
-                    display.update(position.step)
-                    observing.after(position.step, losses, check)
-                if run.epoch_due():
-                    display.row(run.end_epoch(evaluator, validation, check))
-            stopped = peers.stop(signal())
-            with peers.together() if stopped else contextlib.nullcontext():
-                if chief and (stopped or run.checkpoint_due()):
-                    if run.save() and changed:
-                        # Not before: a run that is killed until then is the old one's.
-                        files.write_json(workdir / "config.json", position.config)
-                        changed = []
-            if stopped:
-                raise resuming.interrupted(stopped, position.step, total, workdir)
-
-        # 6. The weights of the last iteration are the result.
-        entry = None
-        try:
-            with peers.together():
-                if chief:
-                    entry = result.write(
-                        config, workdir, model, evaluator, data, validation,
-                        preprocessing, position, commit, command, signals.check(signal),
-                    )  # fmt: skip
-                    files.write_json(workdir / "config.json", position.config)
-        except signals.Stopped:
-            stopped = signal() or SIGTERM
-            raise resuming.interrupted(stopped, position.step, total, workdir) from None
-        return entry
+        call.check(losses)
+        state.add(losses)
+        outputs.display.update(state.step)
+        recorder.after(state.step, losses, stop.check)
+        if state.step % length.steps_per_epoch == 0:
+            _end_epoch(run, state, outputs, stop.check)
+        if state.step % train.checkpoint_every == 0 or state.step == length.total:
+            outputs.save(state)
 
 
-def _load(config: ConfigDict, data_dir: str | None) -> sources.ImageData:
-    if config.data.name not in sources.ENCODED:
-        return sources.load(config.data.name, data_dir, finetuning.image_shape(config))
-    from elu_zoo.data import imagenet
-
-    data = config.data
-    return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)
-
-
-def _splits(config: ConfigDict, data: sources.ImageData) -> tuple[Split, Split | None]:
-    """Returns what the run trains on, and what it measures after epochs, if at all."""
-    split, validation = data.train, data.validation
-    if config.data.train_on_validation:
-        split, validation = split.joined(validation), None
-    count = config.data.train_examples or len(split)
-    return split.first(min(count, len(split)) if config.smoke else count), validation
-
-
-def _preprocessing(config: ConfigDict, data: sources.ImageData) -> dict[str, Any]:
-    """Returns the network's preprocessing, with the data set's own statistics.
-
-    Weights to start from have been trained on theirs.
-    """
-    if parent := finetuning.parent(config):
-        return parent["preprocessing"]
-    description = registry.entry(config.model.name).preprocessing
-    if "statistics" in description:
-        found = statistics.of_kind(description["kind"], data)
-        description = {**description, "statistics": found}
-    if "crop" in description:
-        description["crop"] = [config.data.crop_size] * 2
-    return description
+def _end_epoch(
+    run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
+) -> None:
+    """Evaluates an epoch that has ended, and records it; not where `check` raises."""
+    steps, train = run.length.steps_per_epoch, run.train
+    epoch = state.step // steps
+    row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
+    due = epoch % train.evaluate_every == 0 or epoch == train.epochs
+    if due and run.validation is not None:
+        for name, value in run.evaluator(run.validation, check).items():
+            if not np.isfinite(value):
+                raise errors.TrainingError(
+                    f"The validation {name} after iteration {state.step} is {value}. "
+                    "The last finite checkpoint is kept. Try a lower learning rate."
+                )
+            row[f"validation_{name}"] = value
+    outputs.end_epoch(state, row)
 
 
-def _build_model(
-    config: ConfigDict,
-    data: sources.ImageData,
-    preprocessing: dict[str, Any],
-    inside: dict[str, Any] | None,
-    phases: Phases,
-    field: tuple[int, int, int] | None = None,
-) -> keras.Model:
-    """Returns the network, with the preprocessing inside of it or without.
+def _facts(
+    config: dict[str, Any],
+    options: tuple[str, int | None, int],
+    allow_config_change: bool,
+    finished: Entry | None,
+) -> dict[str, Any]:
+    """Returns what has to be equal on all machines of a run, by its name."""
+    compile_, steps_per_call, accumulate = options
+    return {
+        "the config": settings.dict_hash(config),
+        "versions": versions(),
+        "--compile": compile_,
+        "--steps_per_call": steps_per_call,
+        "--accumulate": accumulate,
+        "--allow_config_change": allow_config_change,
+        "whether the run is finished": bool(finished),
+    }
 
-    `field` is the shape of images that an augmentation enlarges.
-    """
-    others = "name", "weights"
-    arguments = {key: config.model[key] for key in config.model if key not in others}
-    if registry.entry(config.model.name).takes("num_classes"):
-        arguments["num_classes"] = data.num_classes
-    return zoo.get_model(
-        config.model.name,
-        preprocessing=inside or False,
-        **arguments,
-        **phases.builder_arguments,
-        input_shape=field or result.network_input(data, preprocessing),
-        seed=config.seed,
+
+def _start(
+    state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
+) -> dict[str, Any]:
+    """Returns where and how this process trains, and from which iteration on."""
+    return {
+        "step": state.step,
+        "strategy": type(placement.strategy).__name__.strip("_"),
+        "replicas": placement.replicas,
+        **dataclasses.asdict(run.compilation),
+        "hardware": result.hardware(),
+        "commit": origin["commit"],
+    }
+
+
+def _left(state: TrainState, run: Run, workdir: Path) -> str:
+    """Returns how a stopped run is left, for the message of the stop."""
+    return (
+        f"after iteration {state.step} of {run.length.total}: saved. Run the same "
+        f"command again to resume {workdir}."
     )
-
-
-def _check_arguments(config: ConfigDict, data: sources.ImageData) -> None:
-    """Refuses arguments of the network before all images are looked at, for hours."""
-    narrow = config.copy_and_resolve_references()
-    narrow.model.width = 1e-9  # one unit a layer
-    given = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}
-    _build_model(narrow, data, given, None, Phases(config.train, 1))

@@ -13,6 +13,7 @@ import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training import step_jax
+from elu_zoo.training.learner import Learner
 from elu_zoo.weights import h5
 
 
@@ -24,9 +25,8 @@ def drive(row, path):
     device = step_jax.create_strategy("auto", None)
     policy = step_jax.choose_compilation(model, 1, "auto", JAX_STEPS.stop)
     data = examples(row)
-    step = step_jax.JaxStep(
-        model, optimizer, row.objective, data, 8, device, policy, row.augmentation
-    )
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = step_jax.JaxStep(learner, data, device, policy)
     losses = step.run(*schedule(row, JAX_STEPS))
     weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(h5.write(model))

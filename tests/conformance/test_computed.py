@@ -9,6 +9,7 @@ import tensorflow as tf
 from rows import ROWS, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training import devices
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.step_resident import ResidentStep
 
 each_row = each(ROWS)
@@ -54,9 +55,8 @@ def train(row, strategy):
     replicas = strategy.num_replicas_in_sync
     policy = devices.choose_compilation(model, replicas, "auto", STEPS)
     data = examples(row)
-    step = ResidentStep(
-        model, optimizer, row.objective, data, 8, strategy, policy, row.augmentation
-    )
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = ResidentStep(learner, data, strategy, policy)
     found = []
     for part in (slice(0, 1), slice(1, STEPS)):
         found.append(step.run(*schedule(row, part)))

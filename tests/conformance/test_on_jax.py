@@ -13,6 +13,7 @@ import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights import h5
 
@@ -71,10 +72,8 @@ def test_losses_of_the_first_steps(row, on_jax):
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
     place, policy = tf.distribute.get_strategy(), Compilation(False, JAX_STEPS.stop)
-    step = ResidentStep(
-        model, optimizer, row.objective, examples(row), 8, place, policy,
-        row.augmentation,
-    )  # fmt: skip
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = ResidentStep(learner, examples(row), place, policy)
     losses = step.run(*schedule(row, JAX_STEPS))
     assert losses[-1] != losses[0]
     np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)

@@ -1,5 +1,7 @@
 """What only a machine with GPUs can show: pytest -m gpu."""
 
+import signal
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -75,7 +77,7 @@ class Stopping:
     """Asks a run to stop after its first call."""
 
     def __enter__(self):
-        return lambda: "SIGTERM"
+        return lambda: signal.SIGTERM
 
     def __exit__(self, *_):
         return False

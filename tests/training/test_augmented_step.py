@@ -10,6 +10,7 @@ from elu_zoo.data.sources import Split
 from elu_zoo.layers import Dropout, PadCropFlip, dropout
 from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.loss import Objective
 from elu_zoo.training.step_resident import ResidentStep
 
@@ -58,9 +59,8 @@ def make_step(data, policy, augmentation=None, model=None):
     optimizer = keras.optimizers.SGD()
     optimizer.build(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
-    return ResidentStep(
-        *(model, optimizer, objective, data, BATCH, place, policy, augmentation)
-    )
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    return ResidentStep(learner, data, place, policy)
 
 
 def run(
@@ -75,10 +75,11 @@ def run(
         model = build(**arguments)
         optimizer = keras.optimizers.SGD(momentum=momentum, nesterov=nesterov)
         optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    augmentation = PadCropFlip(PADDING) if augmented else None
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
     step = ResidentStep(
-        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data, BATCH, strategy, Compilation(compiled, STEPS, accumulate)),
-        PadCropFlip(PADDING) if augmented else None,
+        learner, data, strategy, Compilation(compiled, STEPS, accumulate)
     )
     losses, done = [], 0
     for count in cut:

@@ -16,7 +16,8 @@ from elu_zoo.data import imagenet, order, survey
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import settings
-from elu_zoo.training.run import TrainState
+from elu_zoo.training.run import Length
+from elu_zoo.training.state import TrainState
 from elu_zoo.training.step_stream import StreamStep
 from elu_zoo.weights import entries
 
@@ -131,15 +132,16 @@ def test_resume_is_bit_identical(
 
 def test_a_checkpoint_that_does_not_name_its_images(tmp_path):
     """Runs of earlier versions go on."""
+    length = Length(examples=21, batch_size=4, epochs=3)  # five iterations an epoch
     config = {"seed": 3}
     state = dataclasses.asdict(TrainState(config, "three-0-24", step=14, seconds=2.5))
     del state["images"], state["epochs_recorded"], state["config"]
     state["config_hash"] = settings.dict_hash(config)
-    restored = TrainState(config, "three-1-24").restored(state, tmp_path, 5)
+    restored = TrainState(config, "three-1-24").restored(state, tmp_path, length)
     expected = TrainState(config, "three-1-24", step=14, seconds=2.5, epochs_recorded=2)
     assert restored == expected
     with pytest.raises(errors.CorruptError, match="of another config, of the hash"):
-        TrainState({"seed": 4}, "three-1-24").restored(state, tmp_path, 5, True)
+        TrainState({"seed": 4}, "three-1-24").restored(state, tmp_path, length, True)
 
 
 def test_images_that_change_while_it_trains(tmp_path, stop_after):

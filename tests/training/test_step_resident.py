@@ -6,6 +6,7 @@ from elu_zoo import zoo
 from elu_zoo.data.sources import Split
 from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.loss import Objective
 from elu_zoo.training.step_resident import ResidentStep, forward
 
@@ -56,7 +57,8 @@ def run(
     initial = [np.array(v) for v in model.variables]
     policy = Compilation(compiled, steps_per_call)
     objective = Objective(loss, {"kind": "rescale", "scale": 1 / 255})
-    step = ResidentStep(model, optimizer, objective, data(), BATCH, strategy, policy)
+    learner = Learner(model, optimizer, objective, BATCH)
+    step = ResidentStep(learner, data(), strategy, policy)
     ends = np.cumsum([0, *cut])
     values = [
         step.run(batches()[a:b], rates(loss=loss)[a:b])

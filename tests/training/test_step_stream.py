@@ -14,6 +14,7 @@ from elu_zoo.data.sources import Split
 from elu_zoo.layers import Dropout, PadCropFlip
 from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.learner import Learner
 from elu_zoo.training.loss import Objective
 from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.training.step_stream import StreamStep
@@ -77,11 +78,10 @@ def make(kind, data, strategy, policy, augmented=True):
         model = build(CROP if augmented else SIDE)
         optimizer = keras.optimizers.SGD(momentum=0.9)
         optimizer.build(model.trainable_variables)
-    step = kind(
-        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data[kind], BATCH, strategy, policy),
-        PadCropFlip(0, (CROP, CROP)) if augmented else None,
-    )
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    augmentation = PadCropFlip(0, (CROP, CROP)) if augmented else None
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    step = kind(learner, data[kind], strategy, policy)
     return step, [*model.weights, *optimizer.variables[2:]]
 
 
