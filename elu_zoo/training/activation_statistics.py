@@ -1,6 +1,6 @@
-"""What each hidden unit of a network puts out over many images: mean and median.
+"""Mean and median activation of each hidden unit over many images.
 
-The paper follows the means in figure 2a and the medians in figure 7, epoch by epoch.
+Figure 2a of the paper shows the means, figure 7 the medians, epoch by epoch.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ import numpy as np
 from elu_zoo import errors, files
 
 _PART = 1000  # images of a forward pass
-_PART_VALUES = 2**24  # of the layers read in it, where these are large
+_PART_VALUES = 2**24  # of the read layers in a forward pass, at most
 _HELD_VALUES = 2**28  # 1 GiB in float32
 
 Forward = Callable[[np.ndarray], list[np.ndarray]]
@@ -28,7 +28,7 @@ Forward = Callable[[np.ndarray], list[np.ndarray]]
 class Statistics:
     """Statistics of each unit of a network's activation layers.
 
-    A unit of a convolution is a channel, its values those of all positions.
+    A unit of a convolution is a channel, with the values of all positions.
 
     Attributes:
         mean: by the layer's name, in the network's order, float32 `(units,)`.
@@ -84,19 +84,18 @@ class Statistics:
 
 
 class ActivationStatistics:
-    """Measures the units of one model, as often as its weights change.
+    """Measures the units of one model, again after each change of its weights.
 
-    What a call computes with is traced once. Means and medians are exact, for which
-    all values of a unit are in memory: as many layers at once as fit 1 GiB, one at
-    least, of 4 bytes an image, position and channel; the others wait for a forward
-    pass of their own.
+    The model is traced once. Means and medians are exact, for which all values of a
+    unit are in memory, 4 bytes an image, position and channel. Layers are measured
+    together as far as they fit 1 GiB, and by further forward passes otherwise.
 
     Args:
         model: its activation layers are named `act_...`, as in every network of the
             zoo.
 
     Raises:
-        UsageError: it has none.
+        UsageError: the model has no such layer.
 
     Example:
 
@@ -108,16 +107,16 @@ class ActivationStatistics:
     def __init__(self, model: keras.Model):
         self._model = model
         self._layers = activation_layers(model)
-        self._forwards: dict[tuple[str, ...], Forward] = {}  # by what they put out
+        self._forwards: dict[tuple[str, ...], Forward] = {}  # by the names of layers
 
     def __call__(self, images: np.ndarray) -> Statistics:
         """Returns the statistics over images.
 
         Args:
-            images: as the model takes them, `(n, height, width, channels)`.
+            images: inputs of the model, `(n, height, width, channels)`.
 
         Raises:
-            UsageError: there are none, or they have another shape.
+            UsageError: there are no images, or they have another shape.
         """
         check_images(self._model, images)
         mean, median = {}, {}
@@ -130,7 +129,7 @@ class ActivationStatistics:
         return Statistics(mean, median)
 
     def _groups(self, images: int) -> Iterator[list[keras.Layer]]:
-        """Yields all layers in order, as many at once as may be held."""
+        """Yields all layers in order, in groups whose values fit in memory."""
         group, held = [], 0
         for layer in self._layers:
             held += images * values(layer)
@@ -143,7 +142,7 @@ class ActivationStatistics:
     def _rows(
         self, layers: Sequence[keras.Layer], images: np.ndarray
     ) -> list[np.ndarray]:
-        """Returns what each unit puts out, `(units, n * positions)` a layer."""
+        """Returns the activations of units, `(units, n * positions)` a layer."""
         names = tuple(layer.name for layer in layers)
         if names not in self._forwards:
             outputs = [layer.output for layer in layers]
@@ -164,7 +163,7 @@ def activation_layers(model: keras.Model) -> list[keras.Layer]:
     """Returns the layers of a model that are named `act_...`, in its order.
 
     Raises:
-        UsageError: there are none.
+        UsageError: the model has none.
     """
     found = [layer for layer in model.layers if layer.name.startswith("act_")]
     if not found:
@@ -176,15 +175,15 @@ def activation_layers(model: keras.Model) -> list[keras.Layer]:
 
 
 def values(layer: keras.Layer) -> int:
-    """Returns how many numbers a layer puts out for an image."""
+    """Returns the number of a layer's outputs for an image."""
     return math.prod(layer.output.shape[1:])
 
 
 def check_images(model: keras.Model, images: np.ndarray) -> None:
-    """Checks that a model takes these images, and that there is one.
+    """Checks that images fit a model, and that there is at least one.
 
     Raises:
-        UsageError: it does not, or there is none.
+        UsageError: they do not fit, or there is none.
     """
     shape = tuple(model.input_shape[1:])
     if np.shape(images)[1:] != shape or not len(images):
@@ -195,17 +194,17 @@ def check_images(model: keras.Model, images: np.ndarray) -> None:
 
 
 def parts(images: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields all images in order, `most` at once or 1,000, and which is their first."""
+    """Yields parts of at most `most` or 1,000 images, each after its first index."""
     size = max(1, min(_PART, most))
     for start in range(0, len(images), size):
         yield start, images[start : start + size]
 
 
 def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward:
-    """Returns what computes tensors of a model from images, in inference.
+    """Returns a function from images to tensors of a model in inference.
 
-    It uses the model's weights as they are at each call, and is traced once a shape
-    at most.
+    It uses the model's weights at the time of a call, and is traced once a shape at
+    most.
 
     Args:
         model: of one input.
@@ -220,13 +219,13 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
     elif keras.backend.backend() == "jax":
         import jax
 
-        # Of accelerators, which by default multiply in less than float32.
+        # By default accelerators multiply in less than float32.
         call = jax.default_matmul_precision("float32")(cut.predict_on_batch)
     else:
         call = cut.predict_on_batch
 
     def compute(images):
-        # Of one tensor Keras returns no list.
+        # For one tensor Keras returns no list.
         found = keras.tree.flatten(call(np.asarray(images, "float32")))
         return [np.asarray(array, "float32") for array in found]
 
@@ -246,16 +245,16 @@ def _tensorflow_function(model: keras.Model) -> Callable[[np.ndarray], Sequence[
 
 
 def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean and the median of each row, NaN where one of its values is."""
+    """Returns the mean and the median of each row, NaN for a row with a NaN."""
     mean, median = rows.mean(axis=1), rows.min(axis=1)
     middle = rows.shape[1] // 2
-    # Selection is slow among equal values, of which a rectifier makes many.
+    # Selection is slow among equal values, such as the zeros of a rectifier.
     tied = (rows == median[:, None]).sum(axis=1) > middle
     rest = ~(tied | np.isnan(median))
     rows = rows[rest]
     rows.partition(middle, axis=1)
     if rows.shape[1] % 2:
         median[rest] = rows[:, middle]
-    else:  # Selecting both middle values would take twice the time.
+    else:  # to select both middle values would take twice the time
         median[rest] = (rows[:, :middle].max(axis=1) + rows[:, middle]) / 2
     return mean, median

@@ -19,8 +19,8 @@ class Compilation:
     Attributes:
         compiled: the step is an XLA program.
         steps_per_call: iterations in one program.
-        accumulate: parts of a replica's share of a batch, whose gradients are computed
-            one after the other and added, so that less memory is needed.
+        accumulate: parts of a replica's share of a batch. Their gradients are computed
+            one after the other and added, which needs less memory.
     """
 
     compiled: bool
@@ -28,7 +28,7 @@ class Compilation:
     accumulate: int = 1
 
     def padded(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """Returns arrays of iterations filled up to a call, a program of one shape."""
+        """Returns arrays of iterations, padded to the number in a program."""
         missing = self.steps_per_call - len(arrays[0])
         return [
             np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
@@ -41,12 +41,12 @@ class Rule:
     """A row of the table.
 
     Attributes:
-        where: what is true where the row is meant: `cpu` or `gpu`; `convolutional` or
-            `dense`; `several` devices; `updates` of layers' own variables, as of batch
+        where: the facts for which the row holds: `cpu` or `gpu`; `convolutional` or
+            `dense`; `several` devices; `updates` of variables by layers, such as batch
             normalisation.
         compiled: see `Compilation`.
         steps_per_call: see `Compilation`.
-        reason: for it, with ratios that were measured on two cores.
+        reason: of the choice, with ratios that were measured on two cores.
     """
 
     where: frozenset[str]
@@ -59,7 +59,7 @@ def _rule(where: str, compiled: bool, steps_per_call: int, reason: str) -> Rule:
     return Rule(frozenset(where.split()), compiled, steps_per_call, reason)
 
 
-# The first that fits is taken; compile=on or off leaves out those of the other kind.
+# The first row that fits is taken; compile=on or off skips rows of the other kind.
 RULES = (
     _rule(
         *("several updates", False, 10),
@@ -88,10 +88,10 @@ RULES = (
     _rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
     _rule("", False, 10, "What is asked for by compile=off; a call costs little."),
 )
-# Images that fit stay on the device: a call then needs their numbers alone. Of those
-# that are decoded meanwhile a call gets one batch.
+# A call on resident images takes their indices; one on images that are decoded while
+# the run trains takes one batch.
 STREAMED_STEPS_PER_CALL = 1
-# platform: how gradients of several replicas are added, and why
+# platform: the sum of gradients over replicas, and the reason
 CROSS_DEVICE_OPS = {
     "cpu": ("ReductionToOneDevice", "Keras' fit took 1.4 times as long by default."),
     "gpu": (None, "TensorFlow's default, NCCL; not measured yet."),
@@ -118,7 +118,7 @@ def kind(model: keras.Model) -> str:
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:
-    """Checks what a user asked for.
+    """Checks the strategy and the number of devices that a user asks for.
 
     Raises:
         UsageError: an unknown strategy, or no device.
@@ -130,7 +130,7 @@ def check_devices(strategy: str, num_devices: int | None) -> None:
 
 
 def check_compile(compile_: str, steps_per_call: int | None, accumulate: int) -> None:
-    """Checks what a user asked for.
+    """Checks the options of compilation that a user asks for.
 
     Raises:
         UsageError: an unknown value of `compile`, no step in a call, or no part of a

@@ -1,4 +1,4 @@
-"""Where a run computes: strategy, devices, and how its steps are compiled."""
+"""Devices of a run on TensorFlow: the strategy, and the compilation of its steps."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _KEYED = layers.Dropout, layers.FeatureMapDropout, layers.FractionalMaxPooling2D
 
 
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
-    """Returns the strategy, before any TensorFlow operation has run.
+    """Creates the strategy of a run, before any TensorFlow operation.
 
     Args:
         name: `auto` takes many machines where TF_CONFIG names several tasks,
@@ -54,7 +54,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     else:
         strategy = _mirrored(gpus, num_devices)
     replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
-    if replicas > 1 or len(devices) > 1:  # else it is the CPU, as expected
+    if replicas > 1 or len(devices) > 1:  # one device is the CPU, as expected
         logging.info(
             "Strategy %s with %d replica(s); devices of this machine: %s.",
             name,
@@ -71,14 +71,14 @@ def choose_compilation(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Compilation:
-    """Decides how steps are compiled, by the table `compilation.RULES`.
+    """Chooses how steps are compiled, by the table `compilation.RULES`.
 
-    Several replicas cannot share one XLA program: it would hold another device's
-    variables. Their gradient is a pure XLA function, the sum over replicas outside;
-    layers that update variables of their own cannot be part of it.
+    Several replicas cannot share one XLA program, which would hold variables of other
+    devices. Each computes gradients in a pure XLA function, and the sum over replicas
+    is outside; layers that update their variables cannot be part of such a function.
 
     Args:
-        model: what is trained.
+        model: the trained network.
         replicas: devices that share a batch.
         compile_: `auto`, `on` or `off`.
         steps_per_call: iterations a call; None for the table's.
@@ -92,8 +92,8 @@ def choose_compilation(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # What is keyed in a step leaves its generator's state alone; a frozen layer updates
-    # nothing.
+    # Keyed layers do not update the state of their generator in a step, and frozen
+    # layers update nothing.
     updating = (x for x in model.layers if x.trainable)
     others = [x for x in updating if not isinstance(x, _KEYED)]
     if replicas > 1:
@@ -127,7 +127,7 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
 
 
 def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
-    """Returns what this machine agrees on with the others, if there are any."""
+    """Returns the machines of a run, or the one that it has."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
 
@@ -150,7 +150,7 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
             cpu, [tf.config.LogicalDeviceConfiguration()] * count
         )
     except RuntimeError:
-        # TensorFlow has started already, as in a notebook: take what there is.
+        # TensorFlow has started already, as in a notebook: use the devices it has.
         available = len(tf.config.list_logical_devices("CPU"))
         if available < count:
             raise errors.UsageError(
@@ -165,7 +165,7 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
 
 
 def hide_gpus() -> None:
-    """Leaves this process the CPU alone, before TensorFlow starts."""
+    """Hides the GPUs from this process, before TensorFlow starts."""
     tf.config.set_visible_devices([], "GPU")
 
 
@@ -184,7 +184,7 @@ def _warn_of_unused_gpu() -> None:
 
 
 def _warn_of_emulation(model: keras.Model) -> None:
-    """Warns where a processor without bfloat16 would multiply in it."""
+    """Warns of a model in bfloat16 on a processor without it."""
     reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
     path = Path("/proc/cpuinfo")
     if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():

@@ -1,4 +1,4 @@
-"""What a model measures on a split, always computed in float32."""
+"""Evaluation of a model on a split, in float32."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,8 +24,8 @@ class Evaluator:
     Args:
         model: takes raw images.
         objective: of the model's outputs.
-        source: the model whose weights are measured, where that is another one of
-            the same layers, which trains in reduced precision.
+        source: the trained model, of the same layers, whose weights are measured where
+            it computes in reduced precision; None where `model` is trained.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Evaluator:
         """Returns the objective's measures on a split.
 
         Args:
-            split: what to measure on.
-            check: called between parts; what it raises ends the evaluation.
+            split: images and labels.
+            check: called between parts; its error ends the evaluation.
         """
         return self._objective.measure(self._outputs(split, check))
 

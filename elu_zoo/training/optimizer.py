@@ -1,4 +1,4 @@
-"""The optimizer of a run: SGD, with what the paper's rivals add to it, or Muon."""
+"""Optimizers of runs: SGD, with options of the paper's baselines, and Muon."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +21,8 @@ class SGD(keras.optimizers.SGD):
         nesterov: whether the momentum is Nesterov's.
         factors: on the learning rate, one for each variable to train.
         first_momentum: of iteration 0.
-        rise: iterations in which the momentum gets from there to `momentum`, on a
-            straight line; 0 for none.
+        rise: iterations in which the momentum rises linearly from `first_momentum` to
+            `momentum`; 0 for none.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SGD(keras.optimizers.SGD):
     def _momentum(self) -> Any:
         if not self._rise:
             return self.momentum
-        # The optimizer's own count, which checkpoints have.
+        # By the optimizer's count of iterations, which checkpoints have.
         share = keras.ops.minimum(
             keras.ops.cast(self.iterations, "float32") / self._rise, 1.0
         )
@@ -63,11 +63,11 @@ class SGD(keras.optimizers.SGD):
 def create(
     config: ConfigDict, model: keras.Model, iterations: int
 ) -> keras.optimizers.Optimizer:
-    """Returns the optimizer that a config asks for, built for a model.
+    """Creates the optimizer of a config, built for a model.
 
     Args:
         config: the run's.
-        model: what is trained.
+        model: the trained network.
         iterations: of the run.
 
     Raises:
@@ -87,7 +87,7 @@ def _muon(config: ConfigDict) -> Muon:
     classifier = registry.entry(config.model.name).classifier
     return Muon(
         momentum=train.momentum,
-        # Processors without bfloat16 are slow in it.
+        # Without bfloat16 a processor is slow in it.
         compute_dtype="float32" if train.precision == "float32" else "bfloat16",
         sgd_layers=(classifier,) if classifier else (),
         sgd_factor=train.get("sgd_factor", 1.0),
@@ -108,10 +108,10 @@ def _sgd(
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the entries of `create` that need no model.
+    """Checks the optimizer's entries of a config, as far as they need no model.
 
     Raises:
-        UsageError: one is out of its range, or is of the other optimizer.
+        UsageError: an entry is out of its range, or is of the other optimizer.
     """
     train = config.train
     if train.get("optimizer", "sgd") not in OPTIMIZERS:

@@ -57,7 +57,8 @@ class Outputs:
 
 @contextlib.contextmanager
 def opened(
-    workdir: Path | None,
+    workdir: Path,
+    chief: bool,
     checkpoints: Checkpoints,
     observe: Observe,
     run: Run,
@@ -66,15 +67,17 @@ def opened(
     """Opens the outputs of a run, and closes them after the block.
 
     Args:
-        workdir: the run's folder; None on machines that write no files.
+        workdir: the run's folder.
+        chief: whether this process writes files.
         checkpoints: of the run.
         observe: records to keep for figures.
         run: the built run.
         state: the train state, restored or new.
     """
-    if workdir and not (config := workdir / "config.json").exists():
+    if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
-    records = Records(workdir, state.metrics_length)
+    folder = workdir if chief else None
+    records = Records(folder, state.metrics_length)
     with contextlib.closing(records), Display(run.length.total, state.step) as display:
-        yield Outputs(workdir, checkpoints, records, recorder, display, Timer())
+        yield Outputs(folder, checkpoints, records, recorder, display, Timer())

@@ -101,7 +101,7 @@ class Recorder:
 
     Args:
         observe: the records to keep.
-        workdir: the run's folder; None on machines that write no files.
+        workdir: the run's folder.
         data: the data set.
         evaluator: of the model.
         length: the run's.
@@ -110,7 +110,7 @@ class Recorder:
     def __init__(
         self,
         observe: Observe,
-        workdir: Path | None,
+        workdir: Path,
         data: ImageData,
         evaluator: Evaluator,
         length: Length,

@@ -72,9 +72,7 @@ def write(
     """
     model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
     content = h5.write(model)
-    for layer in model.layers:
-        for variable in layer.weights:
-            variable.assign(np.asarray(variable).astype(np.float16))
+    _round(model)
     metrics = _metrics(run, config.data.get("measure_test", True), check)
     arguments = _arguments(config.model, run, model)
     sha256 = files.sha256(content)
@@ -111,13 +109,9 @@ def write(
         "sources": [],
     }
     entry[entries.MEANING_HASH] = entries.meaning_hash(entry)
-    others = {
-        "command": origin["command"],
-        "parent": parent and parent["tag"],
-        "images": data.images,
-        "note": data.note,
-        "config_changes": state.config_changes,
-    }
+    others = {"command": origin["command"], "parent": parent and parent["tag"]}
+    others |= {"images": data.images, "note": data.note}
+    others["config_changes"] = state.config_changes
     entry |= {key: value for key, value in others.items() if value}
     # The statistics of the preprocessing, for a folder that is copied elsewhere.
     statistics.copy(preprocessing, workdir)
@@ -127,6 +121,13 @@ def write(
     files.write_json(workdir / "outcome.json", entry)
     files.write_json(workdir / "config.json", state.config)
     return entry
+
+
+def _round(model: keras.Model) -> None:
+    """Rounds the weights to float16, in which the file has them."""
+    for layer in model.layers:
+        for variable in layer.weights:
+            variable.assign(np.asarray(variable).astype(np.float16))
 
 
 def _metrics(
@@ -180,7 +181,7 @@ def _terms(own: str, parent: entries.Entry | None) -> str:
 
 
 def commit() -> str:
-    """Returns the commit of this code, `+` after it where files were changed."""
+    """Returns the commit of this code, with `+` where files differ from it."""
     folder = Path(elu_zoo.__file__).resolve().parent
     try:
         git = ["git", "-C", str(folder)]

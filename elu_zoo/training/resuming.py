@@ -77,7 +77,7 @@ def check_images(known: str, found: str, workdir: Path) -> None:
 def check_finished(
     finished: Entry, workdir: Path, load: Callable[[], ImageData]
 ) -> None:
-    """Checks that the images of a finished run are those on the disk, if any are.
+    """Says that a run is finished, if its images are those on the disk, or none are.
 
     Args:
         finished: the run's entry.
@@ -89,17 +89,18 @@ def check_finished(
     """
     of_the_zoo = *sources.names(), *sources.ENCODED
     # Entries of earlier versions do not name their images.
-    if finished["config"]["data"]["name"] in of_the_zoo or "images" not in finished:
-        return
-    try:
-        found = load().images
-    except (errors.DataError, errors.UsageError) as error:
-        # The images may have been deleted; the weights are there all the same.
-        logging.warning(
-            "The images are not compared with those of the finished run: %s", error
-        )
-        return
-    check_images(finished["images"], found, workdir)
+    known = finished.get("images")
+    if known and finished["config"]["data"]["name"] not in of_the_zoo:
+        try:
+            found = load().images
+        except (errors.DataError, errors.UsageError) as error:
+            # The images may have been deleted; the weights are there all the same.
+            logging.warning(
+                "The images are not compared with those of the finished run: %s", error
+            )
+        else:
+            check_images(known, found, workdir)
+    logging.info("%s is finished.", workdir)
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:

@@ -1,7 +1,7 @@
-"""Training on JAX: where a run computes, and several iterations in one program.
+"""Device, compilation and training step of a run on JAX.
 
-The functions have the names and arguments of `devices`, the step those of
-`ResidentStep`: the loop takes either.
+The functions have the names and arguments of those in `devices`, the step those of
+`ResidentStep`.
 """
 
 import contextlib
@@ -65,10 +65,10 @@ def choose_compilation(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Compilation:
-    """Returns how steps are compiled: always, see `compilation.RULES`.
+    """Chooses how many iterations a call runs, by the table `compilation.RULES`.
 
     Args:
-        model: what is trained.
+        model: the trained network.
         replicas: 1.
         compile_: `auto` or `on`.
         steps_per_call: iterations a call; None for the table's.
@@ -94,12 +94,12 @@ def choose_compilation(
 
 
 def is_chief(strategy: OneDevice) -> bool:
-    """Whether this process writes the run's files: it is the only one."""
+    """Returns True: the only process of a run writes its files."""
     return True
 
 
 def peers(strategy: OneDevice) -> cluster.Alone:
-    """Returns what stands for the other machines: there are none."""
+    """Returns the one machine of a run."""
     return cluster.Alone()
 
 
@@ -136,7 +136,7 @@ class JaxStep:
 
     def compile(self) -> None:
         """Makes the program anew, as is needed where a layer of the model changed."""
-        # A function of its own: JAX would find the old program of the same one.
+        # A new function, as JAX keeps the program that it compiled for an old one.
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
 
     def start(self, order: np.ndarray) -> None:
@@ -166,8 +166,8 @@ class JaxStep:
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]
-        # Values that are not bound to the device, as those of a fresh or restored
-        # variable, would compile the program once more.
+        # Values of new or restored variables are not bound to the device, and would
+        # have the program compiled once more.
         state = jax.device_put(state, self._device)
         arguments = self._compilation.padded(*given)
         state, losses = self._call(state, self._data, first, count, *arguments)
@@ -177,9 +177,9 @@ class JaxStep:
         return np.asarray(losses)[:count]
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
-        """`count` is an argument: the program is the same whatever the cut."""
+        """Runs `count` iterations, in one program for every count."""
 
-        # Else float32 is rounded to fewer digits wherever an accelerator likes that.
+        # By default accelerators multiply in less than float32.
         @jax.default_matmul_precision("float32")
         def body(i, carry):
             state, losses = carry
@@ -193,7 +193,7 @@ class JaxStep:
 
         losses = jax.numpy.zeros(len(batches))
         if len(batches) == 1:
-            # XLA keeps convolutions in a loop from its fast kernels on a CPU.
+            # Within a loop XLA does not use its fast kernels for convolutions.
             return body(0, (state, losses))
         return jax.lax.fori_loop(0, count, body, (state, losses))
 

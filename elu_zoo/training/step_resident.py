@@ -109,8 +109,8 @@ class ResidentStep:
 def forward(model: keras.Model, shape: tuple[int, ...]) -> Callable:
     """Returns a function from images `(batch, *shape)` to the model's outputs.
 
-    Never XLA, and one program for every strategy, so that an evaluation after
-    training repeats the one within it to the last bit.
+    It is one program for every strategy, without XLA, so that an evaluation after
+    training repeats one during training to the last bit.
     """
 
     @tf.function(input_signature=[tf.TensorSpec([None, *shape], tf.float32)])

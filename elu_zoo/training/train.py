@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
@@ -81,52 +80,40 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT came; the state is saved.
     """
-    # The commit now, as the files of the code may change while they run.
+    # First, as the files of the code may change while the run trains.
     origin = {"commit": result.commit(), "command": command}
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
 
     # 1. Check what needs no data.
-    files.check_locks()
-    config = finetuning.resolved(config)
-    settings.check(config)
-    values = settings.as_dict(config)
-    encoded = config.data.name in sources.ENCODED
-    placement = backends.place(encoded, strategy, num_devices)
+    config, placement = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
-    # After the devices, which the random state of an activation would start.
-    activations.describe(config.model.activation)
+    values = settings.as_dict(config)
+    load = functools.partial(build.load, config, data_dir)
     resuming.check_config(workdir, values, allow_config_change)
     finished = result.of_config(workdir, values)
     with peers.guard():
         peers.check_same(_facts(values, options, allow_config_change, finished))
-        load = functools.partial(build.load, config, data_dir)
         if finished:
             resuming.check_finished(finished, workdir, load)
-            logging.info("%s is finished.", workdir)
             return finished
         resuming.check_unlocked(workdir, chief)
 
-        # 2. Data.
+        # 2. Load the data.
         data = load()
         observe.check(data, several=not peers.alone)
 
         # 3. Build model, optimizer, step and evaluator.
         run = build.build(config, data, placement, options)
-
-        # 4. Restore the folder's checkpoint. Without one the model keeps the weights
-        # that it was built with: those that the config names, or the seed's.
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.locked(workdir, chief, checkpoints.check_room):
-            peers.check_shared(workdir, chief)
-            state = TrainState(values, data.images)
-            if saved := checkpoints.restore(keep_damaged=not chief):
-                state = state.restored(saved, workdir, run.length, allow_config_change)
-            peers.check_same({"the images": state.images, "the iteration": state.step})
-            folder = workdir if chief else None
+            # 4. Restore the folder's checkpoint, if there is one.
+            state = _restore(
+                values, run, workdir, checkpoints, placement, allow_config_change
+            )
             with (
                 signals.stoppable(peers, lambda: _left(state, run, workdir)) as stop,
-                opened(folder, checkpoints, observe, run, state) as outputs,
+                opened(workdir, chief, checkpoints, observe, run, state) as outputs,
             ):
                 outputs.records.write_start(_start(state, placement, run, origin))
                 outputs.recorder.begin(state.step, stop.check)
@@ -137,10 +124,8 @@ def train(
 
                 # 6. Write the result: the weights of the last iteration.
                 with peers.together():
-                    if not chief:
-                        return None
-                    check = stop.check_alone
-                    return result.write(config, run, state, workdir, origin, check)
+                    given = run, state, workdir, origin, stop.check_alone
+                    return result.write(config, *given) if chief else None
 
 
 def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
@@ -187,6 +172,20 @@ def _end_epoch(
     outputs.end_epoch(state, row)
 
 
+def _check(
+    config: ConfigDict, strategy: str, num_devices: int | None
+) -> tuple[ConfigDict, Placement]:
+    """Returns the resolved config, and where it trains; refuses what cannot work."""
+    files.check_locks()
+    config = finetuning.resolved(config)
+    settings.check(config)
+    encoded = config.data.name in sources.ENCODED
+    placement = backends.place(encoded, strategy, num_devices)
+    # After the devices, which the random state of an activation would start.
+    activations.describe(config.model.activation)
+    return config, placement
+
+
 def _facts(
     config: dict[str, Any],
     options: tuple[str, int | None, int],
@@ -204,6 +203,28 @@ def _facts(
         "--allow_config_change": allow_config_change,
         "whether the run is finished": bool(finished),
     }
+
+
+def _restore(
+    config: dict[str, Any],
+    run: Run,
+    workdir: Path,
+    checkpoints: Checkpoints,
+    placement: Placement,
+    allow_config_change: bool,
+) -> TrainState:
+    """Restores the folder's newest checkpoint, and returns the train state.
+
+    Without a checkpoint the model keeps the weights that it was built with: those that
+    the config names, or the seed's initial ones.
+    """
+    peers, chief = placement.peers, placement.chief
+    peers.check_shared(workdir, chief)
+    state = TrainState(config, run.data.images)
+    if saved := checkpoints.restore(keep_damaged=not chief):
+        state = state.restored(saved, workdir, run.length, allow_config_change)
+    peers.check_same({"the images": state.images, "the iteration": state.step})
+    return state
 
 
 def _start(

@@ -1,4 +1,4 @@
-"""The machines of a run, as a cluster's launcher names them in TF_CONFIG."""
+"""Machines of a run, as a cluster's launcher names them in TF_CONFIG."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from elu_zoo.training.workers import waiting
 
 
 def read() -> dict[str, Any]:
-    """Returns what TF_CONFIG says, {} where it is not set.
+    """Returns the value of TF_CONFIG, {} where it is not set.
 
     Raises:
         UsageError: it cannot be read.
@@ -46,7 +46,7 @@ def tasks() -> int:
     """Returns the number of tasks that TF_CONFIG names.
 
     Raises:
-        UsageError: it cannot be read, or this process is none of them.
+        UsageError: it cannot be read, or does not name this process.
     """
     cluster = read()
     machines = cluster.get("cluster", {})
@@ -63,9 +63,10 @@ def tasks() -> int:
 
 
 def place() -> tuple[int, int]:
-    """Returns this machine's number and how many compute, (0, 1) without a cluster.
+    """Returns this machine's number and the number of machines that compute.
 
-    The chief is the first. Machines are numbered as TensorFlow numbers replicas.
+    They are (0, 1) without a cluster. The chief is number 0, and the order is that of
+    TensorFlow's replicas.
 
     Raises:
         UsageError: TF_CONFIG cannot be read, or this machine computes nothing.
@@ -85,25 +86,25 @@ def place() -> tuple[int, int]:
 
 
 def addresses() -> dict[str, str]:
-    """Returns `host:port` of each machine that computes, by `worker 0`, in order."""
+    """Returns `host:port` of each machine that computes, by names like `worker 0`."""
     machines = read().get("cluster", {})
     kinds = [kind for kind in ("chief", "master", "worker") if kind in machines]
     return {f"{k} {i}": host for k in kinds for i, host in enumerate(machines[k])}
 
 
 class Alone:
-    """A run on one machine: what `peers.Peers` is for those of several."""
+    """The machine of a run without others, with the methods of `peers.Peers`."""
 
     alone = True
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Does nothing: there is no other machine."""
+        """Does nothing, as there is no other machine."""
 
     def check_shared(self, workdir: Path, chief: bool) -> None:
         """Does nothing."""
 
     def stop(self, number: int) -> int:
-        """Returns the number of the signal that came."""
+        """Returns the number of this machine's signal."""
         return number
 
     def together(self) -> contextlib.AbstractContextManager:
@@ -117,11 +118,11 @@ class Alone:
 
 @contextlib.contextmanager
 def gathering() -> Iterator[None]:
-    """Watches the block in which TensorFlow waits for the other machines.
+    """Limits the time of a block in which TensorFlow waits for the other machines.
 
-    Where they do not come within ten minutes, the process says which and ends by
-    SIGALRM. TensorFlow itself waits for an hour, says nothing, and lets no thread of
-    Python's run meanwhile: another process watches.
+    After ten minutes the process names the missing machines and ends by SIGALRM.
+    TensorFlow itself waits for an hour in silence, and no Python thread runs meanwhile,
+    so that another process keeps the time.
 
     Raises:
         ResourceError: this machine's own port is in use.
@@ -132,17 +133,17 @@ def gathering() -> Iterator[None]:
     _check_port(own, names.pop(own))
     others = [f"{name}={address}" for name, address in names.items()]
     command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
-    # In a session of its own, Ctrl-C does not end it before the process it watches.
+    # In another session, so that Ctrl-C does not end it before the watched process.
     with (
         _interruptible(),
         subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True),
     ):
-        yield  # closes the pipe, which ends that process
+        yield  # then the pipe is closed, which ends the watching process
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Lets Ctrl-C end the process at once, where Python's handler does not run."""
+    """Lets Ctrl-C end the process at once, as Python's handler would not run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

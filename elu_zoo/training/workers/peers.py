@@ -1,4 +1,4 @@
-"""What the machines of a run tell each other, so that none goes on wrongly or alone."""
+"""Agreement between the machines of a run: equal facts, one stop, one writer."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ from elu_zoo import errors
 from elu_zoo.training import signals
 from elu_zoo.training.workers import cluster
 
-# Longer than a network file system takes to show a new file in a folder it lists.
+# More than a network file system needs until a listing shows a new file.
 _SEEING_SECONDS = 10
 _FAILED, _STOPPED = 2, 1
 _OF_LOST_MACHINES = (
@@ -29,13 +29,13 @@ _OF_LOST_MACHINES = (
 
 
 class Peers:
-    """The machines of a strategy, of which this is one.
+    """All machines of a strategy, as one of them sees them.
 
-    Every method but `guard` is called by all of them at the same place of the run, and
-    what it raises, it raises on all of them.
+    All machines call a method, except for `guard`, at the same place of the run, and
+    all of them raise its errors.
 
     Args:
-        strategy: of several machines.
+        strategy: the strategy of the machines.
     """
 
     alone = False
@@ -55,13 +55,13 @@ class Peers:
         self._gathered = gathered
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Checks that every machine knows the same.
+        """Checks that facts are equal on all machines.
 
         Args:
-            facts: what has to be equal, by the name that a message gives it.
+            facts: values by their names in the message.
 
         Raises:
-            UsageError: they differ.
+            UsageError: the machines differ.
         """
         texts = [str(value).encode() for value in facts.values()]
         digests = [hashlib.sha256(text).digest()[:7] for text in texts]
@@ -79,10 +79,10 @@ class Peers:
             )
 
     def check_shared(self, workdir: Path, chief: bool) -> None:
-        """Checks that every machine sees the folder that the chief writes to.
+        """Checks that all machines see the folder to which the chief writes.
 
         Raises:
-            UsageError: one does not.
+            UsageError: a machine does not see it.
         """
         nonce = secrets.randbits(32) if chief else 0
         path = workdir / f".shared.{nonce:08x}"
@@ -103,16 +103,16 @@ class Peers:
             )
 
     def stop(self, number: int) -> int:
-        """Returns the number of the signal that any of the machines received, or 0."""
+        """Returns the number of a signal that any machine received, or 0."""
         return int(self._gather([number]).max())
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Waits at the end of a block, in which one machine works for all of them.
+        """Ends a block, in which one machine works for all, on all of them together.
 
         Raises:
-            Stopped: a signal ended the block on another machine.
-            TrainingError: the block failed there.
+            Stopped: a signal stopped the block on another machine.
+            TrainingError: the block failed on another machine.
         """
         failed = _FAILED
         try:
@@ -133,7 +133,7 @@ class Peers:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Names the machine that was lost, where the block fails for it.
+        """Names the machine that was lost, where TensorFlow fails because of it.
 
         Raises:
             ResourceError: a machine stopped answering.
@@ -151,7 +151,7 @@ class Peers:
             ) from error
 
     def _others(self, message: str) -> list[str]:
-        """Returns the names of other machines in an error of TensorFlow."""
+        """Returns the other machines that an error of TensorFlow names."""
         tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
         names = [f"{kind} {index}" for kind, index in tasks]
         known = [self._names.index(name) for name in names if name in self._names]
@@ -169,7 +169,7 @@ class Peers:
 def _appears(path: Path) -> bool:
     deadline = time.monotonic() + _SEEING_SECONDS
     while time.monotonic() < deadline:
-        # Listing asks the server again where a look at the name alone may not.
+        # A listing asks the server again; a look-up of the name may use a cache.
         if path.parent.is_dir() and path.name in os.listdir(path.parent):
             return True
         time.sleep(0.1)

@@ -1,8 +1,8 @@
-"""Watches a process that waits for other machines, and ends it when they do not come.
+"""Watchdog of a process that waits for other machines.
 
 python waiting.py PID NAME=HOST:PORT...
 
-It ends when its input does. It imports nothing of elu_zoo: a start takes milliseconds.
+It ends with its standard input, and imports no elu_zoo, to start in milliseconds.
 """
 
 import os
@@ -17,7 +17,7 @@ SAYING_SECONDS = 30
 
 
 def answers(address: str) -> bool:
-    """Whether somebody listens at `host:port`."""
+    """Whether a process listens at `host:port`."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
@@ -32,12 +32,12 @@ def watch(
     limit: float = LIMIT_SECONDS,
     saying: float = SAYING_SECONDS,
 ) -> None:
-    """Says every while which machines do not answer; at the limit ends the process.
+    """Names silent machines at intervals, and ends the waiting process at the limit.
 
     Args:
-        pid: of the process that waits; it gets SIGALRM.
-        others: `name=host:port` of the machines it waits for.
-        limit: seconds until then.
+        pid: the waiting process, which gets SIGALRM.
+        others: `name=host:port` of the machines that it waits for.
+        limit: seconds until SIGALRM.
         saying: seconds between two lines.
     """
     began = time.monotonic()
