@@ -10,12 +10,12 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import keras
 import numpy as np
 
 from elu_zoo import errors, files
+from elu_zoo.training.evaluate import inference
 
 _PART = 1000  # images of a forward pass
 _PART_VALUES = 2**24  # of the read layers in a forward pass, at most
@@ -213,16 +213,7 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
     Returns:
         A function from images to float32 arrays, in the order of the tensors.
     """
-    cut = keras.Model(model.inputs[0], list(tensors))
-    if keras.backend.backend() == "tensorflow":
-        call = _tensorflow_function(cut)
-    elif keras.backend.backend() == "jax":
-        import jax
-
-        # By default accelerators multiply in less than float32.
-        call = jax.default_matmul_precision("float32")(cut.predict_on_batch)
-    else:
-        call = cut.predict_on_batch
+    call = inference(keras.Model(model.inputs[0], list(tensors)))
 
     def compute(images):
         # For one tensor Keras returns no list.
@@ -230,18 +221,6 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
         return [np.asarray(array, "float32") for array in found]
 
     return compute
-
-
-def _tensorflow_function(model: keras.Model) -> Callable[[np.ndarray], Sequence[Any]]:
-    import tensorflow as tf
-
-    shape = [None, *model.input_shape[1:]]
-
-    @tf.function(input_signature=[tf.TensorSpec(shape, tf.float32)])
-    def call(images):
-        return model(images, training=False)
-
-    return call
 
 
 def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

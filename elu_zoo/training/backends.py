@@ -12,21 +12,13 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """Where a run computes.
+    """Devices and machines of a run, and the code for them."""
 
-    Attributes:
-        strategy: the strategy of tf.distribute, or JAX's one device.
-        chief: whether this process writes the run's files.
-        peers: the machines of the run, see `workers.peers.Peers`.
-        choose_compilation: see `devices.choose_compilation`.
-        step: the class of the training step, see `step_resident.ResidentStep`.
-    """
-
-    strategy: Any
-    chief: bool
-    peers: Any
-    choose_compilation: Callable
-    step: Callable
+    strategy: Any  # of tf.distribute, or JAX's one device
+    chief: bool  # whether this process writes the run's files
+    peers: Any  # the machines of the run, such as `workers.peers.Peers`
+    choose_compilation: Callable  # such as `devices.choose_compilation`
+    step: Callable  # the class of the training step
 
     @property
     def replicas(self) -> int:
@@ -47,23 +39,19 @@ def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     """
     backend, step = _modules(encoded)
     created = backend.create_strategy(strategy, num_devices)
-    return Placement(
-        created,
-        backend.is_chief(created),
-        backend.peers(created),
-        backend.choose_compilation,
-        step,
-    )
+    chief, peers = backend.is_chief(created), backend.peers(created)
+    return Placement(created, chief, peers, backend.choose_compilation, step)
 
 
 def _modules(encoded: bool) -> tuple[ModuleType, Callable]:
     """Returns the module that places a run, and the class of its step."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
-        from elu_zoo.training import devices, step_resident, step_stream
+        from elu_zoo.training import devices
+        from elu_zoo.training.step_resident import ResidentStep
+        from elu_zoo.training.step_stream import StreamStep
 
-        resident, stream = step_resident.ResidentStep, step_stream.StreamStep
-        return devices, stream if encoded else resident
+        return devices, StreamStep if encoded else ResidentStep
     if backend == "jax" and encoded:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on data sets in memory. Use "

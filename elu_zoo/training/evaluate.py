@@ -37,7 +37,7 @@ class Evaluator:
         self._model = model
         self._objective = objective
         self._source = source
-        self._forward = _forward(model)
+        self._forward = inference(model)
 
     def current(self) -> keras.Model:
         """Returns the float32 model, with the weights as they are now."""
@@ -80,13 +80,26 @@ class Evaluator:
             yield part, np.asarray(self._forward(images))
 
 
-def _forward(model: keras.Model) -> Callable[[np.ndarray], Any]:
-    if keras.backend.backend() == "tensorflow":
-        from elu_zoo.training import step_resident
+def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
+    """Returns a function from float32 images to a model's outputs.
 
-        return step_resident.forward(model, tuple(model.input_shape[1:]))
-    if keras.backend.backend() == "jax":
+    On TensorFlow it is one program for every strategy, without XLA, so that an
+    evaluation after training repeats one during training to the last bit.
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        shape = [None, *model.input_shape[1:]]
+
+        @tf.function(input_signature=[tf.TensorSpec(shape, tf.float32)])
+        def call(images):
+            return model(images, training=False)
+
+        return call
+    if backend == "jax":
         import jax
 
+        # By default accelerators multiply in less than float32.
         return jax.default_matmul_precision("float32")(model.predict_on_batch)
     return model.predict_on_batch

@@ -14,18 +14,9 @@ from elu_zoo.training.state import Checkpoints, TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """What a run writes while it trains.
+    """What a run writes while it trains."""
 
-    Attributes:
-        workdir: the run's folder; None on machines that write no files.
-        checkpoints: the run's.
-        records: rows of metrics and times.
-        recorder: records for figures.
-        display: the progress bar, or lines on the terminal.
-        timer: of the loop.
-    """
-
-    workdir: Path | None
+    workdir: Path | None  # None on machines that write no files
     checkpoints: Checkpoints
     records: Records
     recorder: Recorder
@@ -64,16 +55,7 @@ def opened(
     run: Run,
     state: TrainState,
 ) -> Iterator[Outputs]:
-    """Opens the outputs of a run, and closes them after the block.
-
-    Args:
-        workdir: the run's folder.
-        chief: whether this process writes files.
-        checkpoints: of the run.
-        observe: records to keep for figures.
-        run: the built run.
-        state: the train state, restored or new.
-    """
+    """Opens the outputs of a run, files only on the chief, for the time of a block."""
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)

@@ -37,12 +37,7 @@ def find(workdir: Path) -> entries.Entry | None:
 
 
 def of_config(workdir: Path, config: dict[str, Any]) -> entries.Entry | None:
-    """Returns the entry of a folder's finished run, if it was of this config.
-
-    Args:
-        workdir: the run's folder.
-        config: the config's JSON values.
-    """
+    """Returns the entry of a folder's finished run, if it was of this config."""
     entry = find(workdir)
     same = entry and not settings.differences(entry["config"], config)
     return entry if same else None

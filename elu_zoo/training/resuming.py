@@ -20,13 +20,8 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
 
     It refuses a changed config before any work; the checkpoint's config decides later.
 
-    Args:
-        workdir: the run's folder.
-        config: the config's JSON values.
-        allowed: whether a changed config is accepted.
-
     Raises:
-        UsageError: the config differs, which is not accepted.
+        UsageError: the config differs, which is not allowed.
         CorruptError: the folder's config cannot be read.
     """
     path = workdir / "config.json"
@@ -116,13 +111,7 @@ def check_unlocked(workdir: Path, chief: bool) -> None:
 
 @contextlib.contextmanager
 def locked(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
-    """Holds the folder for the one process that writes to it.
-
-    Args:
-        workdir: the run's folder, which is made here: a run that cannot start leaves
-            none behind.
-        chief: whether this process writes.
-        check: called before the folder is made.
+    """Holds the folder for the chief, which makes it after `check`.
 
     Raises:
         ResourceError: another process holds the folder, or the system refused to read

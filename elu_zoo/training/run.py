@@ -16,24 +16,15 @@ from elu_zoo.training.phases import Phases
 
 @dataclasses.dataclass(frozen=True)
 class Length:
-    """The length of a run.
-
-    Attributes:
-        examples: training examples.
-        batch_size: examples of an iteration, over all replicas.
-        epochs: passes through the examples.
-
-    Raises:
-        DataError: the examples do not fill one batch.
-    """
+    """The length of a run, in examples, epochs and iterations."""
 
     examples: int
-    batch_size: int
+    batch_size: int  # over all replicas
     epochs: int
 
     @property
     def steps_per_epoch(self) -> int:
-        """Iterations of an epoch."""
+        """Iterations of an epoch; see `batches.steps_per_epoch`."""
         return batches.steps_per_epoch(self.examples, self.batch_size)
 
     @property
@@ -44,36 +35,20 @@ class Length:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """The parts of a run.
-
-    Attributes:
-        seed: of all random numbers.
-        train: the config's entry `train`.
-        length: examples, epochs and iterations.
-        data: the data set.
-        validation: examples that are measured after epochs; None for none.
-        preprocessing: of the network's images.
-        model: the trained network.
-        optimizer: of the model.
-        phases: what layers do in which iterations.
-        augmentation: random changes of training images; None for none.
-        compilation: how the step is compiled.
-        step: the training step, such as a `step_resident.ResidentStep`.
-        evaluator: measures the model.
-    """
+    """The parts of a run, built from its config."""
 
     seed: int
-    train: ConfigDict
+    train: ConfigDict  # the config's entry `train`
     length: Length
     data: ImageData
-    validation: Split | None
+    validation: Split | None  # measured after epochs
     preprocessing: dict[str, Any]
     model: keras.Model
     optimizer: keras.optimizers.Optimizer
     phases: Phases
     augmentation: Augmentation | None
     compilation: Compilation
-    step: Any
+    step: Any  # such as a `step_resident.ResidentStep`
     evaluator: Evaluator
 
     @property

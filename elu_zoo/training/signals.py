@@ -12,13 +12,8 @@ from elu_zoo import errors
 class Stopped(Exception):
     """A signal came, and the work in progress has been given up.
 
-    Args:
-        number: of the signal; 0 where it is that of `stop_requested`.
+    Its argument is the number of the signal, if several machines agreed on one.
     """
-
-    def __init__(self, number: int = 0):
-        super().__init__(number)
-        self.number = number
 
 
 class Stop:
@@ -27,25 +22,17 @@ class Stop:
     Args:
         received: returns the number of the signal that this process received, or 0.
         peers: the machines of the run, which have to stop at the same place.
-
-    Attributes:
-        check_alone: raises `Stopped` after a signal; for work of this machine alone.
-        check: the same for an evaluation that every machine makes; None where there
-            are several: they stop between calls, as none may leave the others.
     """
 
     def __init__(self, received: Callable[[], int], peers: Any):
         self._received = received
         self._peers = peers
-        self.check_alone = check(received)
+        self.check_alone = check(received)  # for work of this machine alone
+        # Several machines stop between calls only: none may leave an evaluation of all.
         self.check = self.check_alone if peers.alone else None
 
     def between(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yields calls of the step; after each one any machine's signal stops the run.
-
-        Raises:
-            Stopped: a signal came.
-        """
+        """Yields calls; raises `Stopped` after one in which a machine had a signal."""
         for call in calls:
             yield call
             if number := self._peers.stop(self._received()):
@@ -64,21 +51,13 @@ class Stop:
 
 @contextlib.contextmanager
 def stoppable(peers: Any, where: Callable[[], str]) -> Iterator[Stop]:
-    """Runs a block that a signal may stop.
-
-    Args:
-        peers: the machines of the run.
-        where: returns what the message says of the state in which the run is left.
-
-    Raises:
-        Interrupted: a signal stopped the block.
-    """
+    """Raises `Interrupted`, with the text of `where`, if a signal stops the block."""
     with stop_requested() as received:
         try:
             yield Stop(received, peers)
         except Stopped as stopped:
             # Without either number another machine was stopped in its evaluation.
-            number = stopped.number or received() or signal.SIGTERM
+            number = next(filter(None, [*stopped.args, received(), signal.SIGTERM]))
             name = signal.Signals(number).name
             raise errors.Interrupted(f"{name} {where()}") from None
 

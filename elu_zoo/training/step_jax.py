@@ -149,20 +149,7 @@ class JaxStep:
         first: int = 0,
         draws: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Runs one iteration for each row of `batches`.
-
-        Args:
-            batches: indices of training images, `(count, batch_size)`, with count
-                at most `compilation.steps_per_call`.
-            learning_rates: of each iteration, `(count,)`.
-            first: number of the first iteration in the run, which keys dropout.
-            draws: random numbers of the augmentation, `(count, batch_size, n)`; None
-                without one.
-
-        Returns:
-            The mean loss of each iteration before its update, `(count,)`, without
-            penalties on weights.
-        """
+        """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]

@@ -4,9 +4,6 @@ A call runs several iterations. Its program has one shape whatever their number,
 that the results of a run do not depend on how it was cut into calls.
 """
 
-from collections.abc import Callable
-
-import keras
 import numpy as np
 import tensorflow as tf
 
@@ -104,17 +101,3 @@ class ResidentStep:
 
     def _fetch(self, start, indices):
         return tf.gather(self._images, indices), tf.gather(self._labels, indices)
-
-
-def forward(model: keras.Model, shape: tuple[int, ...]) -> Callable:
-    """Returns a function from images `(batch, *shape)` to the model's outputs.
-
-    It is one program for every strategy, without XLA, so that an evaluation after
-    training repeats one during training to the last bit.
-    """
-
-    @tf.function(input_signature=[tf.TensorSpec([None, *shape], tf.float32)])
-    def call(images):
-        return model(images, training=False)
-
-    return call

@@ -213,11 +213,7 @@ def _restore(
     placement: Placement,
     allow_config_change: bool,
 ) -> TrainState:
-    """Restores the folder's newest checkpoint, and returns the train state.
-
-    Without a checkpoint the model keeps the weights that it was built with: those that
-    the config names, or the seed's initial ones.
-    """
+    """Restores the newest checkpoint; else the model keeps the weights of its build."""
     peers, chief = placement.peers, placement.chief
     peers.check_shared(workdir, chief)
     state = TrainState(config, run.data.images)

@@ -89,7 +89,7 @@ def test_killed(tmp_path, stop_after, check_equal):
 def signal_at(monkeypatch):
     """Sends SIGINT in a part of ten images of an evaluation, counted from 1."""
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 10)
-    made = evaluate._forward
+    made = evaluate.inference
 
     @contextlib.contextmanager
     def plan(part):
@@ -107,7 +107,7 @@ def signal_at(monkeypatch):
             return call
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(evaluate, "_forward", counted)
+            patch.setattr(evaluate, "inference", counted)
             yield
         assert done[0] == part  # at once, not after it
 

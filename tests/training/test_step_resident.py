@@ -6,9 +6,10 @@ from elu_zoo import zoo
 from elu_zoo.data.sources import Split
 from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.evaluate import inference
 from elu_zoo.training.learner import Learner
 from elu_zoo.training.loss import Objective
-from elu_zoo.training.step_resident import ResidentStep, forward
+from elu_zoo.training.step_resident import ResidentStep
 
 COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
 CODE = 3  # the linear layer of the autoencoder, counted from 0
@@ -203,7 +204,7 @@ def test_alpha_acts_in_training():
 
 def test_forward_takes_any_batch():
     model = zoo.get_model("mnist_mlp_8x128", width=0.1, preprocessing=True)
-    call = forward(model, (28, 28, 1))
+    call = inference(model)
     images = np.random.default_rng(0).random((5, 28, 28, 1)).astype("float32") * 255
     whole = np.asarray(call(images))
     assert whole.shape == (5, 10)
