@@ -90,7 +90,7 @@ def _import_tensorflow() -> None:
     """Imports TensorFlow without the lines that it writes while it loads.
 
     They name a CPU's features and a missing GPU, some as errors, on every start;
-    what a user must know of them, `training.distribution` says. On every backend:
+    what a user must know of them, `training.devices` says. On every backend:
     wherever TensorFlow is installed, Keras imports it in the end.
     """
     if importlib.util.find_spec("tensorflow") is None:

@@ -141,7 +141,7 @@ def register_model(
         classifier: the name of the layer that `num_classes` shapes; None where
             there is none, as in an autoencoder.
         code: the name of the layer whose output is an autoencoder's code.
-        loss: a name of `elu_zoo.training.losses`.
+        loss: a name of `elu_zoo.training.loss`.
         any_size: the shapes of the weights do not depend on height and width of the
             images, so that pretrained ones may be taken for another size.
         smallest: least height and width of an image, in pixels.

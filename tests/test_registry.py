@@ -7,7 +7,7 @@ import pytest
 
 import elu_zoo.models
 from elu_zoo import errors, registry
-from elu_zoo.training import losses
+from elu_zoo.training import loss
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_the_papers_networks(name, section, classifier, code, loss):
 def test_every_loss_is_one_of_the_trainers():
     for name in registry.names():
         entry = registry.entry(name)
-        assert losses.get(entry.loss).of_images == bool(entry.code), name
+        assert loss.get(entry.loss).of_images == bool(entry.code), name
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from elu_zoo import errors, files, results
 from elu_zoo.bin import flags as binary
 from elu_zoo.export import release as export_release
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import objective, outcome
+from elu_zoo.training import loss, result
 from elu_zoo.weights import download, manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -248,7 +248,7 @@ def _changes(entry: manifest.Entry, folder: Path, to: str) -> list[str]:
         place = f"{to}: gets {len(sizes)} files, {sum(sizes.values())} bytes"
     sources = ", ".join(entry["sources"]) or "no source but the package"
     return [
-        f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}",
+        f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}",
         f"  {folder}: {', '.join(sizes)}",
         f"  configs/results/results.csv: {row_of_it}",
         f"  {place}",
@@ -257,7 +257,7 @@ def _changes(entry: manifest.Entry, folder: Path, to: str) -> list[str]:
 
 
 def main(argv: list[str]) -> None:
-    runs = {path: outcome.find(path) for path in map(Path, argv[1:])}
+    runs = {path: result.find(path) for path in map(Path, argv[1:])}
     for path, entry in runs.items():
         if entry is None:
             raise errors.UsageError(f"{path} is not the folder of a finished run.")
@@ -266,7 +266,7 @@ def main(argv: list[str]) -> None:
     if _RESULTS_ONLY.value:
         for path, entry in runs.items():
             results.add(_RESULTS, results.row(path, entry))
-            print(f"{entry['tag']}: {objective.describe(entry['metrics'], 'test_')}")
+            print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")
         return
     print("\n".join(release(runs, _TO.value, Path(_OUTPUT.value), _PUSH.value)))
 

@@ -13,14 +13,14 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.analysis.activation_statistics import (
+from elu_zoo.errors import check_integer, check_number
+from elu_zoo.training.activation_statistics import (
     activation_layers,
     check_images,
     forward,
     parts,
     values,
 )
-from elu_zoo.errors import check_integer, check_number
 
 _PART_VALUES = 2**22  # activations of a part; about 100 bytes each
 _STEP = 1e-6  # of central differences

@@ -123,20 +123,20 @@ def policy(settings: Settings) -> list[Row]:
     """Our training step, compiled and not, many steps in a call and one; the choice
     of the trainer's table is 1."""
     from elu_zoo.benchmark import step
-    from elu_zoo.training import distribution
-    from elu_zoo.training.policy import Policy
+    from elu_zoo.training import devices
+    from elu_zoo.training.compilation import Compilation
 
     found = []
     for case in settings.cases():
         forms = {}
-        chosen = distribution.create_policy(case.create(), 1, "auto", None)
+        chosen = devices.choose_compilation(case.create(), 1, "auto", None)
         for compiled, calls in ((True, 100), (True, 1), (False, 10), (False, 1)):
             wide = compiled and case.is_convolutional
             if wide and calls > 1:
                 continue  # in a loop XLA's convolutions take minutes
             # Nor do they gain from bfloat16 on a CPU.
             name = _policy_name(compiled, calls)
-            made = Policy(compiled, calls)
+            made = Compilation(compiled, calls)
             forms[name] = step.ours(case, "float32" if wide else None, made)
         units = dict.fromkeys(forms, case.steps)
         extent = settings.extent(60 if case.is_convolutional else 20)
@@ -153,10 +153,10 @@ def _policy_name(compiled: bool, calls: int) -> str:
 def replicas(settings: Settings) -> list[Row]:
     """Our training step on two logical CPU devices, and on one, of the same cores."""
     from elu_zoo.benchmark import step
-    from elu_zoo.training import distribution
+    from elu_zoo.training import devices
 
-    distribution.hide_gpus()
-    distribution.create_strategy("mirrored", 2)  # before TensorFlow starts
+    devices.hide_gpus()
+    devices.create_strategy("mirrored", 2)  # before TensorFlow starts
     found = []
     for case in settings.cases():
         forms = {

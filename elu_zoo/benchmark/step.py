@@ -9,8 +9,9 @@ import numpy as np
 from elu_zoo import registry
 from elu_zoo.benchmark.case import MODELS, Case
 from elu_zoo.training import backends, precision
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.loss import Objective
 from elu_zoo.training.pooled_first import pooled_first
 
 BASELINE = "ours"
@@ -46,7 +47,7 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
 def ours(
     case: Case,
     reduced: str | None = None,
-    policy: Policy | None = None,
+    policy: Compilation | None = None,
     devices: int | None = None,
 ) -> Callable[[], np.ndarray]:
     """Returns the trainer's step over all batches.
@@ -57,10 +58,9 @@ def ours(
         policy: how steps are compiled; None for the trainer's choice.
         devices: logical CPU devices that share each batch; None for one device.
     """
-    places, create_step = backends.choose(encoded=False)
-    place = places.create_strategy("mirrored" if devices else "one", devices)
+    place = backends.place(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
-    with place.scope():
+    with place.strategy.scope():
         model = case.create()
         own = "bfloat16_conv" if case.is_convolutional else "float32"
         precision.apply(model, reduced or own)
@@ -68,12 +68,9 @@ def ours(
         optimizer.build(model.trainable_variables)
     objective = Objective(registry.entry(case.model).loss, _PLAIN)
     if policy is None:
-        replicas = place.num_replicas_in_sync
-        policy = places.create_policy(model, replicas, "auto", None)
-    computed = pooled_first(model)
-    step = create_step(
-        computed, optimizer, objective, data, case.batch_size, place, policy
-    )
+        policy = place.choose_compilation(model, place.replicas, "auto", None)
+    learner = Learner(pooled_first(model), optimizer, objective, case.batch_size)
+    step = place.step(learner, data, place.strategy, policy)
     rates = np.full(len(batches), case.rate, np.float32)
     size = policy.steps_per_call
 

@@ -24,8 +24,8 @@ def main(argv: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import predictions, zoo
-    from elu_zoo.training import objective
     from elu_zoo.training.evaluate import Evaluator
+    from elu_zoo.training.loss import Objective, describe
 
     found = flags.pretrained()
     model = zoo.get_model(values.model, weights=found)
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
         classes = model.output_shape[1]
         predictions.check_classes(classes, found, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
-    measures = objective.Objective(found.loss, found.preprocessing)
+    measures = Objective(found.loss, found.preprocessing)
     measured = Evaluator(model, measures)(split)
     own = entry and entry["dataset"] == data.name
     settings = entry["config"].get("data", {}) if own else {}
@@ -46,7 +46,7 @@ def main(argv: list[str]) -> None:
     else:
         print(
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
-            f"{objective.describe(measured)}"
+            f"{describe(measured)}"
         )
     if data.note and not own:
         print(f"note: {data.note}", file=sys.stderr)

@@ -52,7 +52,7 @@ def main(argv: list[str]) -> None:
     flags.no_arguments(argv)
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
-    from elu_zoo.training import Observe, objective, train
+    from elu_zoo.training import Observe, loss, train
     from elu_zoo.training.config import resolve
 
     resolved = resolve(config)
@@ -73,7 +73,7 @@ def main(argv: list[str]) -> None:
     )
     if entry:
         split = "test" if config.data.measure_test else "validation"
-        print(split, objective.describe(entry["metrics"], f"{split}_"))
+        print(split, loss.describe(entry["metrics"], f"{split}_"))
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 

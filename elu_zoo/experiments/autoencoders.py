@@ -8,7 +8,7 @@ from elu_zoo.analysis.panels import Panel
 from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"

@@ -9,7 +9,7 @@ from elu_zoo.analysis.panels import Panel, zoom
 from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 PAPER_SCHEDULE = "paper's schedule"  # of one pair in the short budget
 _PAPER_EPOCHS = 7

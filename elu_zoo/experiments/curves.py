@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from elu_zoo.analysis.activation_statistics import Statistics
-from elu_zoo.training import observing, outcome
+from elu_zoo.training import recorder, result
+from elu_zoo.training.activation_statistics import Statistics
 
 Row = dict[str, Any]
 _ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs; a figure shows no more
@@ -32,7 +32,7 @@ def is_kept(epoch: int, last: int) -> bool:
 
 def final(workdir: Path) -> Row:
     """Returns what the run's weights measure on the test images, `test_...`."""
-    metrics = outcome.find(workdir)["metrics"]
+    metrics = result.find(workdir)["metrics"]
     return {k: v for k, v in metrics.items() if k.startswith("test_")}
 
 
@@ -43,19 +43,19 @@ def iterations(workdir: Path, every: int) -> list[Row]:
         workdir: of a run that kept losses.
         every: iterations over which a loss is the mean; what remains is the last.
     """
-    losses = observing.read_losses(workdir)
+    losses = recorder.read_losses(workdir)
     rows: dict[int, Row] = {}
     for start in range(0, len(losses), every):
         part = losses[start : start + every]
         rows[start + len(part)] = {"train_loss": float(part.mean(dtype=np.float64))}
-    for row in observing.read_rows(workdir):
+    for row in recorder.read_rows(workdir):
         rows.setdefault(row["step"], {}).update(row)
     return [{"step": step} | rows[step] for step in sorted(rows)]
 
 
 def activations(workdir: Path) -> dict[int, Statistics]:
     """Returns the units' statistics by epoch, 0 for the initial weights."""
-    folder = workdir / observing.ACTIVATIONS
+    folder = workdir / recorder.ACTIVATIONS
     return {
         int(path.stem.removeprefix("epoch-")): Statistics.load(path)
         for path in sorted(folder.glob("epoch-*.npz"))

@@ -9,7 +9,7 @@ from elu_zoo.analysis import figures
 from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
 

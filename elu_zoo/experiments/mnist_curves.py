@@ -8,7 +8,7 @@ from elu_zoo.analysis.panels import Panel, zoom
 from elu_zoo.experiments import curves, frames
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 # Of theory.py, which follows the bias shift along training.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300

@@ -14,7 +14,7 @@ from elu_zoo.data import load
 from elu_zoo.experiments import frames, mnist_curves
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training import observing, outcome
+from elu_zoo.training import recorder, result
 
 SIGMAS = 0.03, 0.1, 0.3  # of pixels in [0, 1]
 SHOWN = "0.1"  # of what depends on it
@@ -84,9 +84,9 @@ def trained(workdir: Path) -> keras.Model:
 
     Its weights are those of the last snapshot.
     """
-    entry = outcome.find(workdir)
+    entry = result.find(workdir)
     model = zoo.get_model(entry["model"], preprocessing=False, **entry["arguments"])
-    model.set_weights(list(observing.read_snapshots(workdir).values())[-1])
+    model.set_weights(list(recorder.read_snapshots(workdir).values())[-1])
     return model
 
 

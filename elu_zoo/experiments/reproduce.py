@@ -10,7 +10,7 @@ from elu_zoo.experiments.points import Points
 from elu_zoo.experiments.table import EXPERIMENTS, chosen
 from elu_zoo.experiments.trial import Plan, Trial
 from elu_zoo.experiments.views import FIGURES, points, view
-from elu_zoo.training import outcome
+from elu_zoo.training import result
 
 
 def check(names: Sequence[str], output: Path) -> list[str]:
@@ -132,7 +132,7 @@ def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
     if plan.smoke:
         return
     workdir = trial.folder(plan)
-    row = results.row(workdir, outcome.find(workdir))
+    row = results.row(workdir, result.find(workdir))
     path = output / "results.csv"
     same = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "backend"
     known = results.read_file(path)

@@ -13,7 +13,7 @@ from elu_zoo.data import load
 from elu_zoo.experiments import frames, mnist_curves, noise
 from elu_zoo.experiments.experiment import Experiment, Rows
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training import observing
+from elu_zoo.training import recorder
 
 DAMPING = 0.01
 # Epochs: about half of the kept ones are early, though most of a run is late.
@@ -48,7 +48,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     images = np.asarray(data.images, np.float32) / 255
     hidden = [x.name for x in model.layers if x.name.startswith("dense")]
     rows = []
-    for epoch, weights in observing.read_snapshots(workdir).items():
+    for epoch, weights in recorder.read_snapshots(workdir).items():
         model.set_weights(weights)
         found = bias_shift(
             model,

@@ -12,7 +12,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.training.config import config_hash
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 BUDGETS = "smoke", "short", "full"
 

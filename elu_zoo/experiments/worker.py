@@ -62,7 +62,7 @@ def _perform(trial, plan, measure):
     import keras
 
     from elu_zoo import errors, files, training
-    from elu_zoo.training import observing
+    from elu_zoo.training import recorder
 
     if _stopped:  # this one has been handed out before the signal came
         raise errors.Interrupted(_stopped[0])
@@ -86,7 +86,7 @@ def _perform(trial, plan, measure):
     except errors.TrainingError as error:
         files.write_json(diverged, {"reason": str(error)})
         return str(error)
-    observing.check_kept(workdir, trial.observe)
+    recorder.check_kept(workdir, trial.observe)
     return measure(trial, workdir, plan)
 
 

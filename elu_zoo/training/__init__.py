@@ -1,17 +1,32 @@
-"""The training loop and its parts."""
+"""Training: `train` and the modules it is made of."""
 
+import sys
+import types
 from typing import Any
 
 __all__ = ["Observe", "train"]
 
 
+class _Package(types.ModuleType):
+    """The package, whose `train` is the function, not the module that defines it."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Python binds a submodule to its package by name right after its import.
+        if name == "train" and isinstance(value, types.ModuleType):
+            value = value.train
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     if name == "train":
-        from elu_zoo.training.loop import train
+        from elu_zoo.training.train import train
 
         return train
     if name == "Observe":
-        from elu_zoo.training.observing import Observe
+        from elu_zoo.training.recorder import Observe
 
         return Observe
     raise AttributeError(f"module 'elu_zoo.training' has no attribute {name!r}")

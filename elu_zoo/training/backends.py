@@ -1,36 +1,66 @@
-"""Which code trains: Keras' backend decides."""
+"""Placement of a run on devices and machines, by the backend of Keras."""
 
+import dataclasses
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import keras
 
 from elu_zoo import errors
 
 
-def choose(encoded: bool) -> tuple[ModuleType, Callable]:
-    """Returns the functions that place a run, and the class of its step.
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """Devices and machines of a run, and the code for them."""
+
+    strategy: Any  # of tf.distribute, or JAX's one device
+    chief: bool  # whether this process writes the run's files
+    peers: Any  # the machines of the run, such as `workers.peers.Peers`
+    choose_compilation: Callable  # such as `devices.choose_compilation`
+    step: Callable  # the class of the training step
+
+    @property
+    def replicas(self) -> int:
+        """The number of devices that share a batch."""
+        return self.strategy.num_replicas_in_sync
+
+
+def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
+    """Places a run, before any operation of the backend.
 
     Args:
-        encoded: the images are read and decoded while it trains.
+        encoded: the images stay encoded on the disk.
+        strategy: see `devices.create_strategy`, as is `num_devices`.
+        num_devices: devices of this machine.
 
     Raises:
-        UsageError: the backend cannot do it.
+        UsageError: the backend or this machine cannot do it.
     """
+    backend, step = _modules(encoded)
+    created = backend.create_strategy(strategy, num_devices)
+    chief, peers = backend.is_chief(created), backend.peers(created)
+    return Placement(created, chief, peers, backend.choose_compilation, step)
+
+
+def _modules(encoded: bool) -> tuple[ModuleType, Callable]:
+    """Returns the module that places a run, and the class of its step."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
-        from elu_zoo.training import distribution, tf_step, tf_stream
+        from elu_zoo.training import devices
+        from elu_zoo.training.step_resident import ResidentStep
+        from elu_zoo.training.step_stream import StreamStep
 
-        return distribution, tf_stream.TFStream if encoded else tf_step.TFStep
+        return devices, StreamStep if encoded else ResidentStep
     if backend == "jax" and encoded:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on data sets in memory. Use "
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
     if backend == "jax":
-        from elu_zoo.training import jax_step
+        from elu_zoo.training import step_jax
 
-        return jax_step, jax_step.JaxStep
+        return step_jax, step_jax.JaxStep
     raise errors.UsageError(
         f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
     )

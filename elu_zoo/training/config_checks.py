@@ -6,7 +6,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.data import load
-from elu_zoo.training import losses, optimizers, phases, precision, schedules
+from elu_zoo.training import loss, optimizer, phases, precision, schedules
 from elu_zoo.training.config_fields import check_fields, get
 
 SCHEDULES = "paper", "fast", "quick"
@@ -47,9 +47,9 @@ def check(config: ConfigDict) -> None:
     if config.schedule not in SCHEDULES:
         raise errors.unknown("schedule", config.schedule, SCHEDULES)
     precision.check(train.precision)
-    of_images = losses.get(train.loss).of_images
+    of_images = loss.get(train.loss).of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
-        fit = [name for name, x in losses.LOSSES.items() if x.of_images != of_images]
+        fit = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which gives "
             f"{'classes' if of_images else 'images'}. Use {' or '.join(fit)}."
@@ -162,4 +162,4 @@ def check_run(
         train.boundaries, train.learning_rates, iterations, train.learning_rate_shape
     )
     phases.check(config, iterations)
-    optimizers.check(config, iterations)
+    optimizer.check(config, iterations)

@@ -1,4 +1,4 @@
-"""What a model measures on a split, always computed in float32."""
+"""Evaluation of a model on a split, in float32."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.data.dataset import Split
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 if TYPE_CHECKING:
     from elu_zoo.data.encoded import EncodedSplit
@@ -24,8 +24,8 @@ class Evaluator:
     Args:
         model: takes raw images.
         objective: of the model's outputs.
-        source: the model whose weights are measured, where that is another one of
-            the same layers, which trains in reduced precision.
+        source: the trained model, of the same layers, whose weights are measured where
+            it computes in reduced precision; None where `model` is trained.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Evaluator:
         self._model = model
         self._objective = objective
         self._source = source
-        self._forward = _forward(model)
+        self._forward = inference(model)
 
     def current(self) -> keras.Model:
         """Returns the float32 model, with the weights as they are now."""
@@ -56,8 +56,8 @@ class Evaluator:
         """Returns the objective's measures on a split.
 
         Args:
-            split: what to measure on.
-            check: called between parts; what it raises ends the evaluation.
+            split: images and labels.
+            check: called between parts; its error ends the evaluation.
         """
         return self._objective.measure(self._outputs(split, check))
 
@@ -80,13 +80,26 @@ class Evaluator:
             yield part, np.asarray(self._forward(images))
 
 
-def _forward(model: keras.Model) -> Callable[[np.ndarray], Any]:
-    if keras.backend.backend() == "tensorflow":
-        from elu_zoo.training import tf_step
+def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
+    """Returns a function from float32 images to a model's outputs.
 
-        return tf_step.forward(model, tuple(model.input_shape[1:]))
-    if keras.backend.backend() == "jax":
+    On TensorFlow it is one program for every strategy, without XLA, so that an
+    evaluation after training repeats one during training to the last bit.
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        shape = [None, *model.input_shape[1:]]
+
+        @tf.function(input_signature=[tf.TensorSpec(shape, tf.float32)])
+        def call(images):
+            return model(images, training=False)
+
+        return call
+    if backend == "jax":
         import jax
 
+        # By default accelerators multiply in less than float32.
         return jax.default_matmul_precision("float32")(model.predict_on_batch)
     return model.predict_on_batch

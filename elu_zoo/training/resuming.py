@@ -1,41 +1,39 @@
-"""How a folder's run goes on: after a stop, after a fault, with a changed config."""
+"""Resumption of a folder's run: checks of its config and images, and its lock."""
 
 import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from signal import Signals
+from typing import Any
 
 from absl import logging
-from ml_collections import ConfigDict
 
-from elu_zoo import errors
+from elu_zoo import errors, files
+from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
-from elu_zoo.training.config import as_dict, differences
+from elu_zoo.training.config import differences
 from elu_zoo.weights.manifest import Entry
 
 
-def changes(workdir: Path, config: ConfigDict, allowed: bool) -> list[str]:
-    """Returns in what the config differs from the one that the folder's run had.
+def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
+    """Checks that a config may train in a folder, by the config of the folder's run.
 
-    What a checkpoint holds decides; this is to refuse before any work.
+    It refuses a changed config before any work; the checkpoint's config decides later.
 
     Raises:
-        UsageError: it does, and may not.
+        UsageError: the config differs, which is not allowed.
         CorruptError: the folder's config cannot be read.
     """
     path = workdir / "config.json"
     if not path.is_file():
-        return []
+        return
     try:
-        old = json.loads(path.read_text())
-        changed = differences(old, as_dict(config))
+        changed = differences(json.loads(path.read_text()), config)
     except (ValueError, AttributeError) as error:
         raise errors.CorruptError(
             f"{path} is damaged: {error}. Delete it: checkpoints know their config."
         ) from None
     check_changes(changed, allowed, workdir)
-    return changed
 
 
 def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
@@ -61,7 +59,7 @@ def check_images(known: str, found: str, workdir: Path) -> None:
     """Checks that the images are those of the folder's run, by their names.
 
     Raises:
-        DataError: they are not.
+        DataError: they are others.
     """
     if found != known:
         raise errors.DataError(
@@ -72,31 +70,61 @@ def check_images(known: str, found: str, workdir: Path) -> None:
 
 
 def check_finished(
-    finished: Entry, workdir: Path, load: Callable[[], ImageData]
+    finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
 ) -> None:
-    """Checks that the images of a finished run are those on the disk, if any are.
+    """Says that a run is finished, if its images are those on the disk, or none are.
+
+    Args:
+        finished: the run's entry.
+        workdir: the run's folder.
+        load_data: loads the data set; not called for one of the zoo's, which do not
+            change.
 
     Raises:
-        DataError: they are others.
+        DataError: the images are others.
     """
-    if "images" not in finished:  # an entry of an earlier version
-        return
-    try:
-        found = load().images
-    except (errors.DataError, errors.UsageError) as error:
-        # Deleted, say: the weights are there all the same.
-        logging.warning(
-            "The images are not compared with those of the finished run: %s", error
-        )
-        return
-    check_images(finished["images"], found, workdir)
+    of_the_zoo = *load.names(), *load.ENCODED
+    # Entries of earlier versions do not name their images.
+    known = finished.get("images")
+    if known and finished["config"]["data"]["name"] not in of_the_zoo:
+        try:
+            found = load_data().images
+        except (errors.DataError, errors.UsageError) as error:
+            # The images may have been deleted; the weights are there all the same.
+            logging.warning(
+                "The images are not compared with those of the finished run: %s", error
+            )
+        else:
+            check_images(known, found, workdir)
+    logging.info("%s is finished.", workdir)
+
+
+def check_unlocked(workdir: Path, chief: bool) -> None:
+    """Checks that no other process holds the folder, before data are read.
+
+    Raises:
+        ResourceError: another process does.
+    """
+    if chief and (workdir / "LOCK").exists():
+        with files.exclusive(workdir / "LOCK"):
+            pass
 
 
 @contextlib.contextmanager
-def resumable(workdir: Path) -> Iterator[None]:
-    """Says of an error of the system that it costs nothing that was saved."""
+def locked(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
+    """Holds the folder for the chief, which makes it after `check`.
+
+    Raises:
+        ResourceError: another process holds the folder, or the system refused to read
+            or to write; saved checkpoints are intact.
+    """
     try:
-        yield
+        with contextlib.ExitStack() as stack:
+            if chief:
+                check()
+                stack.enter_context(files.exclusive(workdir / "LOCK"))
+                files.remove_leftovers(workdir)
+            yield
     except errors.EluZooError:  # some of which are errors of the system too
         raise
     except OSError as error:
@@ -104,13 +132,3 @@ def resumable(workdir: Path) -> Iterator[None]:
             f"Training in {workdir} cannot go on: {error}. Checkpoints are intact. "
             "Mend that, and run the same command again to resume."
         ) from error
-
-
-def interrupted(
-    stopped: int, step: int, total: int, workdir: Path
-) -> errors.Interrupted:
-    """Returns the error with which a run leaves after a signal."""
-    return errors.Interrupted(
-        f"{Signals(stopped).name} after iteration {step} of {total}: saved. "
-        f"Run the same command again to resume {workdir}."
-    )

@@ -9,7 +9,7 @@ from observed import CIFAR, flat, get_config, loader, observables
 
 from elu_zoo import registry, training, zoo
 from elu_zoo.data import load
-from elu_zoo.training import losses, tf_step
+from elu_zoo.training import loss, step_resident
 from elu_zoo.training.evaluate import Evaluator
 
 LARGE = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0]
@@ -124,7 +124,7 @@ def observe(tmp_path_factory):
         found["smoothing"] = objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
         return np.full(count, np.mean(loss))
 
-    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+    constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
     measured = {"loss": 1.0, "error_percent": 50.0}
 
     def observe(config):
@@ -132,9 +132,9 @@ def observe(tmp_path_factory):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(tf_step.TFStep, "run", told)
+            patch.setattr(step_resident.ResidentStep, "run", told)
             patch.setattr(Evaluator, "__call__", lambda *_: measured)
-            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             entry = training.train(config, workdir)
         found["tested"] = "test_loss" in entry["metrics"]

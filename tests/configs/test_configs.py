@@ -10,7 +10,7 @@ from observed import CIFAR, flat, get_config, loader, observables
 from elu_zoo import errors, registry, training, zoo
 from elu_zoo.bin import config as config_flag
 from elu_zoo.data import load
-from elu_zoo.training import config_checks, losses, tf_step
+from elu_zoo.training import config_checks, loss, step_resident
 
 # The run from which one field at a time is changed: 3 iterations in each epoch.
 BASE = {
@@ -153,7 +153,7 @@ AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 def observe(tmp_path_factory):
     """Runs a config on random images, and tells all that the table looks at."""
     rates, optimizers = [], []
-    run = tf_step.TFStep.run
+    run = step_resident.ResidentStep.run
     random_data = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
@@ -162,15 +162,15 @@ def observe(tmp_path_factory):
         optimizers.append(self._update._optimizer)
         return run(self, batches, learning_rates, *arguments)
 
-    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+    constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
 
     def observe(config):
         rates.clear()
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(tf_step.TFStep, "run", recorded)
-            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setattr(step_resident.ResidentStep, "run", recorded)
+            patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
             try:

@@ -10,7 +10,7 @@ import small_images
 from observed import flat, get_config, observables
 
 from elu_zoo import errors, registry, training
-from elu_zoo.training import config_checks, losses, tf_stream
+from elu_zoo.training import config_checks, loss, step_stream
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "elu_imagenet_15"
@@ -142,16 +142,16 @@ def observe(tmp_path_factory, root):
         found["measured"].append(len(split))
         return {"loss": 1.0, "error_percent": 50.0}
 
-    constant = losses.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
+    constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
 
     def observe(config):
         found.update(rates=[], measured=[])
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
-            patch.setattr(tf_stream.TFStream, "run", told)
+            patch.setattr(step_stream.StreamStep, "run", told)
             patch.setattr(Evaluator, "__call__", measured)
-            patch.setitem(losses.LOSSES, "constant", constant)
+            patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_network", registry.entry(NAME))
             try:

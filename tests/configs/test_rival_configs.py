@@ -11,7 +11,7 @@ from elu_zoo import errors, registry, training
 from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.data import load
 from elu_zoo.layers import Dropout
-from elu_zoo.training import config_checks, tf_step
+from elu_zoo.training import config_checks, step_resident
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "table1_baselines"
@@ -105,7 +105,7 @@ def observe(tmp_path_factory):
         found.update(rates=[], heads=[], changed=[])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", loader((32, 32, 3), 10, images="cifar10"))
-            patch.setattr(tf_step.TFStep, "run", told)
+            patch.setattr(step_resident.ResidentStep, "run", told)
             measured = {"loss": 1.0, "error_percent": 50.0}
             patch.setattr(Evaluator, "__call__", lambda *_: measured)
             training.train(config, tmp_path_factory.mktemp("run"), compile="off")

@@ -12,7 +12,8 @@ import keras
 import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training import jax_step
+from elu_zoo.training import step_jax
+from elu_zoo.training.learner import Learner
 from elu_zoo.weights.hdf5 import weight_file
 
 
@@ -21,12 +22,11 @@ def drive(row, path):
     initial = {f"initial{i:03d}": np.array(v) for i, v in enumerate(model.weights)}
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    device = jax_step.create_strategy("auto", None)
-    policy = jax_step.create_policy(model, 1, "auto", JAX_STEPS.stop)
+    device = step_jax.create_strategy("auto", None)
+    policy = step_jax.choose_compilation(model, 1, "auto", JAX_STEPS.stop)
     data = examples(row)
-    step = jax_step.JaxStep(
-        model, optimizer, row.objective, data, 8, device, policy, row.augmentation
-    )
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = step_jax.JaxStep(learner, data, device, policy)
     losses = step.run(*schedule(row, JAX_STEPS))
     weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(weight_file.write(model))

@@ -31,7 +31,7 @@ from elu_zoo.layers import (
     image_input,
     statistics_file,
 )
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 CLASSES = 3
 JAX_STEPS = slice(0, 10)

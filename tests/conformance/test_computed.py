@@ -8,8 +8,9 @@ import pytest
 import tensorflow as tf
 from rows import ROWS, TRAINED, each, examples, logits, schedule
 
-from elu_zoo.training import distribution
-from elu_zoo.training.tf_step import TFStep
+from elu_zoo.training import devices
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.step_resident import ResidentStep
 
 each_row = each(ROWS)
 DETERMINED = [row for row in TRAINED if not row.random]
@@ -52,11 +53,10 @@ def train(row, strategy):
         optimizer = keras.optimizers.SGD(momentum=0.9)
         optimizer.build(model.trainable_variables)
     replicas = strategy.num_replicas_in_sync
-    policy = distribution.create_policy(model, replicas, "auto", STEPS)
+    policy = devices.choose_compilation(model, replicas, "auto", STEPS)
     data = examples(row)
-    step = TFStep(
-        model, optimizer, row.objective, data, 8, strategy, policy, row.augmentation
-    )
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = ResidentStep(learner, data, strategy, policy)
     found = []
     for part in (slice(0, 1), slice(1, STEPS)):
         found.append(step.run(*schedule(row, part)))
@@ -79,7 +79,7 @@ def test_two_runs_are_equal_to_the_last_bit(row):
 # RReLU draws its slopes on each replica, so its rows have no equal on one device.
 @each(DETERMINED)
 def test_a_step_on_two_devices_is_one_on_one(row):
-    strategy = distribution.create_strategy("mirrored", 2)
+    strategy = devices.create_strategy("mirrored", 2)
     assert strategy.num_replicas_in_sync == 2
     # Synchronised batch normalisation takes the batch's variance as E[x^2] - E[x]^2,
     # summed in another order; each of eight layers divides by its root.

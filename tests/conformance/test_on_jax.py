@@ -12,8 +12,9 @@ import pytest
 import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_step import TFStep
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights.hdf5 import weight_file
 
 # The shorter tests of JAX are beside what they test.
@@ -70,11 +71,9 @@ def test_losses_of_the_first_steps(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    place, policy = tf.distribute.get_strategy(), Policy(False, JAX_STEPS.stop)
-    step = TFStep(
-        model, optimizer, row.objective, examples(row), 8, place, policy,
-        row.augmentation,
-    )  # fmt: skip
+    place, policy = tf.distribute.get_strategy(), Compilation(False, JAX_STEPS.stop)
+    learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
+    step = ResidentStep(learner, examples(row), place, policy)
     losses = step.run(*schedule(row, JAX_STEPS))
     assert losses[-1] != losses[0]
     np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from elu_zoo.analysis.activation_statistics import Statistics
 from elu_zoo.experiments import curves
-from elu_zoo.training import outcome
+from elu_zoo.training import result
+from elu_zoo.training.activation_statistics import Statistics
 
 METRICS = {"test_loss": 0.5, "test_error_percent": 12.5, "validation_loss": 0.25}
 TEST = {"test_loss": 0.5, "test_error_percent": 12.5}
@@ -26,7 +26,7 @@ def finished(tmp_path, monkeypatch):
         rows = [{"step": 10 * e, "epoch": e, "train_loss": 1 / e} for e in epochs]
         write_rows(tmp_path / "metrics.jsonl", rows)
         found = {tmp_path: {"metrics": METRICS}}
-        monkeypatch.setattr(outcome, "find", found.get)
+        monkeypatch.setattr(result, "find", found.get)
         return rows
 
     return make

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from elu_zoo import results, zoo
-from elu_zoo.analysis.activation_statistics import Statistics
 from elu_zoo.experiments import curves, noise
 from elu_zoo.experiments.points import Points
 from elu_zoo.experiments.table import EXPERIMENTS
 from elu_zoo.experiments.trial import Plan
-from elu_zoo.training import observing
+from elu_zoo.training import recorder
+from elu_zoo.training.activation_statistics import Statistics
 from elu_zoo.weights import manifest
 
 PLAN = Plan("smoke", None, 1, Path("runs"), imagenet="pictures")
@@ -36,8 +36,8 @@ def workdir(tmp_path):
         | {"epoch": i, "step": 10 * i, "train_loss": float(LOSSES[10 * i - 1])}
         for i in range(1, EPOCHS + 1)
     ])  # fmt: skip
-    LOSSES.astype("<f4").tofile(tmp_path / observing.LOSSES)
-    lines(tmp_path / observing.TEST, [
+    LOSSES.astype("<f4").tofile(tmp_path / recorder.LOSSES)
+    lines(tmp_path / recorder.TEST, [
         {"step": step, "test_loss": 1.0, "test_error_percent": 9.0,
          "test_squared_error": 20.0 - step / 2, "measured_squared_error": 1.0}
         for step in (12, 24, 30)
@@ -45,7 +45,7 @@ def workdir(tmp_path):
     for epoch, medians in enumerate(MEDIANS):
         layers = {"act_dense1": medians, "act_dense2": -medians}
         means = {name: values + 0.5 for name, values in layers.items()}
-        path = tmp_path / observing.ACTIVATIONS / f"epoch-{epoch:05d}.npz"
+        path = tmp_path / recorder.ACTIVATIONS / f"epoch-{epoch:05d}.npz"
         path.parent.mkdir(exist_ok=True)
         Statistics(means, layers).save(path)
     return tmp_path
@@ -142,7 +142,7 @@ def network(workdir, monkeypatch):
     """A small network as the trained one, with its weights before and after."""
     model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
     monkeypatch.setattr(noise, "trained", lambda workdir: model)
-    folder = workdir / observing.SNAPSHOTS
+    folder = workdir / recorder.SNAPSHOTS
     folder.mkdir()
     for epoch, scale in (0, 1), (1, 1), (10, 1.5):
         weights = [scale * array for array in model.get_weights()]
@@ -200,7 +200,7 @@ def test_points_of_a_long_curve(last, kept):
 
 
 def test_what_remains_is_the_last_mean(workdir):
-    (workdir / observing.TEST).unlink()
+    (workdir / recorder.TEST).unlink()
     rows = curves.iterations(workdir, 20)
     assert column(rows, "step") == [20, 30]
     assert rows[1]["train_loss"] == pytest.approx(LOSSES[20:].mean())
@@ -213,9 +213,9 @@ def test_a_trained_network(workdir, monkeypatch):
     monkeypatch.setattr(
         noise.zoo, "get_model", lambda *a, **k: asked.append(k) or network
     )
-    (workdir / observing.SNAPSHOTS).mkdir()
+    (workdir / recorder.SNAPSHOTS).mkdir()
     for epoch in 0, 300, 20:
-        path = workdir / observing.SNAPSHOTS / f"epoch-{epoch:05d}.npz"
+        path = workdir / recorder.SNAPSHOTS / f"epoch-{epoch:05d}.npz"
         np.savez(path, np.full(2, epoch, "float32"))
     assert noise.trained(workdir) is network
     arguments, (weights,) = asked

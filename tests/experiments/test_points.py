@@ -8,7 +8,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.experiments.points import KEY, Points
 from elu_zoo.experiments.trial import Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 TRIAL = Trial("mnist_mlp_8x128", "", "short", "elu", 0)
 COLUMNS = "epoch", "loss"

@@ -13,7 +13,7 @@ from elu_zoo import errors
 from elu_zoo.data import load
 from elu_zoo.experiments import runner, worker
 from elu_zoo.experiments.trial import Plan
-from elu_zoo.training import tf_step
+from elu_zoo.training.step_resident import ResidentStep
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_logs(session):
 def test_nothing_is_trained_twice(session, of_processes, monkeypatch):
     plan, found = session
     monkeypatch.setenv(THREADS, found[ELU][0]["threads"])
-    monkeypatch.setattr(tf_step.TFStep, "run", lambda *_: pytest.fail("it trains"))
+    monkeypatch.setattr(ResidentStep, "run", lambda *_: pytest.fail("it trains"))
     for trial in (ELU, DIVERGING):
         again = worker.perform(trial, plan, of_processes.measure)
         assert again == found[trial]

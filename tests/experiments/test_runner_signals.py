@@ -16,7 +16,7 @@ from elu_zoo import errors, training
 from elu_zoo.data import load
 from elu_zoo.experiments import runner
 from elu_zoo.experiments.trial import Plan
-from elu_zoo.training import tf_step
+from elu_zoo.training import step_resident
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_signal_while_two_of_three_train(
         signal.raise_signal(signal.SIGTERM)
         return np.zeros(len(batches))
 
-    monkeypatch.setattr(tf_step.TFStep, "run", stopped)
+    monkeypatch.setattr(step_resident.ResidentStep, "run", stopped)
     for trial, folder in zip(trials[:2], folders[:2], strict=True):
         (saved,) = (folder / "checkpoints").iterdir()
         step = int(saved.name.removeprefix("step-"))

@@ -11,7 +11,7 @@ from elu_zoo import errors
 from elu_zoo.bin import config as config_flag
 from elu_zoo.experiments.trial import BUDGETS, Plan, Trial
 from elu_zoo.training.config import as_dict, config_hash
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
 

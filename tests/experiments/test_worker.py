@@ -8,7 +8,7 @@ from processes import DIVERGING, ELU, OWN, trial_of
 from elu_zoo import errors, training
 from elu_zoo.experiments import worker
 from elu_zoo.experiments.trial import Plan, Trial
-from elu_zoo.training.observing import Observe
+from elu_zoo.training.recorder import Observe
 
 
 @pytest.fixture

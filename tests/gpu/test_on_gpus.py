@@ -1,14 +1,16 @@
 """What only a machine with GPUs can show: pytest -m gpu."""
 
+import signal
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import elu_zoo
+from elu_zoo import training
 from elu_zoo.activations import elu_xla
 from elu_zoo.configs import quickstart
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.training import loop
 
 pytestmark = pytest.mark.gpu
 
@@ -48,8 +50,8 @@ def test_all_gpus_take_the_steps_of_one(tmp_path):
     tf.config.experimental.enable_tensor_float_32_execution(False)
     config = smoke()
     config.train.batch_size = 8 * len(gpus)
-    loop.train(config, tmp_path / "one", strategy="one")
-    loop.train(config, tmp_path / "all", strategy="mirrored")
+    training.train(config, tmp_path / "one", strategy="one")
+    training.train(config, tmp_path / "all", strategy="mirrored")
     pairs = zip(arrays(tmp_path / "one"), arrays(tmp_path / "all"), strict=True)
     for one, several in pairs:
         np.testing.assert_allclose(several, one, 1e-4, 1e-5)
@@ -60,11 +62,11 @@ def test_a_resumed_run(tmp_path, monkeypatch):
     from elu_zoo import errors
     from elu_zoo.training import signals
 
-    loop.train(smoke(), tmp_path / "whole")
+    training.train(smoke(), tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
         patch.setattr(signals, "stop_requested", Stopping)
-        loop.train(smoke(), tmp_path / "cut", steps_per_call=3)
-    loop.train(smoke(), tmp_path / "cut")
+        training.train(smoke(), tmp_path / "cut", steps_per_call=3)
+    training.train(smoke(), tmp_path / "cut")
     for found, expected in zip(
         arrays(tmp_path / "cut"), arrays(tmp_path / "whole"), strict=True
     ):
@@ -75,7 +77,7 @@ class Stopping:
     """Asks a run to stop after its first call."""
 
     def __enter__(self):
-        return lambda: "SIGTERM"
+        return lambda: signal.SIGTERM
 
     def __exit__(self, *_):
         return False

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from elu_zoo.bin import config
-from elu_zoo.training import cluster
+from elu_zoo.training.workers import cluster
 
 CLUSTER = Path(__file__).parents[2] / "tools/cluster"
 SCRIPT = CLUSTER / "tf_config.sh"

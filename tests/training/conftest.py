@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import small_stacks
 
-from elu_zoo import registry
+from elu_zoo import registry, training
 from elu_zoo.configs import quickstart
-from elu_zoo.training import loop, tf_step
+from elu_zoo.training import step_resident
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def phased(monkeypatch):
 
 @pytest.fixture
 def train():
-    """`loop.train` without XLA, which takes a second to compile."""
+    """`training.train` without XLA, which takes a second to compile."""
 
     def call(config, workdir, **arguments):
-        return loop.train(config, workdir, **{"compile": "off", **arguments})
+        return training.train(config, workdir, **{"compile": "off", **arguments})
 
     return call
 
@@ -73,7 +73,7 @@ def assert_same_bits():
 def stop_after(monkeypatch):
     """Acts in the middle of a run, after the call that ends this iteration."""
 
-    def plan(iteration, act, step=tf_step.TFStep):
+    def plan(iteration, act, step=step_resident.ResidentStep):
         run, done = step.run, [0]
 
         def counted(self, batches, *arguments):

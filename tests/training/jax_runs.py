@@ -80,7 +80,7 @@ def get_config(name):
 
 def watch(stop_after):
     """Checks each call, and sends SIGTERM once this many iterations are done."""
-    from elu_zoo.training.jax_step import JaxStep
+    from elu_zoo.training.step_jax import JaxStep
 
     run, done = JaxStep.run, [0]
 

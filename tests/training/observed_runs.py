@@ -9,8 +9,8 @@ import small_stacks
 from elu_zoo import registry, training
 from elu_zoo.configs import quickstart
 from elu_zoo.data import dataset, load
-from elu_zoo.training import observing
-from elu_zoo.training.observing import Observe
+from elu_zoo.training import recorder
+from elu_zoo.training.recorder import Observe
 
 
 def random_data():
@@ -76,8 +76,8 @@ def patched():
 
 def kept(workdir):
     """Returns what a folder has of a run's way, as bytes."""
-    names = "metrics.jsonl", observing.LOSSES, observing.TEST
-    folders = observing.ACTIVATIONS, observing.SNAPSHOTS
+    names = "metrics.jsonl", recorder.LOSSES, recorder.TEST
+    folders = recorder.ACTIVATIONS, recorder.SNAPSHOTS
     paths = [workdir / name for name in names if (workdir / name).exists()]
     paths += [path for name in folders for path in (workdir / name).glob("*")]
     return {str(p.relative_to(workdir)): p.read_bytes() for p in paths}

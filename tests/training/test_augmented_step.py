@@ -8,10 +8,11 @@ import tensorflow as tf
 from elu_zoo import initializers
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers import Dropout, PadCropFlip, dropout
-from elu_zoo.training import distribution
-from elu_zoo.training.objective import Objective
-from elu_zoo.training.policy import Policy
-from elu_zoo.training.tf_step import TFStep
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step_resident import ResidentStep
 
 COUNT, BATCH, STEPS, SIDE, UNITS, CLASSES = 40, 8, 6, 4, 6, 3
 PADDING, DROPPED, SEED, DECAY, FIRST = 1, 0.4, 11, 0.1, 70_000
@@ -58,9 +59,8 @@ def make_step(data, policy, augmentation=None, model=None):
     optimizer = keras.optimizers.SGD()
     optimizer.build(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
-    return TFStep(
-        *(model, optimizer, objective, data, BATCH, place, policy, augmentation)
-    )
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    return ResidentStep(learner, data, place, policy)
 
 
 def run(
@@ -70,15 +70,16 @@ def run(
     """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
     data, batches, crops = draws()
     name = "one" if devices == 1 else "mirrored"
-    strategy = distribution.create_strategy(name, devices)
+    strategy = create_strategy(name, devices)
     with strategy.scope():
         model = build(**arguments)
         optimizer = keras.optimizers.SGD(momentum=momentum, nesterov=nesterov)
         optimizer.build(model.trainable_variables)
-    step = TFStep(
-        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data, BATCH, strategy, Policy(compiled, STEPS, accumulate)),
-        PadCropFlip(PADDING) if augmented else None,
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    augmentation = PadCropFlip(PADDING) if augmented else None
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    step = ResidentStep(
+        learner, data, strategy, Compilation(compiled, STEPS, accumulate)
     )
     losses, done = [], 0
     for count in cut:
@@ -198,7 +199,7 @@ def test_no_more_than_a_part_is_computed_at_once():
         seen.add((images.shape[0], draws.shape[0]))
         return augmentation(images, draws)
 
-    step = make_step(data, Policy(False, STEPS, 4), augment)
+    step = make_step(data, Compilation(False, STEPS, 4), augment)
     step.run(batches, RATES, 0, crops)
     assert seen == {(BATCH // 4, BATCH // 4)}
     program = step._call.get_concrete_function().graph.as_graph_def()
@@ -210,7 +211,7 @@ def test_no_more_than_a_part_is_computed_at_once():
 def test_first_keys_the_masks():
     """The same batch at another iteration drops other units."""
     data, batches, _ = draws()
-    step = make_step(data, Policy(False, 1))
+    step = make_step(data, Compilation(False, 1))
     still = np.zeros(1, np.float32)
     found = [float(step.run(batches[:1], still, first)[0]) for first in (5, 6, 5)]
     assert found[0] == found[2] != found[1]
@@ -219,7 +220,7 @@ def test_first_keys_the_masks():
 def test_a_changed_rate_acts_once_the_step_is_compiled_again():
     data, batches, _ = draws()
     model = build()
-    step = make_step(data, Policy(False, 1), model=model)
+    step = make_step(data, Compilation(False, 1), model=model)
     still, found = np.zeros(1, np.float32), []
     for rate, again in ((DROPPED, False), (0.0, False), (0.0, True)):
         model.get_layer("drop").rate = rate

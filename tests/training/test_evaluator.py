@@ -11,7 +11,7 @@ from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.data.folder import FilesOfSplit
 from elu_zoo.training import evaluate, precision
 from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 RESCALE = {"kind": "rescale", "scale": 1 / 255}
 NETS = {

@@ -33,13 +33,13 @@ def own(tmp_path_factory):
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory):
     """The folder of a run of narrow networks with ReLU and batch normalisation."""
+    from elu_zoo import training
     from elu_zoo.configs import quickstart
-    from elu_zoo.training import loop
 
     config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
     config.model.width, config.train.epochs = 0.1, 1
     folder = tmp_path_factory.mktemp("parent") / "relu"
-    loop.train(config, folder, compile="off")
+    training.train(config, folder, compile="off")
     return str(folder)
 
 

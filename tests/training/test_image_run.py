@@ -11,14 +11,14 @@ import tensorflow as tf
 from PIL import Image
 
 import elu_zoo
-from elu_zoo import errors, zoo
+from elu_zoo import errors, training, zoo
 from elu_zoo.data import imagenet, order, survey
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import loop
 from elu_zoo.training.config import dict_hash
-from elu_zoo.training.run import Position
-from elu_zoo.training.tf_stream import TFStream
+from elu_zoo.training.run import Length
+from elu_zoo.training.state import TrainState
+from elu_zoo.training.step_stream import StreamStep
 from elu_zoo.weights import manifest
 
 NAME = "elu_imagenet_15"
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 def whole(folder, tmp_path_factory):
     """The folder of a finished run, and its entry; tests do not change it."""
     workdir = tmp_path_factory.mktemp("runs") / "whole"
-    return workdir, loop.train(small_images.get_config(folder), workdir)
+    return workdir, training.train(small_images.get_config(folder), workdir)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,8 @@ def test_what_a_run_leaves(whole, folder, rows):
     start = rows(workdir / "timing.jsonl")[0]
     policy = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
     assert {key: start[key] for key in policy} == policy
-    assert loop.train(small_images.get_config(folder), workdir)["tag"] == entry["tag"]
+    found = training.train(small_images.get_config(folder), workdir)
+    assert found["tag"] == entry["tag"]
 
 
 def test_the_weights_take_raw_images_and_repeat_what_was_measured(whole, folder, model):
@@ -118,10 +119,10 @@ def test_resume_is_bit_identical(
 ):
     """From inside the second epoch, although it was also cut into other calls."""
     config, arguments = small_images.get_config(folder), {"steps_per_call": 2}
-    stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), TFStream)
+    stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), StreamStep)
     with pytest.raises(errors.Interrupted, match="after iteration 7 of 10"):
-        loop.train(config, tmp_path, **arguments)
-    entry = loop.train(config, tmp_path, **arguments)
+        training.train(config, tmp_path, **arguments)
+    entry = training.train(config, tmp_path, **arguments)
     assert entry["sha256"] == whole[1]["sha256"]
     assert entry["metrics"] == whole[1]["metrics"]
     assert_same_bits(last_arrays(tmp_path), last_arrays(whole[0]))
@@ -131,28 +132,29 @@ def test_resume_is_bit_identical(
 
 def test_a_checkpoint_that_does_not_name_its_images(tmp_path):
     """Runs of earlier versions go on."""
+    length = Length(examples=21, batch_size=4, epochs=3)  # five iterations an epoch
     config = {"seed": 3}
-    state = dataclasses.asdict(Position(config, "three-0-24", step=14, seconds=2.5))
+    state = dataclasses.asdict(TrainState(config, "three-0-24", step=14, seconds=2.5))
     del state["images"], state["epochs_recorded"], state["config"]
     state["config_hash"] = dict_hash(config)
-    restored = Position(config, "three-1-24").restored(state, tmp_path, 5)
-    expected = Position(config, "three-1-24", step=14, seconds=2.5, epochs_recorded=2)
+    restored = TrainState(config, "three-1-24").restored(state, tmp_path, length)
+    expected = TrainState(config, "three-1-24", step=14, seconds=2.5, epochs_recorded=2)
     assert restored == expected
     with pytest.raises(errors.CorruptError, match="of another config, of the hash"):
-        Position({"seed": 4}, "three-1-24").restored(state, tmp_path, 5, True)
+        TrainState({"seed": 4}, "three-1-24").restored(state, tmp_path, length, True)
 
 
 def test_images_that_change_while_it_trains(tmp_path, stop_after):
     folder, workdir = tmp_path / "three", tmp_path / "run"
     small_images.write_splits(folder)
     config = small_images.get_config(folder)
-    stop_after(2, lambda: signal.raise_signal(signal.SIGTERM), TFStream)
+    stop_after(2, lambda: signal.raise_signal(signal.SIGTERM), StreamStep)
     with pytest.raises(errors.Interrupted, match="after iteration 2 of 10"):
-        loop.train(config, workdir)
+        training.train(config, workdir)
     (folder / "train/class001/image3.png").unlink()
     message = f"images are not those with which {workdir} began: it has three-.*-24, fo"
     with pytest.raises(errors.DataError, match=message):
-        loop.train(config, workdir)
+        training.train(config, workdir)
 
 
 def test_arguments_are_refused_before_all_images_are_looked_at(
@@ -161,7 +163,7 @@ def test_arguments_are_refused_before_all_images_are_looked_at(
     monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
     with pytest.raises(errors.UsageError, match="pyramid|spp_levels|bins"):
-        loop.train(config, tmp_path / "run")
+        training.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -218,7 +220,7 @@ CENTRE = np.array([[4, 4, 0]])
 def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
     """Of more than 100 classes the top-5 error is measured, on centre crops."""
     config = small_images.get_config(many, {**STILL, "data.augmentation": augmentation})
-    entry = loop.train(config, tmp_path, **arguments)
+    entry = training.train(config, tmp_path, **arguments)
     data = imagenet.load(many, 24, 60)
     (trained, labels), (tested, answers) = pixels(data.train), pixels(data.test)
     mean = statistics_file.read_mean(entry["preprocessing"]["statistics"])
@@ -247,7 +249,7 @@ def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
 def test_a_folder_that_is_not_there(tmp_path):
     config = small_images.get_config(tmp_path / "gone")
     with pytest.raises(errors.NotFoundError, match="There is no folder .*gone"):
-        loop.train(config, tmp_path / "run")
+        training.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -260,5 +262,5 @@ def test_a_damaged_image_is_found_before_the_run(tmp_path, name):
     config = small_images.get_config(tmp_path / "spoilt")
     words = f"1 of 33 images cannot be used: .*/{name}: it is text; expected PNG or"
     with pytest.raises(errors.DataError, match=words):
-        loop.train(config, tmp_path / "run")
+        training.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()

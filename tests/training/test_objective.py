@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.data.dataset import Split
-from elu_zoo.training.objective import Objective, describe
+from elu_zoo.training.loss import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
 OF_IMAGES = ("sigmoid_cross_entropy", "half_squared_error")

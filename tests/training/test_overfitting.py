@@ -3,9 +3,9 @@
 import pytest
 import small_images
 
+from elu_zoo import training
 from elu_zoo.configs import elu_imagenet_15
 from elu_zoo.data import prepare
-from elu_zoo.training import loop
 
 COUNT, SIDE, CROP = 50, 128, 112
 ENTRIES = {
@@ -36,7 +36,7 @@ def test_fifty_real_images_of_as_many_classes(tmp_path, rows):
     config.update_from_flattened_dict(
         {**ENTRIES, "data.folder": str(tmp_path / "fifty")}
     )
-    entry = loop.train(config, tmp_path / "run")
+    entry = training.train(config, tmp_path / "run")
     assert len(entry["classes"]) == COUNT
     first, *_, last = rows(tmp_path / "run" / "metrics.jsonl")
     assert first["train_loss"] > 3 and last["train_loss"] < first["train_loss"] / 4

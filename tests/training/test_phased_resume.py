@@ -8,7 +8,7 @@ from elu_zoo import errors
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.data import load
 from elu_zoo.layers import Dropout
-from elu_zoo.training import tf_step
+from elu_zoo.training import step_resident
 
 # Inside the first phase of small_stacks, at its end, inside the others.
 STOPS = 3, 5, 7, 13
@@ -69,14 +69,14 @@ def test_stopped_elsewhere(
 @pytest.fixture
 def rates(monkeypatch):
     """Records, of each iteration of a run, the rate of each layer of dropout."""
-    found, run = [], tf_step.TFStep.run
+    found, run = [], step_resident.ResidentStep.run
 
     def recorded(self, batches, *arguments):
         drops = [x for x in self._update._model.layers if isinstance(x, Dropout)]
         found.extend([{x.name: x.rate for x in drops}] * len(batches))
         return run(self, batches, *arguments)
 
-    monkeypatch.setattr(tf_step.TFStep, "run", recorded)
+    monkeypatch.setattr(step_resident.ResidentStep, "run", recorded)
     return found
 
 

@@ -9,7 +9,7 @@ from elu_zoo import errors, layers, zoo
 from elu_zoo.configs import elu_cifar_18
 from elu_zoo.data import load, order
 from elu_zoo.models import stacks
-from elu_zoo.training import phases, tf_step
+from elu_zoo.training import phases, step_resident
 from elu_zoo.training.phases import Phases
 
 RATES = ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
@@ -176,7 +176,7 @@ def reference(config, count):
             model.get_layer(name).rate = rate
         in_force.append(rates(model))
         images = crops(data.train.images[batch].astype("float32"), draws)
-        with layers.keyed(iteration, batch), tf_step.tf.GradientTape() as tape:
+        with layers.keyed(iteration, batch), step_resident.tf.GradientTape() as tape:
             logits = model(images, training=True)
             value = cross_entropy(data.train.labels[batch], logits)
             total = value + sum(model.losses)
@@ -190,13 +190,13 @@ def reference(config, count):
 def test_weights_and_slots_go_on_through_the_phases(
     phased, train, tmp_path, monkeypatch, last_arrays, rows
 ):
-    config, found, run = phased(), [], tf_step.TFStep.run
+    config, found, run = phased(), [], step_resident.ResidentStep.run
 
     def recorded(self, given, *arguments):
         found.extend([rates(self._update._model)] * len(given))
         return run(self, given, *arguments)
 
-    monkeypatch.setattr(tf_step.TFStep, "run", recorded)
+    monkeypatch.setattr(step_resident.ResidentStep, "run", recorded)
     train(config, tmp_path)
     losses, variables, in_force = reference(config, 16)
     assert found == in_force

@@ -7,7 +7,7 @@ from elu_zoo import errors, zoo
 from elu_zoo.configs import mnist_autoencoder, quickstart
 from elu_zoo.data import load
 from elu_zoo.training import precision
-from elu_zoo.training.objective import Objective
+from elu_zoo.training.loss import Objective
 
 REDUCED = ("bfloat16_matmuls", "mixed_bfloat16")
 MLP = [f"dense{i}" for i in range(1, 6)]

@@ -83,7 +83,7 @@ def test_stopped_in_an_evaluation(
 ):
     """Of 500 images after each epoch, of 1,500 at the end; at once, not after it."""
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 100)
-    made, done = evaluate._forward, [0]
+    made, done = evaluate.inference, [0]
 
     def counted(model):
         forward = made(model)
@@ -97,11 +97,11 @@ def test_stopped_in_an_evaluation(
         return call
 
     cut = tmp_path / "cut"
-    monkeypatch.setattr(evaluate, "_forward", counted)
+    monkeypatch.setattr(evaluate, "inference", counted)
     with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {stood} of"):
         train(smoke(ENTRIES), cut)
     assert done[0] == part
     assert (cut / "checkpoints" / f"step-{stood:09d}").is_dir()
     assert not (cut / "outcome.json").exists()
-    monkeypatch.setattr(evaluate, "_forward", made)
+    monkeypatch.setattr(evaluate, "inference", made)
     check_equal(cut)

@@ -73,9 +73,9 @@ def test_images_in_a_larger_field(tmp_path):
 @pytest.fixture
 def stop_at(monkeypatch):
     """Sends SIGTERM after so many calls of the step."""
-    from elu_zoo.training import tf_step
+    from elu_zoo.training import step_resident
 
-    run = tf_step.TFStep.run
+    run = step_resident.ResidentStep.run
 
     def plan(calls):
         left = [calls]
@@ -87,7 +87,7 @@ def stop_at(monkeypatch):
                 signal.raise_signal(signal.SIGTERM)
             return found
 
-        monkeypatch.setattr(tf_step.TFStep, "run", counted)
+        monkeypatch.setattr(step_resident.ResidentStep, "run", counted)
 
     yield plan
     monkeypatch.undo()

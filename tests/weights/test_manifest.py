@@ -315,7 +315,7 @@ def test_stated_error_on_the_real_data(tag):
         pytest.skip("tensorflow-datasets is not installed")
     from elu_zoo.data import load
     from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.training.objective import Objective
+    from elu_zoo.training.loss import Objective
 
     entry = manifest.published()[tag]
     root = os.environ.get("TFDS_DATA_DIR")

@@ -1,0 +1,182 @@
+"""Parts of a run, built from its config: data, model, optimizer, step and evaluator."""
+
+from typing import Any
+
+import keras
+from ml_collections import ConfigDict
+
+from elu_zoo import registry, zoo
+from elu_zoo.data import load, statistics
+from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.layers import preprocess
+from elu_zoo.training import augmentation, finetuning, optimizer, precision
+from elu_zoo.training.backends import Placement
+from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
+from elu_zoo.training.config import ResolvedConfig
+from elu_zoo.training.config_checks import check_run
+from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.phases import Phases
+from elu_zoo.training.pooled_first import pooled_first
+from elu_zoo.training.run import Length, Run
+from elu_zoo.weights.pretrained import Pretrained
+
+
+def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
+    """Returns the data set that a config names.
+
+    Raises:
+        DataError: it is missing, or damaged.
+        UsageError: there is no such data set.
+    """
+    data = resolved.config.data
+    if data.name not in load.ENCODED:
+        shape = finetuning.image_shape(resolved.config, resolved.parent)
+        return load.load(data.name, data_dir, shape)
+    from elu_zoo.data import imagenet
+
+    return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)
+
+
+def build(
+    resolved: ResolvedConfig,
+    data: ImageData,
+    placement: Placement,
+    options: tuple[str, int | None, int],
+) -> Run:
+    """Builds the parts of a run in the strategy's scope.
+
+    Args:
+        resolved: the config, and the weights that it starts from.
+        data: the data set, whole on each machine.
+        placement: devices and machines.
+        options: `compile`, `steps_per_call` and `accumulate` of `train`.
+
+    Raises:
+        UsageError: the config does not fit the data or the devices.
+        DataError: the examples do not fill one batch.
+    """
+    config, parent = resolved.config, resolved.parent
+    train, encoded = config.train, config.data.name in load.ENCODED
+    split, validation = _splits(config, data)
+    length = Length(len(split), train.batch_size, train.epochs)
+    check_run(config, length.total, placement.replicas, options[-1])
+    if encoded:
+        _check_arguments(config, data)
+    preprocessing = _preprocessing(config, data, parent)
+    objective = Objective(train.loss, preprocessing, train.label_smoothing)
+    ahead = _is_ahead(config.model.name, preprocessing)
+    if ahead:
+        split = Split(preprocess(split.images, preprocessing), split.labels)
+    augmented = augmentation.create(
+        config.data, preprocessing, data.image_shape, train.epochs
+    )
+    inside = None if ahead or (encoded and augmented) else preprocessing
+    field = augmented and augmented.field
+    phases = Phases(train, length.total)
+    with placement.strategy.scope():
+        model = _model(config, data, preprocessing, inside, phases, field, parent)
+        finetuning.freeze(model, config)
+        classifier = registry.entry(config.model.name).classifier
+        precision.apply(model, train.precision, classifier)
+        updates = optimizer.create(config, model, length.total)
+    how, steps, accumulate = options
+    steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
+    compilation = placement.choose_compilation(
+        model, placement.replicas, how, steps, accumulate
+    )
+    learner = Learner(
+        pooled_first(model), updates, objective, train.batch_size, augmented
+    )
+    step = placement.step(learner, split, placement.strategy, compilation)
+    if inside == preprocessing and train.precision == "float32" and not field:
+        evaluator = Evaluator(model, objective)
+    else:
+        measured = _model(config, data, preprocessing, preprocessing, phases)
+        evaluator = Evaluator(measured, objective, model)
+    return Run(
+        *(config.seed, train, length, data, validation, preprocessing, model),
+        *(updates, phases, augmented, compilation, step, evaluator, parent),
+    )
+
+
+def network_input(
+    data: ImageData, preprocessing: dict[str, Any]
+) -> tuple[int, int, int]:
+    """Returns the shape of preprocessed images, which crops make smaller."""
+    *size, channels = data.image_shape
+    return (*preprocessing.get("crop", size), channels)
+
+
+def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
+    """Returns the training examples, and those measured after epochs, if any."""
+    split, validation = data.train, data.validation
+    if config.data.train_on_validation:
+        split, validation = split.joined(validation), None
+    count = config.data.train_examples or len(split)
+    return split.first(min(count, len(split)) if config.smoke else count), validation
+
+
+def _preprocessing(
+    config: ConfigDict, data: ImageData, parent: Pretrained | None
+) -> dict[str, Any]:
+    """Returns the network's preprocessing, with statistics of the data set.
+
+    Pretrained weights keep the statistics that they were trained with.
+    """
+    if parent:
+        return parent.preprocessing
+    description = registry.entry(config.model.name).preprocessing
+    if "statistics" in description:
+        found = statistics.of_kind(description["kind"], data)
+        description = {**description, "statistics": found}
+    if "crop" in description:
+        description["crop"] = [config.data.crop_size] * 2
+    return description
+
+
+def _is_ahead(model: str, preprocessing: dict[str, Any]) -> bool:
+    """Whether training images are preprocessed once, before all iterations.
+
+    It saves time, and borders of zeros are then added to preprocessed images. The
+    targets of an autoencoder are computed from raw images.
+    """
+    autoencoder = registry.entry(model).is_autoencoder
+    return preprocessing["kind"] in statistics.AHEAD and not autoencoder
+
+
+def _model(
+    config: ConfigDict,
+    data: ImageData,
+    preprocessing: dict[str, Any],
+    inside: dict[str, Any] | None,
+    phases: Phases,
+    field: tuple[int, int, int] | None = None,
+    parent: Pretrained | None = None,
+) -> keras.Model:
+    """Returns the network, with the preprocessing `inside` as its first layers.
+
+    `field` is the shape of images that an augmentation enlarges.
+    """
+    others = "name", "weights"
+    arguments = {key: config.model[key] for key in config.model if key not in others}
+    if registry.entry(config.model.name).takes("num_classes"):
+        arguments["num_classes"] = data.num_classes
+    return zoo.get_model(
+        config.model.name,
+        weights=parent,
+        preprocessing=inside or False,
+        **arguments,
+        **phases.builder_arguments,
+        input_shape=field or network_input(data, preprocessing),
+        seed=config.seed,
+    )
+
+
+def _check_arguments(config: ConfigDict, data: ImageData) -> None:
+    """Refuses arguments of the network before hours of looking at all images."""
+    narrow = config.copy_and_resolve_references()
+    narrow.model.width = 1e-9  # one unit a layer
+    preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}
+    _model(narrow, data, preprocessing, None, Phases(config.train, 1))

@@ -1,0 +1,93 @@
+"""Calls of the training step: which examples they take, at which learning rates."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.data import order
+from elu_zoo.training import schedules
+from elu_zoo.training.run import Run
+from elu_zoo.training.state import TrainState
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """Iterations that one call of the training step runs.
+
+    Attributes:
+        first: number of the first iteration.
+        batches: indices of training examples, `(iterations, batch_size)`.
+        learning_rates: of each iteration, `(iterations,)`.
+        draws: random numbers of the augmentation, `(iterations, batch_size, n)`; None
+            without one.
+        rest: `batches` of this and of all later calls of the epoch, in the first call
+            of an epoch or of a process; else None.
+    """
+
+    first: int
+    batches: np.ndarray
+    learning_rates: np.ndarray
+    draws: np.ndarray | None
+    rest: np.ndarray | None
+
+    def check(self, losses: np.ndarray) -> None:
+        """Checks that the losses of the iterations are finite.
+
+        Raises:
+            TrainingError: one is not.
+        """
+        bad = np.flatnonzero(~np.isfinite(losses))
+        if len(bad):
+            raise errors.TrainingError(
+                f"The loss of iteration {self.first + int(bad[0])} is "
+                f"{losses[bad[0]]}, at learning rate {self.learning_rates[bad[0]]}. "
+                "The last finite checkpoint is kept. Try a lower learning rate."
+            )
+
+
+def remaining(
+    run: Run, state: TrainState, until: Callable[[int], int]
+) -> Iterator[Call]:
+    """Yields the calls from the state's iteration to the end of the run.
+
+    A call ends at the latest with its epoch, its phase, or where a checkpoint is due.
+
+    Args:
+        run: the built run.
+        state: the train state, which has to be advanced by each call before the next.
+        until: returns the most iterations of a call that begins at an iteration.
+    """
+    train, length = run.train, run.length
+    epoch = permuted = draws = None
+    while state.step < length.total:
+        number, offset = divmod(state.step, length.steps_per_epoch)
+        begins = number != epoch
+        if begins:
+            epoch = number
+            given = run.seed, epoch, length.examples
+            permuted = order.epoch_batches(*given, length.batch_size)
+            draws = run.augmentation.draws(*given) if run.augmentation else None
+        count = min(
+            until(state.step),
+            run.compilation.steps_per_call,
+            length.steps_per_epoch - offset,
+            run.phases.end(state.step) - state.step,
+            train.checkpoint_every - state.step % train.checkpoint_every,
+        )
+        rates = schedules.learning_rates(
+            np.arange(state.step, state.step + count),
+            train.boundaries,
+            train.learning_rates,
+            train.learning_rate_shape,
+            length.total,
+        )
+        chosen = permuted[offset : offset + count]
+        yield Call(
+            state.step,
+            chosen,
+            rates,
+            None if draws is None else draws[chosen],
+            permuted[offset:] if begins else None,
+        )

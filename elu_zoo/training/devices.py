@@ -1,0 +1,197 @@
+"""Devices of a run on TensorFlow: the strategy, and the compilation of its steps."""
+
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from absl import logging
+
+from elu_zoo import errors, layers
+from elu_zoo.training import compilation
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.workers import cluster
+from elu_zoo.training.workers.peers import Peers
+
+_KEYED = layers.Dropout, layers.FeatureMapDropout, layers.FractionalMaxPooling2D
+
+
+def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
+    """Creates the strategy of a run, before any TensorFlow operation.
+
+    Args:
+        name: `auto` takes many machines where TF_CONFIG names several tasks,
+            several GPUs where there are, else one device; `one`, `mirrored` (one
+            machine, all or `num_devices` GPUs, or that many logical CPU devices),
+            `multi_worker` (the machines of TF_CONFIG).
+        num_devices: devices of this machine; None for all GPUs, or one CPU.
+
+    Raises:
+        UsageError: an unknown name, more devices than there are, a TF_CONFIG that
+            cannot be read.
+    """
+    compilation.check_devices(name, num_devices)
+    _warn_of_unused_gpu()
+    gpus = tf.config.list_physical_devices("GPU")
+    tasks = cluster.tasks()
+    if name == "auto":
+        several = (num_devices or len(gpus)) > 1
+        name = "multi_worker" if tasks > 1 else "mirrored" if several else "one"
+    if name == "one":
+        if num_devices not in (None, 1):
+            raise errors.UsageError(
+                f"strategy one has one device, num_devices is {num_devices}. "
+                "Use --strategy=mirrored."
+            )
+        strategy = tf.distribute.get_strategy()
+    elif name == "multi_worker":
+        if not tasks:
+            raise errors.UsageError(
+                "strategy multi_worker needs the environment variable TF_CONFIG, "
+                "which names the machines and this one's task."
+            )
+        with cluster.gathering():
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    else:
+        strategy = _mirrored(gpus, num_devices)
+    replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
+    if replicas > 1 or len(devices) > 1:  # one device is the CPU, as expected
+        logging.info(
+            "Strategy %s with %d replica(s); devices of this machine: %s.",
+            name,
+            replicas,
+            ", ".join(device.name for device in devices),
+        )
+    return strategy
+
+
+def choose_compilation(
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
+) -> Compilation:
+    """Chooses how steps are compiled, by the table `compilation.RULES`.
+
+    Several replicas cannot share one XLA program, which would hold variables of other
+    devices. Each computes gradients in a pure XLA function, and the sum over replicas
+    is outside; layers that update their variables cannot be part of such a function.
+
+    Args:
+        model: the trained network.
+        replicas: devices that share a batch.
+        compile_: `auto`, `on` or `off`.
+        steps_per_call: iterations a call; None for the table's.
+        accumulate: see `Compilation`.
+
+    Raises:
+        UsageError: an unknown value, or compile=on or accumulate > 1 where they
+            cannot be.
+    """
+    compilation.check_compile(compile_, steps_per_call, accumulate)
+    _warn_of_emulation(model)
+    gpus = tf.config.list_physical_devices("GPU")
+    facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
+    # Keyed layers do not update the state of their generator in a step, and frozen
+    # layers update nothing.
+    updating = (x for x in model.layers if x.trainable)
+    others = [x for x in updating if not isinstance(x, _KEYED)]
+    if replicas > 1:
+        facts.add("several")
+    if replicas > 1 and any(x.non_trainable_variables for x in others):
+        if accumulate > 1:
+            raise errors.UsageError(
+                "accumulate is 1 with several replicas and layers that update "
+                "variables, such as batch normalisation. Received: "
+                f"{accumulate}. Use more devices, or a smaller train.batch_size."
+            )
+        if compile_ == "on":
+            raise errors.UsageError(
+                "compile=on is not possible with several replicas and layers that "
+                "update variables, such as batch normalisation. Use compile=auto."
+            )
+        facts.add("updates")
+    rule = compilation.choose(facts, compile_)
+    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """Whether this process writes the run's files."""
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return True
+    found = cluster.read()
+    kind, index = found["task"].get("type"), found["task"]["index"]
+    if found["cluster"].keys() & {"chief", "master"}:
+        return kind in ("chief", "master")
+    return kind == "worker" and index == 0
+
+
+def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
+    """Returns the machines of a run, or the one that it has."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
+
+
+def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
+    if gpus:
+        count = num_devices or len(gpus)
+        if count > len(gpus):
+            raise errors.UsageError(
+                f"num_devices is {count}, TensorFlow sees {len(gpus)} GPU(s)."
+            )
+        return tf.distribute.MirroredStrategy(
+            [f"GPU:{i}" for i in range(count)],
+            cross_device_ops=_cross_device_ops("gpu"),
+        )
+    count = num_devices or 1
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        # TensorFlow has started already, as in a notebook: use the devices it has.
+        available = len(tf.config.list_logical_devices("CPU"))
+        if available < count:
+            raise errors.UsageError(
+                f"num_devices is {count}, but TensorFlow runs with {available} "
+                "logical CPU device(s). Create the strategy before any other "
+                "TensorFlow operation of the process."
+            ) from None
+    return tf.distribute.MirroredStrategy(
+        [f"CPU:{i}" for i in range(count)],
+        cross_device_ops=_cross_device_ops("cpu"),
+    )
+
+
+def hide_gpus() -> None:
+    """Hides the GPUs from this process, before TensorFlow starts."""
+    tf.config.set_visible_devices([], "GPU")
+
+
+def _cross_device_ops(platform: str) -> tf.distribute.CrossDeviceOps | None:
+    name, _ = compilation.CROSS_DEVICE_OPS[platform]
+    return getattr(tf.distribute, name)() if name else None
+
+
+def _warn_of_unused_gpu() -> None:
+    driver = Path("/proc/driver/nvidia/version").exists()
+    if driver and not tf.config.list_physical_devices("GPU"):
+        logging.warning(
+            "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
+            'use the CPU. To mend it: pip install "elu-zoo[gpu]"'
+        )
+
+
+def _warn_of_emulation(model: keras.Model) -> None:
+    """Warns of a model in bfloat16 on a processor without it."""
+    reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
+    path = Path("/proc/cpuinfo")
+    if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():
+        return
+    flags = path.read_text()
+    if not any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16")):
+        logging.warning(
+            "This processor has no bfloat16; steps may take longer with it than with "
+            "--config.train.precision=float32."
+        )

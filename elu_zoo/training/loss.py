@@ -1,0 +1,222 @@
+"""Losses by name, and the objective of a run: its loss and its error measures."""
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors, registry
+from elu_zoo.data.dataset import Split
+from elu_zoo.layers import preprocessing_layers
+
+# Top-5 error of more classes only: the paper gives it for ImageNet, not CIFAR-100.
+_TOP5_ABOVE = 100
+
+
+def softmax_cross_entropy(labels, logits):
+    """Returns -log softmax(logits)[label], in nats, of shape `(batch,)`.
+
+    Args:
+        labels: integer class of each example, `(batch,)`.
+        logits: `(batch, num_classes)`.
+    """
+    return keras.ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def smoothing(labels, logits):
+    """Returns the logit of the label minus the mean of all logits, `(batch,)`.
+
+    The softmax cross entropy of smoothed targets (1 - s) * label + s * uniform is that
+    of the labels plus s times this term (Szegedy et al., 2016).
+
+    Args:
+        labels: integer class of each example, `(batch,)`.
+        logits: `(batch, num_classes)`.
+    """
+    own = keras.ops.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
+    return keras.ops.sum(own * logits, axis=-1) - keras.ops.mean(logits, axis=-1)
+
+
+def squared_hinge(labels, scores):
+    """Returns the sum over classes of max(0, 1 - t z)^2, one against all, `(batch,)`.
+
+    Args:
+        labels: integer class of each example, `(batch,)`.
+        scores: z, `(batch, num_classes)`; t is 1 for the label's, else -1.
+    """
+    own = keras.ops.one_hot(labels, scores.shape[-1], dtype=scores.dtype)
+    margins = keras.ops.maximum(1 - (2 * own - 1) * scores, 0)
+    return keras.ops.sum(keras.ops.square(margins), axis=-1)
+
+
+def sigmoid_cross_entropy(pixels, logits):
+    """Returns the sum of -t log s(z) - (1 - t) log(1 - s(z)), in nats, `(batch,)`.
+
+    Args:
+        pixels: t, each in [0, 1], `(batch, height, width, channels)`.
+        logits: z, of the same shape; s is the sigmoid.
+    """
+    # max(z, 0) - z t + log(1 + exp(-|z|)): no exponential overflows. With `where`,
+    # not abs and relu, the derivative at 0 is 1/2 - t as everywhere around it.
+    positive = logits >= 0
+    maximum = keras.ops.where(positive, logits, 0.0)
+    exponential = keras.ops.exp(keras.ops.where(positive, -logits, logits))
+    return _sum(maximum - logits * pixels + keras.ops.log1p(exponential))
+
+
+def half_squared_error(pixels, outputs):
+    """Returns half the sum of (y - t)^2, of shape `(batch,)`.
+
+    Args:
+        pixels: t, `(batch, height, width, channels)`.
+        outputs: y, of the same shape.
+    """
+    return 0.5 * _sum(keras.ops.square(outputs - pixels))
+
+
+def _sum(values):
+    return keras.ops.sum(values, axis=tuple(range(1, len(values.shape))))
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """A loss function and the kind of its targets.
+
+    Attributes:
+        function: `(targets, outputs) -> (batch,)`.
+        of_images: the targets are preprocessed images, as of autoencoders; otherwise
+            labels.
+    """
+
+    function: Callable[[Any, Any], Any]
+    of_images: bool
+
+
+LOSSES = {
+    "softmax_cross_entropy": Loss(softmax_cross_entropy, of_images=False),
+    "squared_hinge": Loss(squared_hinge, of_images=False),
+    "sigmoid_cross_entropy": Loss(sigmoid_cross_entropy, of_images=True),
+    "half_squared_error": Loss(half_squared_error, of_images=True),
+}
+
+
+def get(name: str) -> Loss:
+    """Returns a loss by name.
+
+    Raises:
+        UsageError: no loss has this name.
+    """
+    if name not in LOSSES:
+        raise errors.unknown("loss", name, LOSSES)
+    return LOSSES[name]
+
+
+class Objective:
+    """A loss on raw images, labels and a model's outputs, and its error measures.
+
+    Args:
+        loss: a name of `LOSSES`.
+        preprocessing: the model's, see `preprocessing_layers`; an autoencoder's
+            targets are its preprocessed images.
+        label_smoothing: the share of a label's probability that is spread over all
+            classes in the minimised sum; for the softmax cross entropy only.
+    """
+
+    def __init__(
+        self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0
+    ):
+        self._loss = get(loss)
+        self._label_smoothing = label_smoothing
+        self._readout = keras.activations.get(registry.READOUTS[loss])
+        of_images = self._loss.of_images
+        self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
+
+    def __call__(self, images, labels, outputs):
+        """Returns the loss of each example, `(batch,)`.
+
+        Args:
+            images: raw 0..255 images, floats `(batch, height, width, channels)`.
+            labels: integer classes, `(batch,)`.
+            outputs: of the model; with auxiliary heads `(batch, heads, num_classes)`,
+                whose losses are added.
+        """
+        if self._loss.of_images:
+            return self._loss.function(self._pixels(images), outputs)
+        if len(outputs.shape) == 2:
+            return self._loss.function(labels, outputs)
+        heads = range(outputs.shape[1])
+        return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
+
+    def smoothing(self, labels, outputs):
+        """Returns the term of label smoothing for each example, `(batch,)`.
+
+        It is minimised with the loss and not recorded: recorded losses are those of the
+        labels. None without smoothing.
+
+        Args:
+            labels: integer classes, `(batch,)`.
+            outputs: as for a call of the objective.
+        """
+        if not self._label_smoothing:
+            return None
+        heads = (
+            [outputs] if len(outputs.shape) == 2 else keras.ops.unstack(outputs, axis=1)
+        )
+        added = sum(smoothing(labels, logits) for logits in heads)
+        return self._label_smoothing * added
+
+    def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
+        """Returns means over a split: `loss`, and `error_percent` for classes.
+
+        For more than 100 classes there is also `top5_error_percent`: images whose class
+        is not among the five largest outputs. Autoencoders have `squared_error`
+        instead: the sum over an image's pixels of the squared difference between
+        reconstruction and preprocessed image. Auxiliary heads are not measured.
+
+        Args:
+            parts: parts of the split, each with the model's outputs.
+        """
+        totals, count = {}, 0
+        for part, outputs in parts:
+            count += len(part)
+            for name, value in self._totals(part, outputs).items():
+                totals[name] = totals.get(name, 0.0) + value
+        return {name: value / count for name, value in totals.items()}
+
+    def _totals(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
+        if self._loss.of_images:
+            targets = self._pixels(np.asarray(split.images, np.float32))
+            found = np.asarray(self._readout(outputs), np.float64)
+            squares = (found - np.asarray(targets, np.float64)) ** 2
+            totals = {"squared_error": float(squares.sum())}
+        else:
+            targets = split.labels
+            outputs = outputs if outputs.ndim == 2 else outputs[:, 0]
+            wrong = int((outputs.argmax(1) != targets).sum())
+            totals = {"error_percent": 100.0 * wrong}
+            if outputs.shape[1] > _TOP5_ABOVE:
+                own = np.take_along_axis(outputs, targets[:, None], 1)
+                # Equal outputs count as larger ones, as does the class's own.
+                missed = int(((outputs >= own).sum(1) > 5).sum())
+                totals["top5_error_percent"] = 100.0 * missed
+        values = np.asarray(self._loss.function(targets, outputs), np.float64)
+        return {"loss": float(values.sum()), **totals}
+
+    def _pixels(self, images):
+        for layer in self._preprocessing:
+            images = layer(images)
+        return images
+
+
+def describe(found: dict[str, float], prefix: str = "") -> str:
+    """Returns measures as text for people: `error 2.38 %, loss 0.1234`."""
+    texts = {
+        "error_percent": "error {:.2f} %",
+        "top5_error_percent": "top-5 error {:.2f} %",
+        "squared_error": "squared error {:.3f}",
+        "loss": "loss {:.4f}",
+    }
+    named = [(text, prefix + key) for key, text in texts.items()]
+    return ", ".join(text.format(found[key]) for text, key in named if key in found)

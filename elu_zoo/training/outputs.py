@@ -1,0 +1,65 @@
+"""Files that a run writes while it trains, and its display."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+from elu_zoo import files
+from elu_zoo.training.recorder import Observe, Recorder
+from elu_zoo.training.records import Display, Records, Timer
+from elu_zoo.training.run import Run
+from elu_zoo.training.state import Checkpoints, TrainState
+
+
+@dataclasses.dataclass(frozen=True)
+class Outputs:
+    """What a run writes while it trains."""
+
+    workdir: Path | None  # None on machines that write no files
+    checkpoints: Checkpoints
+    records: Records
+    recorder: Recorder
+    display: Display
+    timer: Timer
+
+    def save(self, state: TrainState) -> None:
+        """Saves a checkpoint, if there is none of this iteration."""
+        if self.workdir is None:
+            return
+        state.seconds += self.timer.lap()
+        state.metrics_length = self.records.length()
+        if self.checkpoints.save(dataclasses.asdict(state)):
+            # A run that is killed before its first checkpoint keeps its old config.
+            files.write_json(self.workdir / "config.json", state.config)
+
+    def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
+        """Records and shows an epoch's row of metrics, and counts the epoch."""
+        self.records.write(row)
+        state.end_epoch(row["epoch"])
+        state.seconds += self.timer.lap()
+        timing = {"step": state.step, "seconds": round(state.seconds, 3)}
+        # A process that began with this epoch's evaluation has not called the step.
+        if rate := self.timer.rate():
+            timing["examples_per_second"] = round(rate, 1)
+        self.records.write_timing(timing)
+        self.display.row(row)
+
+
+@contextlib.contextmanager
+def opened(
+    workdir: Path,
+    chief: bool,
+    checkpoints: Checkpoints,
+    observe: Observe,
+    run: Run,
+    state: TrainState,
+) -> Iterator[Outputs]:
+    """Opens the outputs of a run, files only on the chief, for the time of a block."""
+    if chief and not (config := workdir / "config.json").exists():
+        files.write_json(config, state.config)
+    recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
+    folder = workdir if chief else None
+    records = Records(folder, state.metrics_length)
+    with contextlib.closing(records), Display(run.length.total, state.step) as display:
+        yield Outputs(folder, checkpoints, records, recorder, display, Timer())

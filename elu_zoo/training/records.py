@@ -1,0 +1,183 @@
+"""Records of a run: metrics.jsonl, timing.jsonl, TensorBoard events and a display."""
+
+import contextlib
+import io
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from absl import logging
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.summary.writer.record_writer import RecordWriter
+from tqdm.auto import tqdm
+
+
+class Records:
+    """The files of a run to which rows are appended.
+
+    metrics.jsonl holds numbers that a rerun repeats, and is cut back on a resume;
+    timing.jsonl and TensorBoard hold the others.
+
+    Args:
+        workdir: the run's folder; None on machines that write no files.
+        length: bytes of metrics.jsonl that belong to the restored state.
+    """
+
+    def __init__(self, workdir: Path | None, length: int):
+        self._files = {}
+        self._board = None
+        if workdir is None:
+            return
+        for name, limit in ("metrics", length), ("timing", None):
+            path = workdir / f"{name}.jsonl"
+            path.touch()
+            self._files[name] = path.open("rb+")
+            _cut(self._files[name], limit)
+        self._board = _board(workdir / "tensorboard")
+
+    def write(self, row: dict[str, float]) -> None:
+        """Appends a row to metrics.jsonl; it is on the disk when this returns."""
+        self._append("metrics", row)
+        self._scalars(row)
+
+    def write_timing(self, row: dict[str, float]) -> None:
+        """Appends a row of times and rates, which no rerun repeats."""
+        self._append("timing", {**row, "unix_time": round(time.time(), 3)})
+        self._scalars(row)
+
+    def write_start(self, row: dict[str, Any]) -> None:
+        """Appends to timing.jsonl where and how a process starts to train."""
+        self._append("timing", {**row, "unix_time": round(time.time(), 3)})
+
+    def length(self) -> int:
+        """Returns the bytes of metrics.jsonl so far."""
+        return self._files["metrics"].tell()
+
+    def close(self) -> None:
+        """Closes the files."""
+        for file in self._files.values():
+            file.close()
+        if self._board:
+            self._board.close()
+
+    def _append(self, name: str, row: dict[str, Any]) -> None:
+        if self._board is None:
+            return
+        file = self._files[name]
+        file.write((json.dumps(row, allow_nan=False) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+    def _scalars(self, row: dict[str, float]) -> None:
+        if self._board is None:
+            return
+        values = [
+            Summary.Value(tag=key, simple_value=value)
+            for key, value in row.items()
+            if key != "step"
+        ]
+        event = Event(step=row["step"], wall_time=time.time())
+        event.summary.CopyFrom(Summary(value=values))
+        self._board.write(event.SerializeToString())
+        self._board.flush()
+
+
+def _cut(file: io.BufferedRandom, length: int | None) -> None:
+    """Cuts a file to `length` bytes, or its last row where a kill cut that off."""
+    content = file.read()
+    whole = content.rfind(b"\n") + 1
+    if length is not None and whole < length:
+        logging.warning("%s is shorter than the checkpoint knew it.", file.name)
+    elif length is not None:
+        whole = length
+    file.truncate(whole)
+    file.seek(whole)
+
+
+def _board(folder: Path) -> RecordWriter:
+    """Returns a writer of TensorBoard events that writes at once.
+
+    TensorBoard's `EventFileWriter` writes in a thread, where nobody catches the error
+    of a full disk.
+    """
+    folder.mkdir(exist_ok=True)
+    name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
+    board = RecordWriter((folder / f"{name}.{os.getpid()}").open("ab"))
+    first = Event(wall_time=time.time(), file_version="brain.Event:2")
+    board.write(first.SerializeToString())
+    return board
+
+
+class Timer:
+    """Wall time of a run's loop, and the rate of its training step."""
+
+    def __init__(self):
+        self._last = time.perf_counter()
+        self._examples, self._seconds = 0, 0.0
+
+    def lap(self) -> float:
+        """Returns the seconds since the last lap, or since the start."""
+        last, self._last = self._last, time.perf_counter()
+        return self._last - last
+
+    @contextlib.contextmanager
+    def call(self, examples: int) -> Iterator[None]:
+        """Times a block that trains on this many examples."""
+        start = time.perf_counter()
+        yield
+        self._seconds += time.perf_counter() - start
+        self._examples += examples
+
+    def rate(self) -> float | None:
+        """Returns examples a second of the calls since the last rate; None of none."""
+        rate = self._examples / self._seconds if self._examples else None
+        self._examples, self._seconds = 0, 0.0
+        return rate
+
+
+class Display:
+    """A progress bar on a terminal or in a notebook, plain lines elsewhere.
+
+    Args:
+        total: iterations of the run.
+        done: iterations that are done already.
+    """
+
+    def __init__(self, total: int, done: int):
+        shown = "ipykernel" in sys.modules or sys.stderr.isatty()
+        self._bar = tqdm(
+            total=total,
+            initial=done,
+            unit="step",
+            disable=not shown,
+            dynamic_ncols=True,
+        )
+        self._done = done
+
+    def update(self, done: int) -> None:
+        """Shows how far the run is, its rate and the time that remains."""
+        self._bar.update(done - self._done)
+        self._done = done
+
+    def row(self, row: dict[str, float]) -> None:
+        """Shows the metrics of an epoch."""
+        text = ", ".join(
+            f"{name} {value}" if isinstance(value, int) else f"{name} {value:.5g}"
+            for name, value in row.items()
+        )
+        if self._bar.disable:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            self._bar.set_postfix_str(text.partition("train_")[2])
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.close()

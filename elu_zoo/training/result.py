@@ -1,0 +1,213 @@
+"""Result of a finished run: the file of its weights, and the entry beside it."""
+
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from ml_collections import ConfigDict
+
+import elu_zoo
+from elu_zoo import activations, files, layers, registry
+from elu_zoo.data import statistics
+from elu_zoo.models import cost
+from elu_zoo.models.blocks import deployed
+from elu_zoo.training.build import network_input
+from elu_zoo.training.config import differences
+from elu_zoo.training.run import Run
+from elu_zoo.training.state import TrainState, versions
+from elu_zoo.weights import manifest
+from elu_zoo.weights.hdf5 import weight_file
+
+# Arguments of builders that matter in training only.
+_OF_TRAINING = (
+    *("kernel_decay", "classifier_decay", "init_scale", "deviations", "dropout"),
+    *("first_deviation", "classifier_deviation", "initial_kernels"),
+    *("auxiliary_heads", "constrained", "weights"),
+)
+
+
+def find(workdir: Path) -> manifest.Entry | None:
+    """Returns the entry of a finished run, None where the run is not finished."""
+    path = workdir / "outcome.json"
+    return manifest.read(path) if path.is_file() else None
+
+
+def of_config(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
+    """Returns the entry of a folder's finished run, if it was of this config."""
+    entry = find(workdir)
+    same = entry and not differences(entry["config"], config)
+    return entry if same else None
+
+
+def write(
+    config: ConfigDict,
+    run: Run,
+    state: TrainState,
+    workdir: Path,
+    origin: dict[str, str | None],
+    check: Callable[[], None],
+) -> manifest.Entry:
+    """Writes the final weights, measured as they will be read: in float16.
+
+    Args:
+        config: the run's config.
+        run: the trained run; its weights are rounded to float16 here, and its test
+            images are measured here alone, or never.
+        state: the train state at the end.
+        workdir: the run's folder.
+        origin: `commit` of the code that ran, and `command` of `train`.
+        check: see `Evaluator`; where it raises, nothing is written.
+
+    Returns:
+        The entry, which is on the disk beside the weights.
+    """
+    model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
+    content = weight_file.write(model)
+    _round(model)
+    metrics = _metrics(run, config.data.measure_test, check)
+    arguments = _arguments(config.model, run, model)
+    sha256 = files.sha256(content)
+    parent = run.parent and run.parent.entry
+    tag = manifest.tag(config.model.name, data.name, arguments, sha256)
+    autoencoder = registry.entry(config.model.name).is_autoencoder
+    entry = {
+        "format": manifest.FORMAT,
+        "tag": tag,
+        "model": config.model.name,
+        "dataset": data.name,
+        "arguments": arguments,
+        "preprocessing": preprocessing,
+        "classes": [] if autoencoder else list(data.class_names),
+        "sha256": sha256,
+        "bytes": len(content),
+        "parameters": cost.parameters(model),
+        "multiply_accumulates": cost.multiply_accumulates(model),
+        "examples": _examples(run, config.data.train_examples),
+        "schedule": config.schedule,
+        "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
+        "config": state.config,
+        "seed": config.seed,
+        "step": state.step,
+        "epochs": config.train.epochs,
+        "metrics": metrics,
+        "commit": origin["commit"],
+        "backend": keras.backend.backend(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "wall_time_seconds": round(state.seconds, 1),
+        "licence": "Apache-2.0",
+        "data_terms": _terms(data.terms, parent),
+        "sources": [],
+    }
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
+    others = {"command": origin["command"], "parent": parent and parent["tag"]}
+    others |= {"images": data.images, "note": data.note}
+    others["config_changes"] = state.config_changes
+    entry |= {key: value for key, value in others.items() if value}
+    # The statistics of the preprocessing, for a folder that is copied elsewhere.
+    statistics.copy(preprocessing, workdir)
+    files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
+    files.write_json(workdir / (tag + ".json"), entry)
+    # After the weights: this file marks the run as finished.
+    files.write_json(workdir / "outcome.json", entry)
+    files.write_json(workdir / "config.json", state.config)
+    return entry
+
+
+def _round(model: keras.Model) -> None:
+    """Rounds the weights to float16, in which the file has them."""
+    for layer in model.layers:
+        for variable in layer.weights:
+            variable.assign(np.asarray(variable).astype(np.float16))
+
+
+def _metrics(
+    run: Run, measure_test: bool, check: Callable[[], None]
+) -> dict[str, float]:
+    """Returns the measures on the test and the validation images, where there are."""
+    splits = {"test": run.data.test if measure_test else None}
+    splits["validation"] = run.validation
+    return {
+        f"{name}_{key}": value
+        for name, split in splits.items()
+        if split is not None
+        for key, value in run.evaluator(split, check).items()
+    }
+
+
+def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
+    """Returns the builder's arguments that make the deployed model."""
+    arguments = {
+        "activation": activations.describe(given.activation),
+        "input_shape": list(network_input(run.data, run.preprocessing)),
+    }
+    for key in given:
+        if key not in ("name", "activation", *_OF_TRAINING):
+            value = given[key]
+            arguments[key] = list(value) if isinstance(value, tuple) else value
+    # Unlike other dropout, that of feature maps scales the deployed network.
+    if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
+        arguments["dropout"] = given.dropout
+    if registry.entry(given.name).takes("num_classes"):
+        arguments["num_classes"] = run.data.num_classes
+    return arguments
+
+
+def _examples(run: Run, train_examples: int) -> dict[str, int]:
+    """Returns the numbers of images; those to train on as the config limits them."""
+    data, validation = run.data, run.validation
+    trained = len(data.train) + (len(data.validation) if validation is None else 0)
+    return {
+        "train": train_examples or trained,
+        "validation": 0 if validation is None else len(validation),
+        "test": len(data.test),
+    }
+
+
+def _terms(own: str, parent: manifest.Entry | None) -> str:
+    """Returns the terms of the data set, and of that of pretrained weights."""
+    if parent and parent["data_terms"] != own:
+        return f"{own} The weights it began with, {parent['data_terms']}"
+    return own
+
+
+def commit() -> str:
+    """Returns the commit of this code, with `+` where files differ from it."""
+    folder = Path(elu_zoo.__file__).resolve().parent
+    try:
+        git = ["git", "-C", str(folder)]
+        head = subprocess.run(
+            [*git, "rev-parse", "--short=12", "HEAD"],
+            capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+        tracked = subprocess.run(
+            [*git, "ls-files", "--error-unmatch", "__init__.py"],
+            capture_output=True, timeout=10,
+        )  # fmt: skip
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return f"release {elu_zoo.__version__}"
+    if tracked.returncode:  # installed inside somebody else's repository
+        return f"release {elu_zoo.__version__}"
+    return head + "+" * bool(changed)
+
+
+def hardware() -> str:
+    """Returns the processor's name and its number of cores."""
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{name}, {os.cpu_count()} cores"

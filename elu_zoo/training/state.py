@@ -1,0 +1,308 @@
+"""Train state of a run, and its checkpoints on the disk.
+
+`<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer)
+and manifest.json (hash of the arrays, train state, versions, its own hash). A folder
+appears by one rename, after everything in it is on the disk.
+"""
+
+import dataclasses
+import importlib
+import io
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from absl import logging
+
+import elu_zoo
+from elu_zoo import errors, files
+from elu_zoo.training import resuming
+from elu_zoo.training.config import dict_hash, differences
+from elu_zoo.training.run import Length
+
+FORMAT = 1
+_NAME = re.compile(r"step-\d{9}")
+# Errors of a file that is absent; those of a disk or a network may pass.
+_MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of the packages that a run's numbers depend on."""
+    found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
+    found["keras"] = keras.__version__
+    # Of the module: TensorFlow is installed under several names, as tensorflow-cpu.
+    backend = importlib.import_module(keras.backend.backend())
+    found[backend.__name__] = backend.__version__
+    return found
+
+
+@dataclasses.dataclass
+class TrainState:
+    """The train state of a run, all of which a checkpoint holds with the weights.
+
+    Attributes:
+        config: the run's, as JSON values.
+        images: the name of the training images, for image files with a fingerprint.
+        step: iterations done.
+        epoch_loss: sum of the losses of the current epoch.
+        epochs_recorded: epochs whose row of metrics is written.
+        metrics_length: bytes of metrics.jsonl.
+        seconds: wall time of the loop.
+        config_changes: changes of the config between starts, and their iterations.
+    """
+
+    config: dict[str, Any]
+    images: str
+    step: int = 0
+    epoch_loss: float = 0.0
+    epochs_recorded: int = 0
+    metrics_length: int = 0
+    seconds: float = 0.0
+    config_changes: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, losses: np.ndarray) -> None:
+        """Adds the losses of the next iterations, `(iterations,)`."""
+        # One by one, as the sum must not depend on how calls were cut.
+        for value in losses.tolist():
+            self.epoch_loss += value
+        self.step += len(losses)
+
+    def end_epoch(self, epoch: int) -> None:
+        """Counts the epoch whose row of metrics has been written."""
+        self.epoch_loss, self.epochs_recorded = 0.0, epoch
+
+    def restored(
+        self,
+        saved: dict[str, Any],
+        workdir: Path,
+        length: Length,
+        allow_config_change: bool = False,
+    ) -> "TrainState":
+        """Returns the state of a checkpoint of the same images.
+
+        Args:
+            saved: the checkpoint's values.
+            workdir: the run's folder.
+            length: the run's.
+            allow_config_change: accept a checkpoint of another config.
+
+        Raises:
+            UsageError: the checkpoint is of another config, which is not accepted or
+                ends earlier.
+            CorruptError: the checkpoint is of another config and an earlier version,
+                which kept a hash of its config only.
+            DataError: the checkpoint is of other images.
+        """
+        # Checkpoints of earlier versions do not name their images, and were written
+        # after the row of an epoch.
+        known = {
+            "config": self.config,
+            "images": self.images,
+            "epochs_recorded": saved["step"] // length.steps_per_epoch,
+        }
+        known |= {key: value for key, value in saved.items() if key != "config_hash"}
+        found = TrainState(**known)
+        old_hash = saved.get("config_hash")
+        if old_hash and old_hash != dict_hash(self.config):
+            raise errors.CorruptError(
+                f"The checkpoints in {workdir} are of another config, of the hash "
+                f"{old_hash}. Delete the folder 'checkpoints' to start from the "
+                "beginning."
+            )
+        changed = differences(found.config, self.config)
+        resuming.check_changes(changed, allow_config_change, workdir)
+        if changed:
+            text = f"after iteration {found.step}: {'; '.join(changed)}"
+            found.config, found.config_changes = self.config, [
+                *found.config_changes, text
+            ]  # fmt: skip
+        resuming.check_images(found.images, self.images, workdir)
+        logging.info("Resuming %s after iteration %d.", workdir, found.step)
+        if found.step > length.total:
+            raise errors.UsageError(
+                f"{workdir} is at iteration {found.step}, and the changed config ends "
+                f"at {length.total}. Raise train.epochs."
+            )
+        return found
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        workdir: the run's folder.
+        variables: Keras variables of model and optimizer, in a fixed order.
+        kept: number of the newest checkpoints to keep.
+    """
+
+    def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
+        self._folder = workdir / "checkpoints"
+        # Two layers' generators may share a path; their place in the order differs.
+        self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
+        self._kept = kept
+
+    def check_room(self) -> None:
+        """Checks that the disk has room for three checkpoints, existing ones included.
+
+        Raises:
+            ResourceError: there is less room.
+        """
+        size = sum(np.asarray(v).nbytes for v in self._variables.values())
+        files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
+
+    def save(self, state: dict[str, Any]) -> bool:
+        """Saves the variables and the train state.
+
+        Args:
+            state: a `TrainState` as JSON values.
+
+        Returns:
+            Whether a checkpoint was written; False where there is one of that step.
+
+        Raises:
+            TrainingError: a value is not finite; nothing is written.
+            ResourceError: the disk refused; earlier checkpoints are untouched.
+        """
+        step = state["step"]
+        target = self._folder / f"step-{step:09d}"
+        if target.exists():
+            return False
+        arrays = {name: np.asarray(v) for name, v in self._variables.items()}
+        for name, value in arrays.items():
+            if not np.isfinite(value).all():
+                raise errors.TrainingError(
+                    f"{name} is not finite after iteration {step}: not saved."
+                )
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        content = buffer.getvalue()
+        manifest = {
+            "format": FORMAT,
+            "state": state,
+            "sha256": files.sha256(content),
+            "versions": versions(),
+        }
+        try:
+            with files.new_directory(target) as folder:
+                (folder / "arrays.npz").write_bytes(content)
+                (folder / "manifest.json").write_text(sealed(manifest))
+        except OSError as error:
+            raise errors.ResourceError(
+                f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
+                f"be written to {self._folder}: {error}. Earlier ones are intact."
+            ) from error
+        # A hidden folder is left by a process that was killed while it wrote it.
+        for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
+            shutil.rmtree(old, ignore_errors=True)
+        return True
+
+    def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
+        """Restores the newest checkpoint that is whole.
+
+        Args:
+            keep_damaged: keep damaged checkpoints, which are otherwise deleted.
+
+        Returns:
+            The train state as JSON values; None where there is no checkpoint.
+
+        Raises:
+            CorruptError: there are checkpoints and none is whole, or one is of a
+                newer format or of another model.
+            ResourceError: one cannot be read, for instance over a network.
+        """
+        damaged = []
+        for folder in self._all():
+            try:
+                manifest, arrays = _read(folder)
+            except _Damaged as problem:
+                logging.error("%s is damaged (%s): passed over.", folder, problem)
+                damaged.append(folder.name)
+                continue
+            self._assign(folder, arrays)
+            for name in damaged * (not keep_damaged):
+                shutil.rmtree(self._folder / name)
+            return manifest["state"]
+        if damaged:
+            raise errors.CorruptError(
+                f"Every checkpoint in {self._folder} is damaged: {', '.join(damaged)}. "
+                "Delete that folder to start from the beginning."
+            )
+        return None
+
+    def _all(self) -> list[Path]:
+        found = self._folder.glob("step-*")
+        return sorted((p for p in found if _NAME.fullmatch(p.name)), reverse=True)
+
+    def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
+        arrays = {_uncounted(name): value for name, value in arrays.items()}
+        variables = {_uncounted(name): v for name, v in self._variables.items()}
+        expected = {name: tuple(v.shape) for name, v in variables.items()}
+        found = {name: value.shape for name, value in arrays.items()}
+        if found != expected:
+            differing = sorted(set(found.items()) ^ set(expected.items()))
+            raise errors.CorruptError(
+                f"{folder} is of another model or optimizer; differing: "
+                f"{', '.join(sorted({name for name, _ in differing})[:5])}."
+            )
+        for name, variable in variables.items():
+            variable.assign(arrays[name])
+
+
+def sealed(manifest: dict[str, Any]) -> str:
+    """Returns the manifest's text with a hash of all its other entries."""
+    entries = {key: value for key, value in manifest.items() if key != "seal"}
+    entries["seal"] = files.sha256(json.dumps(entries).encode())
+    return json.dumps(entries, indent=2)
+
+
+def _uncounted(name: str) -> str:
+    """Returns a name without the numbers that Keras counts up within a process."""
+    return re.sub(r"_\d+(?=[/_]|$)", "", name)
+
+
+class _Damaged(Exception):
+    """A checkpoint that differs from its manifest."""
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    try:
+        text = (folder / "manifest.json").read_text()
+        manifest = json.loads(text)
+        if sealed(manifest) != text:
+            raise _Damaged("manifest.json has another seal than its content")
+        content = (folder / "arrays.npz").read_bytes()
+        if manifest["format"] > FORMAT:
+            raise errors.CorruptError(
+                f"{folder} has format {manifest['format']}; this version of elu_zoo "
+                f"reads up to {FORMAT}. Upgrade elu_zoo."
+            )
+        if files.sha256(content) != manifest["sha256"]:
+            raise _Damaged("arrays.npz has another SHA-256 than the manifest says")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            values = dict(arrays)
+        if folder.name != f"step-{manifest['state']['step']:09d}":
+            raise _Damaged("the manifest is of another iteration")
+    # AttributeError: JSON, but no object.
+    except (
+        *_MISSING, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
+    ) as error:  # fmt: skip
+        raise _Damaged(f"{type(error).__name__}: {error}") from error
+    except OSError as error:
+        raise errors.ResourceError(
+            f"{folder} cannot be read: {error}. Nothing was changed; try again."
+        ) from error
+    if manifest["versions"] != versions():
+        logging.warning(
+            "%s was written with %s, this is %s: the run goes on, but is no longer "
+            "promised to be bit-identical.",
+            folder,
+            manifest["versions"],
+            versions(),
+        )
+    return manifest, values

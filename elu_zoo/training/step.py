@@ -1,0 +1,138 @@
+"""One update of a model on TensorFlow, to which each replica adds its share."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from elu_zoo import activations, layers
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+
+
+class Update:
+    """One update of a model, on all replicas of a strategy.
+
+    Args:
+        learner: the model, its optimizer and its loss; of the strategy's scope.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled, and in how many parts gradients are computed.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        strategy: tf.distribute.Strategy,
+        compilation: Compilation,
+    ):
+        self._learner = learner
+        self._model = learner.model
+        self._strategy = strategy
+        self._replicas = strategy.num_replicas_in_sync
+        self._compilation = compilation
+        self.compile()
+
+    def compile(self) -> None:
+        """Drops the traced functions, which keep layers as they were when traced."""
+        self._pure_gradients = tf.function(
+            self._gradients, jit_compile=self._compilation.compiled
+        )
+
+    def __call__(self, rate, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
+        """Updates the model and returns the mean loss before the update.
+
+        Args:
+            rate: the learning rate.
+            iteration: number of the iteration in the run, which keys dropout.
+            batch: indices of the whole batch, `(batch_size,)`.
+            draws: random numbers of the augmentation, `(batch_size, n)`; None without
+                one.
+            fetch: `(start, indices) -> images, labels` of a part of the batch that
+                begins at `start`.
+        """
+        self._learner.optimizer.learning_rate.assign(rate)
+        arguments = iteration, batch, draws, fetch
+        if self._replicas == 1:
+            return self._on_replica(*arguments)
+        shares = self._strategy.run(self._on_replica, arguments)
+        return self._strategy.reduce("SUM", shares, axis=None)
+
+    def _on_replica(self, iteration, batch, draws, fetch):
+        """Returns the replica's share of the mean loss."""
+        share = self._learner.batch_size // self._replicas
+        start = 0
+        if self._replicas > 1:
+            context = tf.distribute.get_replica_context()
+            start = context.replica_id_in_sync_group * share
+        weights = self._model.trainable_variables
+        if self._compilation.accumulate == 1:
+            loss, gradients = self._part(iteration, batch, draws, fetch, start, share)
+        else:
+            size = share // self._compilation.accumulate
+            loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
+            for i in tf.range(self._compilation.accumulate):
+                # Parts that run at the same time would need the memory of all of them.
+                tf.autograph.experimental.set_loop_options(parallel_iterations=1)
+                first = start + i * size
+                more, added = self._part(iteration, batch, draws, fetch, first, size)
+                loss += more
+                gradients = [a + b for a, b in zip(gradients, added, strict=True)]
+        # Under several replicas Keras sums the gradients over them here.
+        self._learner.optimizer.apply(gradients, weights)
+        return loss
+
+    def _part(self, iteration, batch, draws, fetch, start, size):
+        """Returns loss and gradients of a part of the batch, as shares of its mean."""
+        batch = _cut(batch, start, size)
+        images, labels = fetch(start, batch)
+        images = tf.cast(images, tf.float32)
+        if draws is not None:
+            images = self._learner.augmentation(images, _cut(draws, start, size))
+        weights = self._model.trainable_variables
+        given = iteration, batch, images, labels
+        if self._replicas > 1 and self._compilation.compiled:
+            others = self._model.non_trainable_variables
+            values = [[tf.convert_to_tensor(v) for v in g] for g in (weights, others)]
+            return self._pure_gradients(*values, *given)
+        with self._context(iteration, batch), tf.GradientTape() as tape:
+            outputs = self._model(images, training=True)
+            loss, minimised = self._losses(images, labels, outputs, self._model.losses)
+        return loss, tape.gradient(minimised, [w.value for w in weights])
+
+    def _gradients(self, weights, others, iteration, batch, images, labels):
+        with self._context(iteration, batch), tf.GradientTape() as tape:
+            tape.watch(weights)
+            outputs, _, penalties = self._model.stateless_call(
+                weights, others, images, training=True, return_losses=True
+            )
+            loss, minimised = self._losses(images, labels, outputs, penalties)
+        return loss, tape.gradient(minimised, weights)
+
+    def _losses(self, images, labels, outputs, penalties):
+        """Returns a part's share of the mean loss, and of the minimised sum."""
+        objective = self._learner.objective
+        loss = self._share(objective(images, labels, outputs))
+        smoothing = objective.smoothing(labels, outputs)
+        minimised = loss if smoothing is None else loss + self._share(smoothing)
+        # Every part of every replica adds its share.
+        parts = self._replicas * self._compilation.accumulate
+        return loss, minimised + sum(penalties) / parts if penalties else minimised
+
+    @contextlib.contextmanager
+    def _context(self, iteration, batch):
+        """Tells layers the step's form and keys, in the thread of one replica."""
+        form = "polynomial" if self._compilation.compiled else "nested"
+        with activations.form(form), layers.keyed(iteration, batch):
+            yield
+
+    def _share(self, losses):
+        return tf.reduce_sum(losses) / self._learner.batch_size
+
+
+def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
+    """Returns `size` rows from `start`, of a shape that a compiler knows."""
+    begin = [start] + [0] * (len(values.shape) - 1)
+    return tf.slice(
+        values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])]
+    )

@@ -1,0 +1,206 @@
+"""Device, compilation and training step of a run on JAX.
+
+The functions have the names and arguments of those in `devices`, the step those of
+`ResidentStep`.
+"""
+
+import contextlib
+import functools
+
+import jax
+import keras
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors, layers
+from elu_zoo.data.dataset import Split
+from elu_zoo.training import compilation
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.workers import cluster
+
+
+class OneDevice:
+    """JAX's first device, the only one that a run uses."""
+
+    num_replicas_in_sync = 1
+
+    def __init__(self):
+        self.device = jax.devices()[0]
+
+    def scope(self) -> contextlib.AbstractContextManager:
+        """Returns a context in which models are built."""
+        return contextlib.nullcontext()
+
+
+def create_strategy(name: str, num_devices: int | None) -> OneDevice:
+    """Returns the device.
+
+    Raises:
+        UsageError: an unknown strategy, or one of several devices or machines.
+    """
+    compilation.check_devices(name, num_devices)
+    if name not in ("auto", "one") or num_devices not in (None, 1):
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one device. Received: strategy "
+            f"{name!r}, num_devices {num_devices}. Use strategy 'one', or "
+            "KERAS_BACKEND=tensorflow."
+        )
+    if cluster.tasks() > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one machine, TF_CONFIG names "
+            f"{cluster.tasks()} tasks. Unset it, or use KERAS_BACKEND=tensorflow."
+        )
+    placement, count = OneDevice(), len(jax.devices())
+    kind = placement.device.device_kind
+    if count > 1 or placement.device.platform != "cpu":
+        logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
+    return placement
+
+
+def choose_compilation(
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
+) -> Compilation:
+    """Chooses how many iterations a call runs, by the table `compilation.RULES`.
+
+    Args:
+        model: the trained network.
+        replicas: 1.
+        compile_: `auto` or `on`.
+        steps_per_call: iterations a call; None for the table's.
+        accumulate: 1.
+
+    Raises:
+        UsageError: an unknown value, compile=off, or a batch in several parts.
+    """
+    compilation.check_compile(compile_, steps_per_call, accumulate)
+    if accumulate > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax computes a batch in one part. Received: accumulate "
+            f"{accumulate}. Leave it out, or use KERAS_BACKEND=tensorflow."
+        )
+    if compile_ == "off":
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Leave it "
+            "out, or use KERAS_BACKEND=tensorflow."
+        )
+    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    rule = compilation.choose({platform, compilation.kind(model)}, "on")
+    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call)
+
+
+def is_chief(strategy: OneDevice) -> bool:
+    """Returns True: the only process of a run writes its files."""
+    return True
+
+
+def peers(strategy: OneDevice) -> cluster.Alone:
+    """Returns the one machine of a run."""
+    return cluster.Alone()
+
+
+class JaxStep:
+    """A training step on images in the device's memory.
+
+    Args:
+        learner: the model, its optimizer and its loss.
+        data: the training images and labels.
+        strategy: the device.
+        compilation: how many iterations a call runs.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        data: Split,
+        strategy: OneDevice,
+        compilation: Compilation,
+    ):
+        self._learner = learner
+        self._compilation = compilation
+        self._device = strategy.device
+        self._data = jax.device_put((data.images, data.labels), strategy.device)
+        model, optimizer = learner.model, learner.optimizer
+        self._variables = (
+            model.trainable_variables,
+            model.non_trainable_variables,
+            optimizer.variables,
+        )
+        slots = enumerate(optimizer.variables)
+        self._rate = next(i for i, v in slots if v is optimizer.learning_rate)
+        self.compile()
+
+    def compile(self) -> None:
+        """Makes the program anew, as is needed where a layer of the model changed."""
+        # A new function, as JAX keeps the program that it compiled for an old one.
+        self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
+
+    def start(self, order: np.ndarray) -> None:
+        """Does nothing: all images are on the device."""
+
+    def run(
+        self,
+        batches: np.ndarray,
+        learning_rates: np.ndarray,
+        first: int = 0,
+        draws: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
+        count = len(batches)
+        given = [batches, learning_rates, *([] if draws is None else [draws])]
+        state = [[v.value for v in group] for group in self._variables]
+        # Values of new or restored variables are not bound to the device, and would
+        # have the program compiled once more.
+        state = jax.device_put(state, self._device)
+        arguments = self._compilation.padded(*given)
+        state, losses = self._call(state, self._data, first, count, *arguments)
+        for group, values in zip(self._variables, state, strict=True):
+            for variable, value in zip(group, values, strict=True):
+                variable.assign(value)
+        return np.asarray(losses)[:count]
+
+    def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
+        """Runs `count` iterations, in one program for every count."""
+
+        # By default accelerators multiply in less than float32.
+        @jax.default_matmul_precision("float32")
+        def body(i, carry):
+            state, losses = carry
+            images, labels = (array[batches[i]] for array in data)
+            images = images.astype("float32")
+            if draws is not None:
+                images = self._learner.augmentation(images, draws[i])
+            with layers.keyed(first + i, batches[i]):
+                state, loss = self._update(state, images, labels, learning_rates[i])
+            return state, losses.at[i].set(loss)
+
+        losses = jax.numpy.zeros(len(batches))
+        if len(batches) == 1:
+            # Within a loop XLA does not use its fast kernels for convolutions.
+            return body(0, (state, losses))
+        return jax.lax.fori_loop(0, count, body, (state, losses))
+
+    def _update(self, state, images, labels, learning_rate):
+        weights, others, slots = state
+        slots[self._rate] = learning_rate
+        gradient = jax.value_and_grad(self._penalised_loss, has_aux=True)
+        (_, (loss, others)), gradients = gradient(weights, others, images, labels)
+        weights, slots = self._learner.optimizer.stateless_apply(
+            slots, gradients, weights
+        )
+        return [list(weights), list(others), list(slots)], loss
+
+    def _penalised_loss(self, weights, others, images, labels):
+        outputs, others, penalties = self._learner.model.stateless_call(
+            weights, others, images, training=True, return_losses=True
+        )
+        objective, size = self._learner.objective, self._learner.batch_size
+        loss = objective(images, labels, outputs).sum() / size
+        smoothing = objective.smoothing(labels, outputs)
+        if smoothing is not None:
+            penalties = [*penalties, smoothing.sum() / size]
+        return loss + sum(penalties), (loss, others)

@@ -1,0 +1,103 @@
+"""The training step on TensorFlow for images in the device's memory.
+
+A call runs several iterations. Its program has one shape whatever their number, so
+that the results of a run do not depend on how it was cut into calls.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo.data.dataset import Split
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.step import Update
+
+
+class ResidentStep:
+    """A training step on images that are variables of the device.
+
+    Args:
+        learner: the model, its optimizer and its loss; of the strategy's scope.
+        data: the training images and labels.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled, and how many iterations a call runs.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        data: Split,
+        strategy: tf.distribute.Strategy,
+        compilation: Compilation,
+    ):
+        self._batch_size = learner.batch_size
+        self._strategy = strategy
+        self._compilation = compilation
+        self._augmented = learner.augmentation is not None
+        self._update = Update(learner, strategy, compilation)
+        self._images = tf.Variable(data.images, trainable=False)
+        self._labels = tf.Variable(data.labels, trainable=False)
+        self.compile()
+
+    def compile(self) -> None:
+        """Makes the program anew, as is needed where a layer of the model changed."""
+        steps, size = self._compilation.steps_per_call, self._batch_size
+        draws = [tf.TensorSpec([steps, size, None], tf.int32)]
+        single = self._strategy.num_replicas_in_sync == 1
+        self._update.compile()
+        self._call = tf.function(
+            self._iterate,
+            jit_compile=self._compilation.compiled and single,
+            input_signature=[
+                tf.TensorSpec([], tf.int32),
+                tf.TensorSpec([], tf.int32),
+                tf.TensorSpec([steps, size], tf.int32),
+                tf.TensorSpec([steps], tf.float32),
+                *(draws if self._augmented else ()),
+            ],
+        )
+
+    def start(self, order: np.ndarray) -> None:
+        """Does nothing: all images are on the device."""
+
+    def run(
+        self,
+        batches: np.ndarray,
+        learning_rates: np.ndarray,
+        first: int = 0,
+        draws: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Runs one iteration for each row of `batches`.
+
+        Args:
+            batches: indices of training images, `(count, batch_size)`, with count
+                at most `compilation.steps_per_call`.
+            learning_rates: of each iteration, `(count,)`.
+            first: number of the first iteration in the run, which keys dropout.
+            draws: random numbers of the augmentation, `(count, batch_size, n)`; None
+                without one.
+
+        Returns:
+            The mean loss of each iteration before its update, `(count,)`, without
+            penalties on weights.
+        """
+        count = len(batches)
+        given = [batches, learning_rates, *([] if draws is None else [draws])]
+        losses = self._call(first, count, *self._compilation.padded(*given))
+        return losses.numpy()[:count]
+
+    def _iterate(self, first, count, batches, learning_rates, draws=None):
+        if batches.shape[0] == 1:
+            # Within a loop XLA does not use its fast kernels for convolutions.
+            drawn = None if draws is None else draws[0]
+            arguments = learning_rates[0], first, batches[0], drawn
+            return self._update(*arguments, self._fetch)[None]
+        losses = tf.TensorArray(tf.float32, size=batches.shape[0])
+        for i in tf.range(count):
+            drawn = None if draws is None else draws[i]
+            arguments = learning_rates[i], first + i, batches[i], drawn
+            losses = losses.write(i, self._update(*arguments, self._fetch))
+        return losses.stack()
+
+    def _fetch(self, start, indices):
+        return tf.gather(self._images, indices), tf.gather(self._labels, indices)

@@ -1,0 +1,100 @@
+"""The training step on TensorFlow for images that stay encoded on the disk."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo.data.dataset import Split
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.step import Update
+from elu_zoo.training.workers import cluster
+
+
+class StreamStep:
+    """A training step on encoded images, which are decoded ahead of it.
+
+    Each machine of a cluster reads the part of every batch that its devices compute.
+
+    Args:
+        learner: the model, its optimizer and its loss; of the strategy's scope.
+        data: the training examples.
+        strategy: the strategy whose replicas share a batch.
+        compilation: what is compiled.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        data: EncodedSplit,
+        strategy: tf.distribute.Strategy,
+        compilation: Compilation,
+    ):
+        self._data = data
+        self._batch_size = learner.batch_size
+        self._strategy = strategy
+        self._compilation = compilation
+        self._augmented = learner.augmentation is not None
+        self._update = Update(learner, strategy, compilation)
+        several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+        machine, machines = cluster.place() if several else (0, 1)
+        self._share = self._batch_size // machines
+        self._first = machine * self._share
+        self._read: Iterator[Split] = iter(())
+        self.compile()
+
+    def compile(self) -> None:
+        """Makes the program anew, as is needed where a layer of the model changed."""
+        size = self._batch_size
+        single = self._strategy.num_replicas_in_sync == 1
+        self._update.compile()
+        self._call = tf.function(
+            self._iterate,
+            jit_compile=self._compilation.compiled and single,
+            input_signature=[
+                tf.TensorSpec([], tf.int32),
+                tf.TensorSpec([], tf.float32),
+                tf.TensorSpec([self._share, *self._data.image_shape], tf.uint8),
+                tf.TensorSpec([self._share], tf.int32),
+                tf.TensorSpec([size], tf.int32),
+                *([tf.TensorSpec([size, None], tf.int32)] if self._augmented else ()),
+            ],
+        )
+
+    def start(self, order: np.ndarray) -> None:
+        """Begins to read ahead the batches of the next calls of `run`.
+
+        Args:
+            order: indices of training examples, `(count, batch_size)`.
+        """
+        own = order[:, self._first : self._first + self._share]
+        self._read = self._data.batches(own.ravel(), self._share)
+
+    def run(
+        self,
+        batches: np.ndarray,
+        learning_rates: np.ndarray,
+        first: int = 0,
+        draws: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
+        losses = []
+        for i, batch in enumerate(batches):
+            read = next(self._read)
+            given = first + i, learning_rates[i], read.images, read.labels, batch
+            loss = self._call(*given, *(() if draws is None else (draws[i],)))
+            losses.append(loss.numpy())
+        return np.array(losses)
+
+    def _iterate(self, iteration, rate, images, labels, batch, draws=None):
+        def fetch(start, indices):
+            begin, size = start - self._first, indices.shape[0]
+            shape = [size, *images.shape[1:]]
+            return (
+                tf.slice(images, [begin, 0, 0, 0], shape),
+                tf.slice(labels, [begin], [size]),
+            )
+
+        return self._update(rate, iteration, batch, draws, fetch)

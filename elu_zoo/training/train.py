@@ -1,0 +1,246 @@
+"""Training of one config in one folder, from the start or resumed."""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ml_collections import ConfigDict
+
+from elu_zoo import activations, errors, files
+from elu_zoo.data import load
+from elu_zoo.training import (
+    backends,
+    build,
+    calls,
+    result,
+    resuming,
+    signals,
+)
+from elu_zoo.training.backends import Placement
+from elu_zoo.training.config import ResolvedConfig, resolve
+from elu_zoo.training.outputs import Outputs, opened
+from elu_zoo.training.recorder import Observe
+from elu_zoo.training.run import Run
+from elu_zoo.training.signals import Stop
+from elu_zoo.training.state import Checkpoints, TrainState, versions
+from elu_zoo.weights.manifest import Entry
+
+
+def train(
+    config: ConfigDict | ResolvedConfig,
+    workdir: str | os.PathLike,
+    *,
+    data_dir: str | None = None,
+    strategy: str = "auto",
+    num_devices: int | None = None,
+    compile: str = "auto",
+    steps_per_call: int | None = None,
+    accumulate: int = 1,
+    allow_config_change: bool = False,
+    observe: Observe | None = None,
+    command: str | None = None,
+) -> Entry | None:
+    """Trains the network of a config and returns the entry of its weights.
+
+    Called again with the same folder it resumes, bit-identically on a CPU; called
+    after the end it returns the entry at once. It needs no absl and runs in notebooks.
+
+    Args:
+        config: see the files in `elu_zoo.configs`; resolved already or not.
+        workdir: the run's folder: config.json, metrics.jsonl, timing.jsonl,
+            tensorboard/, checkpoints/, and at the end the weights and their entry.
+        data_dir: where prepared data sets are; $TFDS_DATA_DIR by default.
+        strategy: see `devices.create_strategy`, as is `num_devices`.
+        num_devices: devices of this machine.
+        compile: see `devices.choose_compilation`, as is `steps_per_call`.
+        steps_per_call: iterations in one program.
+        accumulate: parts into which each device cuts its share of a batch, so that it
+            needs less memory; only rounding depends on it, except for batch
+            normalisation, which then is of parts.
+        allow_config_change: go on with a folder whose run had another config; the
+            entry names the changes, and the result is neither config's alone.
+        observe: records that the run keeps for figures and statistics; none by
+            default.
+        command: the command line that makes the config, for the entry and its card.
+
+    Returns:
+        The entry; None on machines of a cluster that write no files.
+
+    Raises:
+        UsageError: the config, the folder or the devices do not fit.
+        DataError: the data set is missing, or its images are not those with which
+            the folder's run began.
+        ResourceError: the folder is in use by another process, or cannot be written,
+            or another machine stopped answering.
+        TrainingError: the loss is not finite; the last finite checkpoint is kept.
+        Interrupted: SIGTERM or SIGINT came; the state is saved.
+    """
+    # First, as the files of the code may change while the run trains.
+    origin = {"commit": result.commit(), "command": command}
+    observe, workdir = observe or Observe(), Path(workdir)
+    options = compile, steps_per_call, accumulate
+
+    # 1. Check what needs no data.
+    resolved, placement = _check(config, strategy, num_devices)
+    peers, chief = placement.peers, placement.chief
+    load_data = functools.partial(build.load_data, resolved, data_dir)
+    resuming.check_config(workdir, resolved.values, allow_config_change)
+    finished = result.of_config(workdir, resolved.values)
+    with peers.guard():
+        peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
+        if finished:
+            resuming.check_finished(finished, workdir, load_data)
+            return finished
+        resuming.check_unlocked(workdir, chief)
+
+        # 2. Load the data.
+        data = load_data()
+        observe.check(data, several=not peers.alone)
+
+        # 3. Build model, optimizer, step and evaluator.
+        run = build.build(resolved, data, placement, options)
+        checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
+        with resuming.locked(workdir, chief, checkpoints.check_room):
+            # 4. Restore the folder's checkpoint, if there is one.
+            state = _restore(
+                resolved.values,
+                run,
+                workdir,
+                checkpoints,
+                placement,
+                allow_config_change,
+            )
+            with (
+                signals.stoppable(peers, lambda: _left(state, run, workdir)) as stop,
+                opened(workdir, chief, checkpoints, observe, run, state) as outputs,
+            ):
+                outputs.records.write_start(_start(state, placement, run, origin))
+                outputs.recorder.begin(state.step, stop.check)
+
+                # 5. Loop to the last iteration.
+                with stop.saving(lambda: outputs.save(state)):
+                    _loop(run, state, outputs, stop)
+
+                # 6. Write the result: the weights of the last iteration.
+                with peers.together():
+                    given = run, state, workdir, origin, stop.check_alone
+                    return result.write(resolved.config, *given) if chief else None
+
+
+def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
+    """Trains to the last iteration, by one call of the step after the other."""
+    train, length, recorder = run.train, run.length, outputs.recorder
+    if state.epochs_recorded < state.step // length.steps_per_epoch:
+        # A signal stopped the evaluation of the epoch that the checkpoint ends.
+        _end_epoch(run, state, outputs, stop.check)
+    for call in stop.between(calls.remaining(run, state, recorder.until)):
+        if call.rest is not None:
+            run.step.start(call.rest)
+        if run.phases.enter(run.model, call.first):
+            run.step.compile()
+        with outputs.timer.call(call.batches.size):
+            losses = run.step.run(
+                call.batches, call.learning_rates, call.first, call.draws
+            )
+        call.check(losses)
+        state.add(losses)
+        outputs.display.update(state.step)
+        recorder.after(state.step, losses, stop.check)
+        if state.step % length.steps_per_epoch == 0:
+            _end_epoch(run, state, outputs, stop.check)
+        if state.step % train.checkpoint_every == 0 or state.step == length.total:
+            outputs.save(state)
+
+
+def _end_epoch(
+    run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
+) -> None:
+    """Evaluates an epoch that has ended, and records it; not where `check` raises."""
+    steps, train = run.length.steps_per_epoch, run.train
+    epoch = state.step // steps
+    row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
+    due = epoch % train.evaluate_every == 0 or epoch == train.epochs
+    if due and run.validation is not None:
+        for name, value in run.evaluator(run.validation, check).items():
+            if not np.isfinite(value):
+                raise errors.TrainingError(
+                    f"The validation {name} after iteration {state.step} is {value}. "
+                    "The last finite checkpoint is kept. Try a lower learning rate."
+                )
+            row[f"validation_{name}"] = value
+    outputs.end_epoch(state, row)
+
+
+def _check(
+    config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
+) -> tuple[ResolvedConfig, Placement]:
+    """Returns the resolved config, and where it trains; refuses what cannot work."""
+    files.check_locks()
+    resolved = resolve(config)
+    encoded = resolved.config.data.name in load.ENCODED
+    placement = backends.place(encoded, strategy, num_devices)
+    # After the devices, which the random state of an activation would start.
+    activations.describe(resolved.config.model.activation)
+    return resolved, placement
+
+
+def _facts(
+    config_hash: str,
+    options: tuple[str, int | None, int],
+    allow_config_change: bool,
+    finished: Entry | None,
+) -> dict[str, Any]:
+    """Returns what has to be equal on all machines of a run, by its name."""
+    compile_, steps_per_call, accumulate = options
+    return {
+        "the config": config_hash,
+        "versions": versions(),
+        "--compile": compile_,
+        "--steps_per_call": steps_per_call,
+        "--accumulate": accumulate,
+        "--allow_config_change": allow_config_change,
+        "whether the run is finished": bool(finished),
+    }
+
+
+def _restore(
+    state: TrainState,
+    run: Run,
+    workdir: Path,
+    checkpoints: Checkpoints,
+    placement: Placement,
+    allow_config_change: bool,
+) -> TrainState:
+    """Restores the newest checkpoint; else the model keeps the weights of its build."""
+    peers, chief = placement.peers, placement.chief
+    peers.check_shared(workdir, chief)
+    if saved := checkpoints.restore(keep_damaged=not chief):
+        state = state.restored(saved, workdir, run.length, allow_config_change)
+    peers.check_same({"the images": state.images, "the iteration": state.step})
+    return state
+
+
+def _start(
+    state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
+) -> dict[str, Any]:
+    """Returns where and how this process trains, and from which iteration on."""
+    return {
+        "step": state.step,
+        "strategy": type(placement.strategy).__name__.strip("_"),
+        "replicas": placement.replicas,
+        **dataclasses.asdict(run.compilation),
+        "hardware": result.hardware(),
+        "commit": origin["commit"],
+    }
+
+
+def _left(state: TrainState, run: Run, workdir: Path) -> str:
+    """Returns how a stopped run is left, for the message of the stop."""
+    return (
+        f"after iteration {state.step} of {run.length.total}: saved. Run the same "
+        f"command again to resume {workdir}."
+    )

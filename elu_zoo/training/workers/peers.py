@@ -1,0 +1,176 @@
+"""Agreement between the machines of a run: equal facts, one stop, one writer."""
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.training import signals
+from elu_zoo.training.workers import cluster
+
+# More than a network file system needs until a listing shows a new file.
+_SEEING_SECONDS = 10
+_FAILED, _STOPPED = 2, 1
+_OF_LOST_MACHINES = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
+
+
+class Peers:
+    """All machines of a strategy, as one of them sees them.
+
+    All machines call a method, except for `guard`, at the same place of the run, and
+    all of them raise its errors.
+
+    Args:
+        strategy: the strategy of the machines.
+    """
+
+    alone = False
+
+    def __init__(self, strategy: tf.distribute.MultiWorkerMirroredStrategy):
+        self._strategy = strategy
+        self._names = list(cluster.addresses())
+        self._addresses = list(cluster.addresses().values())
+        self._number, _ = cluster.place()
+        self._local = strategy.num_replicas_in_sync // len(self._names)
+
+        @tf.function
+        def gathered(values):
+            found = strategy.run(lambda: tf.identity(values)[tf.newaxis])
+            return strategy.gather(found, axis=0)
+
+        self._gathered = gathered
+
+    def check_same(self, facts: Mapping[str, object]) -> None:
+        """Checks that facts are equal on all machines.
+
+        Args:
+            facts: values by their names in the message.
+
+        Raises:
+            UsageError: the machines differ.
+        """
+        texts = [str(value).encode() for value in facts.values()]
+        digests = [hashlib.sha256(text).digest()[:7] for text in texts]
+        found = self._gather([int.from_bytes(digest) for digest in digests])
+        differing = [
+            f"{name} (here {value})"
+            for (name, value), column in zip(facts.items(), found.T, strict=True)
+            if len(set(column)) > 1
+        ]
+        if differing:
+            raise errors.UsageError(
+                f"The machines differ in {'; '.join(differing)}. This is "
+                f"{self._name(self._number)}. Start all of them with one command, on "
+                "a disk that all of them share."
+            )
+
+    def check_shared(self, workdir: Path, chief: bool) -> None:
+        """Checks that all machines see the folder to which the chief writes.
+
+        Raises:
+            UsageError: a machine does not see it.
+        """
+        nonce = secrets.randbits(32) if chief else 0
+        path = workdir / f".shared.{nonce:08x}"
+        if chief:
+            path.touch()
+        try:
+            nonce = int(self._gather([nonce]).max())
+            seen = self._gather([chief or _appears(workdir / f".shared.{nonce:08x}")])
+        finally:
+            if chief:
+                path.unlink()
+        blind = [self._name(number) for number in np.flatnonzero(seen[:, 0] == 0)]
+        if blind:
+            raise errors.UsageError(
+                f"{', '.join(blind)} and the chief see different folders "
+                f"{workdir.absolute()}. The folder must be on a disk that all machines "
+                "share."
+            )
+
+    def stop(self, number: int) -> int:
+        """Returns the number of a signal that any machine received, or 0."""
+        return int(self._gather([number]).max())
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Ends a block, in which one machine works for all, on all of them together.
+
+        Raises:
+            Stopped: a signal stopped the block on another machine.
+            TrainingError: the block failed on another machine.
+        """
+        failed = _FAILED
+        try:
+            yield
+            failed = 0
+        except signals.Stopped:
+            failed = _STOPPED
+            raise
+        finally:
+            worst = int(self._gather([failed]).max())
+            if not failed and worst == _STOPPED:
+                raise signals.Stopped
+            if not failed and worst:
+                raise errors.TrainingError(
+                    "Another machine could not save for all of them; see what it says. "
+                    "Mend that, and start all machines again."
+                )
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Names the machine that was lost, where TensorFlow fails because of it.
+
+        Raises:
+            ResourceError: a machine stopped answering.
+        """
+        try:
+            yield
+        except _OF_LOST_MACHINES as error:
+            others = self._others(error.message)
+            if not others and "ollective" not in error.message:
+                raise
+            raise errors.ResourceError(
+                f"{others[0] if others else 'Another machine'} stopped answering. What "
+                "the last checkpoint holds is safe: start all machines again, and they "
+                "resume."
+            ) from error
+
+    def _others(self, message: str) -> list[str]:
+        """Returns the other machines that an error of TensorFlow names."""
+        tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
+        names = [f"{kind} {index}" for kind, index in tasks]
+        known = [self._names.index(name) for name in names if name in self._names]
+        return [self._name(number) for number in known if number != self._number]
+
+    def _name(self, number: int) -> str:
+        return f"{self._names[number]} ({self._addresses[number]})"
+
+    def _gather(self, values: Sequence[int]) -> np.ndarray:
+        """Returns the values of each machine: `(machines, values)`."""
+        given = tf.constant(np.asarray(values, np.int64))
+        return self._gathered(given).numpy()[:: self._local]
+
+
+def _appears(path: Path) -> bool:
+    deadline = time.monotonic() + _SEEING_SECONDS
+    while time.monotonic() < deadline:
+        # A listing asks the server again; a look-up of the name may use a cache.
+        if path.parent.is_dir() and path.name in os.listdir(path.parent):
+            return True
+        time.sleep(0.1)
+    return False

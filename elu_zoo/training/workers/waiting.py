@@ -1,0 +1,60 @@
+"""Watchdog of a process that waits for other machines.
+
+python waiting.py PID NAME=HOST:PORT...
+
+It ends with its standard input, and imports no elu_zoo, to start in milliseconds.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+LIMIT_SECONDS = 600
+SAYING_SECONDS = 30
+
+
+def answers(address: str) -> bool:
+    """Whether a process listens at `host:port`."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def watch(
+    pid: int,
+    others: list[str],
+    limit: float = LIMIT_SECONDS,
+    saying: float = SAYING_SECONDS,
+) -> None:
+    """Names silent machines at intervals, and ends the waiting process at the limit.
+
+    Args:
+        pid: the waiting process, which gets SIGALRM.
+        others: `name=host:port` of the machines that it waits for.
+        limit: seconds until SIGALRM.
+        saying: seconds between two lines.
+    """
+    began = time.monotonic()
+    while not select.select([sys.stdin], [], [], saying)[0]:
+        waited = time.monotonic() - began
+        named = [other.partition("=") for other in others]
+        silent = [f"{name} ({host})" for name, _, host in named if not answers(host)]
+        missing = ", ".join(silent) or "none; they have not joined yet"
+        text = f"After {waited:.0f} s these machines do not answer: {missing}."
+        if waited < limit:
+            print(f"waiting: {text}", file=sys.stderr, flush=True)
+            continue
+        advice = "Start all machines, each with its own task of the same TF_CONFIG."
+        print(f"error: {text} {advice}", file=sys.stderr, flush=True)
+        os.kill(pid, signal.SIGALRM)
+        return
+
+
+if __name__ == "__main__":
+    watch(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,189 @@
+"""Mean and median of each unit against NumPy in float64."""
+
+import keras
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.activations import ELU
+from elu_zoo.training import activation_statistics
+from elu_zoo.training.activation_statistics import ActivationStatistics, Statistics
+
+RNG = np.random.default_rng(0)
+IMAGES = RNG.integers(0, 256, (11, 4, 5, 2), "uint8")
+
+
+def network():
+    """Two units that are maps and three that are none."""
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            keras.Input((4, 5, 2)),
+            layers.Rescaling(1 / 255),
+            layers.Conv2D(2, (2, 3), name="conv"),
+            ELU(name="act_conv"),
+            layers.Flatten(),
+            layers.Dense(3, name="dense"),
+            layers.ReLU(name="act_dense"),
+            layers.Dropout(0.5),
+            layers.Dense(10, name="classifier"),
+        ]
+    )
+
+
+def set_weights(model, seed):
+    rng = np.random.default_rng(seed)
+    model.set_weights([rng.normal(size=w.shape) for w in model.get_weights()])
+
+
+def expected(model, images):
+    """The activations by layer, `(n, ..., units)`, in float64."""
+    kernel, bias, dense, dense_bias = map(np.float64, model.get_weights()[:4])
+    windows = np.lib.stride_tricks.sliding_window_view(images / 255, (2, 3), (1, 2))
+    net = np.einsum("nhwcij,ijcu->nhwu", windows, kernel) + bias
+    maps = np.where(net > 0, net, np.expm1(np.minimum(net, 0)))
+    net = maps.reshape(len(images), -1) @ dense + dense_bias
+    return {"act_conv": maps, "act_dense": np.maximum(net, 0)}
+
+
+def check(found, model, images):
+    activations = expected(model, images)
+    assert found.names == tuple(activations) == tuple(found.median)
+    for name, array in activations.items():
+        rows = array.reshape(-1, array.shape[-1])
+        for statistic, value in (
+            (found.mean, rows.mean(axis=0)),
+            (found.median, np.median(rows, axis=0)),
+        ):
+            assert statistic[name].dtype == np.float32
+            np.testing.assert_allclose(statistic[name], value, rtol=1e-5, atol=1e-5)
+    means = np.concatenate([a.mean(axis=(0, 1, 2)[: a.ndim - 1]) for a in
+                            activations.values()])  # fmt: skip
+    assert found.median_of_means() == pytest.approx(np.median(means), abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def measured():
+    model = network()
+    return model, ActivationStatistics(model)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 11])
+def test_statistics_of_the_weights_as_they_are(measured, count):
+    model, statistics = measured
+    for seed in (1, 2):
+        set_weights(model, seed)
+        check(statistics(IMAGES[:count]), model, IMAGES[:count])
+
+
+def test_images_in_parts_and_layers_in_groups(measured, monkeypatch):
+    model, _ = measured
+    statistics = ActivationStatistics(model)
+    whole = statistics(IMAGES)
+    monkeypatch.setattr(activation_statistics, "_PART_VALUES", 4 * (3 * 3 * 2 + 3))
+    monkeypatch.setattr(activation_statistics, "_HELD_VALUES", 3 * 3 * 2 * 11)
+    parts = statistics(IMAGES)
+    assert [len(layers) for layers in statistics._groups(11)] == [1, 1]
+    assert [len(layers) for layers in statistics._groups(9)] == [2]
+    check(parts, model, IMAGES)
+    for name in whole.names:
+        np.testing.assert_allclose(parts.mean[name], whole.mean[name], rtol=1e-5)
+
+
+def test_nothing_is_traced_again(measured, monkeypatch):
+    model, statistics = measured
+    statistics(IMAGES)
+    monkeypatch.setattr(type(model), "call", None)
+    set_weights(model, 5)
+    check(statistics(IMAGES[:7]), model, IMAGES[:7])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [0, 0, 0, 1, 2],  # more than half are equal
+        [0, 0, 1, 2],  # exactly half
+        [0, 0, 0, 1],
+        [3, 1, 2],
+        [4, 1, 3, 2],
+        [7],
+        [np.nan, 1, 2],
+        [1, np.inf, np.inf, 0],
+        [-np.inf, -np.inf, 1],
+    ],
+)
+def test_median(row):
+    mean, median = activation_statistics._mean_and_median(np.array([row], "float32"))
+    np.testing.assert_array_equal(mean, [np.mean(np.float32(row))])
+    np.testing.assert_array_equal(median, [np.median(row)])
+
+
+def test_median_of_many_values():
+    rows = RNG.normal(size=(6, 4000)).astype("float32")
+    rows[:3] = np.maximum(rows[:3], np.float32([[0.2], [0], [-0.2]]))
+    medians = np.median(rows, axis=1)
+    _, found = activation_statistics._mean_and_median(rows)
+    np.testing.assert_array_equal(found, medians)
+
+
+def test_file(measured, tmp_path):
+    model, statistics = measured
+    found = statistics(IMAGES)
+    path = tmp_path / "new" / "epoch.npz"
+    found.save(path)
+    content = path.read_bytes()
+    found.save(str(path))
+    assert path.read_bytes() == content
+    loaded = Statistics.load(path)
+    assert loaded.names == found.names
+    for name in found.names:
+        np.testing.assert_array_equal(loaded.mean[name], found.mean[name])
+        np.testing.assert_array_equal(loaded.median[name], found.median[name])
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="There is no file .*x.npz"):
+        Statistics.load(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        None,
+        {},
+        {"other": 1},
+        {"mean/act_a": 1},
+        {"mean/act_a": 1, "median/act_b": 1},
+        {"mean/act_a": {1: 2}, "median/act_a": 1},
+    ],
+)
+def test_a_file_of_another_kind(arrays, tmp_path):
+    path = tmp_path / "x.npz"
+    path.write_bytes(b"PK\3\4 and no more")
+    if arrays is not None:
+        np.savez(path, **arrays)
+    with pytest.raises(errors.CorruptError, match="x.npz has no activation statistics"):
+        Statistics.load(path)
+
+
+def test_a_cut_file(measured, tmp_path):
+    path = tmp_path / "x.npz"
+    measured[1](IMAGES).save(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(errors.CorruptError):
+        Statistics.load(path)
+    np.save(tmp_path / "x.npy", np.ones(3))
+    with pytest.raises(errors.CorruptError):
+        Statistics.load(tmp_path / "x.npy")
+
+
+def test_a_model_without_activation_layers():
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="alone")])
+    with pytest.raises(errors.UsageError, match=r"named act_\.\.\. Its layers: alone"):
+        ActivationStatistics(model)
+
+
+@pytest.mark.parametrize("images", [IMAGES[:0], IMAGES[..., :1], IMAGES[0], 3.0])
+def test_other_images(measured, images):
+    with pytest.raises(errors.UsageError, match=r"images of shape \(4, 5, 2\), one or"):
+        measured[1](images)

@@ -1,0 +1,279 @@
+import json
+import logging
+import types
+
+import keras
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors, zoo
+from elu_zoo.training import devices, precision
+from elu_zoo.training.workers import cluster
+
+WORKERS = ["a:1", "b:1"]
+
+
+def tf_config(cluster, kind="worker", index=0):
+    return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Makes TensorFlow tell of this many GPUs."""
+
+    def tell(count):
+        devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
+        monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+
+    return tell
+
+
+@pytest.fixture
+def created(monkeypatch):
+    """Records which strategies are created, with what, in place of creating them."""
+    calls = []
+    for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
+
+        def create(*arguments, name=name, **_):
+            calls.append((name, *arguments))
+            return tf.distribute.get_strategy()
+
+        monkeypatch.setattr(tf.distribute, name, create)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, words",
+    [
+        ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
+        ("one", 0, "num_devices is >= 1. Received: 0"),
+        ("auto", -1, "num_devices is >= 1. Received: -1"),
+        ("one", 2, "one has one device, num_devices is 2. Use --strategy=mirrored"),
+        ("mirrored", 3, "num_devices is 3, but TensorFlow runs with 2 .* Create the"),
+        ("multi_worker", None, "needs the environment variable TF_CONFIG"),
+    ],
+)
+def test_refusals(name, num_devices, words):
+    with pytest.raises(errors.UsageError, match=words):
+        devices.create_strategy(name, num_devices)
+
+
+def test_more_gpus_than_there_are(gpus):
+    gpus(2)
+    with pytest.raises(errors.UsageError, match="is 3, TensorFlow sees 2 GPU"):
+        devices.create_strategy("mirrored", 3)
+
+
+@pytest.mark.parametrize("name", ["auto", "multi_worker"])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("{", "TF_CONFIG is JSON.*Received: '{'"),
+        ("[]", r"TF_CONFIG is JSON.*Received: '\[\]'"),
+        ("{}", "TF_CONFIG is JSON.*KeyError"),
+        ('{"cluster": {"worker": ["a:1"]}}', "TF_CONFIG is JSON.*task"),
+        ('{"task": {"type": "worker", "index": 0}}', "TF_CONFIG is JSON.*cluster"),
+        (tf_config(WORKERS), "TF_CONFIG is JSON"),
+        (tf_config({"worker": WORKERS}, index=2), "'index': 2.*has 2 of that type"),
+        (tf_config({"worker": WORKERS}, index=-1), "'index': -1.*has 2 of that"),
+        (tf_config({"worker": WORKERS}, index="0"), "TF_CONFIG is JSON"),
+        (tf_config({"worker": WORKERS}, "chief"), "'chief'.*has 0 of that type"),
+    ],
+)
+def test_tf_config_refusals(monkeypatch, name, text, words):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(errors.UsageError, match=words):
+        devices.create_strategy(name, None)
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, gpu_count, config, expected",
+    [
+        ("auto", None, 0, "", []),
+        ("auto", None, 1, "", []),
+        ("auto", 1, 4, "", []),
+        ("one", None, 4, "", []),
+        ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", 1, 2, "", [("MirroredStrategy", ["GPU:0"])]),
+        ("auto", None, 0, tf_config({"worker": ["a:1"]}), []),
+        (
+            *("auto", None, 0, tf_config({"worker": WORKERS})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+        (
+            *("multi_worker", None, 0, tf_config({"worker": ["a:1"]})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+    ],
+)
+def test_choice(
+    monkeypatch, gpus, created, name, num_devices, gpu_count, config, expected
+):
+    monkeypatch.setenv("TF_CONFIG", config)
+    gpus(gpu_count)
+    devices.create_strategy(name, num_devices)
+    assert created == expected
+
+
+@pytest.mark.parametrize("name", ["auto", "mirrored"])
+def test_two_logical_cpu_devices(name):
+    strategy = devices.create_strategy(name, 2)
+    assert isinstance(strategy, tf.distribute.MirroredStrategy)
+    assert strategy.num_replicas_in_sync == 2
+
+
+class Cluster:
+    """Stands for a strategy over several machines."""
+
+
+@pytest.mark.parametrize(
+    "config, expected",
+    [
+        (tf_config({"worker": WORKERS}, index=0), True),
+        (tf_config({"worker": WORKERS}, index=1), False),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "master"), True),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
+    ],
+)
+def test_is_chief(monkeypatch, config, expected):
+    monkeypatch.setenv("TF_CONFIG", config)
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
+    assert devices.is_chief(Cluster()) is expected
+
+
+def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    assert devices.is_chief(tf.distribute.get_strategy())
+    assert devices.is_chief(devices.create_strategy("mirrored", 2))
+
+
+@pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
+def test_one_machine_has_no_peers(monkeypatch, strategy, count):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    found = devices.peers(devices.create_strategy(strategy, count))
+    assert isinstance(found, cluster.Alone)
+    assert found.stop(15) == 15 and found.stop(0) == 0
+
+
+@pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
+    found = types.SimpleNamespace(exists=lambda: bool(driver))
+    monkeypatch.setattr(devices, "Path", lambda _: found)
+    gpus(count)
+    with caplog.at_level(logging.WARNING, "absl"):
+        devices.create_strategy("one", None)
+    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == said
+
+
+@pytest.mark.parametrize(
+    "name, shown, said",
+    [
+        ("one", ["CPU:0"], ""),
+        ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
+        ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
+    ],
+)
+def test_devices_are_said_where_there_are_several(
+    monkeypatch, caplog, name, shown, said
+):
+    count = len(shown) if name == "mirrored" else None
+    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in shown]
+    real = tf.config.list_logical_devices  # MirroredStrategy asks too, of a kind
+    monkeypatch.setattr(
+        tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
+    )
+    with caplog.at_level(logging.INFO, "absl"):
+        devices.create_strategy(name, count)
+    lines = [x for x in caplog.messages if x.startswith("Strategy")]
+    assert len(lines) == bool(said)
+    for line in lines:
+        assert said in line
+        assert line.endswith(", ".join(f"/device:{device}" for device in shown) + ".")
+
+
+def dense(**arguments):
+    return zoo.get_model(
+        "mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False
+    )
+
+
+def convolutional():
+    layers = [keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)]
+    return keras.Sequential(layers)
+
+
+POLICIES = [
+    # network, replicas, GPUs, compile -> compiled, iterations a call
+    (dense, 1, 0, "auto", True, 100),
+    (dense, 1, 0, "on", True, 100),
+    (dense, 1, 0, "off", False, 10),
+    (dense, 2, 0, "auto", True, 100),
+    (dense, 2, 0, "off", False, 10),
+    (dense, 1, 1, "auto", True, 100),
+    (convolutional, 1, 0, "auto", False, 10),
+    (convolutional, 1, 0, "on", True, 1),
+    (convolutional, 1, 0, "off", False, 10),
+    (convolutional, 1, 1, "off", False, 10),
+    (convolutional, 2, 0, "auto", False, 10),
+    (convolutional, 1, 1, "auto", True, 100),
+    (convolutional, 2, 2, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
+    (lambda: dense(batch_norm=True), 2, 2, "auto", False, 10),
+    (lambda: dense(activation="rrelu"), 2, 0, "auto", False, 10),
+]
+
+
+@pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
+def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
+    gpus(count)
+    model = build()
+    policy = devices.choose_compilation(model, replicas, compile_, None)
+    assert policy == devices.Compilation(compiled, steps)
+    parts = 1 if replicas > 1 and not compiled else 3
+    policy = devices.choose_compilation(model, replicas, compile_, 7, parts)
+    assert policy == devices.Compilation(compiled, 7, parts)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
+        ((1, "auto", 0), "steps_per_call is >= 1. Received: 0"),
+        ((1, "auto", None, 0), "accumulate is >= 1. Received: 0"),
+        ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
+        (
+            (2, "auto", None, 4),
+            "accumulate is 1 with several replicas .*Received: 4",
+        ),
+    ],
+)
+def test_policy_refusals(arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        devices.choose_compilation(dense(batch_norm=True), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reduced", "said"),
+    [
+        ("flags : avx512f avx512_bf16", "bfloat16_conv", False),
+        ("flags : amx_bf16", "bfloat16_conv", False),
+        ("Features : asimd bf16", "bfloat16_conv", False),
+        ("flags : avx512f", "float32", False),
+        ("flags : avx512f", "bfloat16_conv", True),
+        (None, "bfloat16_conv", False),
+    ],
+)
+def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced, said):
+    path = tmp_path / "cpuinfo"
+    if flags:
+        path.write_text(flags)
+    monkeypatch.setattr(devices, "Path", lambda _: path)
+    model = zoo.get_model("elu_cifar_11", width=0.01, preprocessing=False)
+    precision.apply(model, reduced)
+    devices.choose_compilation(model, 1, "auto", None)
+    assert ("This processor has no bfloat16" in caplog.text) == said

@@ -1,0 +1,38 @@
+"""The guide's list of files that a run goes through, against a run."""
+
+import re
+import subprocess
+import sys
+
+from readmes import ROOT, TEXTS
+
+ITEM = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`: .+$", re.MULTILINE)
+ROUTE = ITEM.findall(TEXTS["elu_zoo/training/README.md"])
+# Prints file and name of each function of ours when it is first called.
+TRACED = """
+import sys
+from elu_zoo.bin import train
+known = set()
+def trace(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code not in known:
+        known.add(code)
+        print("called", code.co_filename, code.co_name, flush=True)
+sys.argv[0] = "elu-zoo-train"
+sys.setprofile(trace)
+train.run()
+"""
+
+
+def test_a_run_goes_through_the_listed_files_in_order(tmp_path):
+    assert 5 <= len({path for path, _ in ROUTE}) == len(ROUTE) <= 15
+    assert [path for path, _ in ROUTE if not (ROOT / path).is_file()] == []
+    arguments = "--config=quickstart:smoke=True", f"--workdir={tmp_path}"
+    ran = subprocess.run(
+        [sys.executable, "-c", TRACED, *arguments, "--compile=off"],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    called = [(line[1], line[2]) for line in lines if line[:1] == ["called"]]
+    places = [called.index((str(ROOT / path), name)) for path, name in ROUTE]
+    assert places == sorted(places)

@@ -1,0 +1,219 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors, registry
+from elu_zoo.training import loss
+
+SHAPE = (16, 4, 3, 2)
+
+
+def softmax_cross_entropy(labels, logits):
+    logits = logits.astype(np.float64)
+    highest = logits.max(1)
+    log_sum = highest + np.log(np.exp(logits - highest[:, None]).sum(1))
+    return log_sum - logits[np.arange(len(labels)), labels]
+
+
+def sigmoid_cross_entropy(pixels, logits):
+    """-t log s(z) - (1 - t) log(1 - s(z)), whose logarithms are of 1 + exp(-+z)."""
+    t, z = pixels.astype(np.float64), logits.astype(np.float64)
+    values = t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
+    return values.reshape(len(t), -1).sum(1)
+
+
+def half_squared_error(pixels, outputs):
+    difference = outputs.astype(np.float64) - pixels
+    return (difference**2).reshape(len(pixels), -1).sum(1) / 2
+
+
+def gradient(name, targets, outputs):
+    x = tf.constant(outputs)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(loss.get(name).function(targets, x))
+    return tape.gradient(total, x).numpy()
+
+
+def compiled_gradient(name, targets, outputs):
+    """The same in an XLA program, which rearranges arithmetic."""
+    return tf.function(
+        lambda x: tf.gradients(loss.get(name).function(targets, x), x)[0],
+        jit_compile=True,
+    )(tf.constant(outputs)).numpy()
+
+
+GRADIENTS = [gradient, compiled_gradient]
+
+
+def pixels(generator):
+    """Targets of which some are exactly 0 or 1."""
+    values = generator.uniform(-0.3, 1.3, SHAPE).clip(0, 1).astype(np.float32)
+    assert {0, 1} < set(values.ravel())
+    return values
+
+
+@pytest.mark.parametrize("scale", [0, 1e-3, 1, 30, 1e4, 1e30])
+def test_softmax_cross_entropy(scale):
+    generator = np.random.default_rng(0)
+    logits = (generator.normal(size=(64, 10)) * scale).astype(np.float32)
+    labels = generator.integers(0, 10, 64).astype(np.int32)
+    values = np.asarray(loss.softmax_cross_entropy(labels, logits))
+    assert values.shape == (64,)
+    expected = softmax_cross_entropy(labels, logits)
+    np.testing.assert_allclose(values, expected, 2e-6, 2e-6)
+
+
+@pytest.mark.parametrize("scale", [0, 1e-3, 1, 30, 1e4, 1e30])
+@pytest.mark.parametrize("reference", [sigmoid_cross_entropy, half_squared_error])
+def test_losses_of_images(reference, scale):
+    generator = np.random.default_rng(0)
+    targets = pixels(generator)
+    if reference is half_squared_error:
+        scale = min(scale, 1e15)  # the square of more is no float32
+    outputs = (generator.normal(size=SHAPE) * scale).astype(np.float32)
+    values = np.asarray(loss.get(reference.__name__).function(targets, outputs))
+    assert values.shape == (SHAPE[0],) and values.dtype == np.float32
+    np.testing.assert_allclose(values, reference(targets, outputs), 2e-6, 2e-6)
+
+
+@pytest.mark.parametrize(
+    ("logits", "label", "expected"),
+    [
+        ([0, 0], 1, np.log(2)),
+        ([1e4, 0], 0, 0),
+        ([1e4, 0], 1, 1e4),
+        ([-1e30, 1e30], 0, 2e30),
+        ([3e38, 3e38], 0, np.log(2)),
+    ],
+)
+def test_known_softmax_values(logits, label, expected):
+    logits = np.array([logits], np.float32)
+    value = np.asarray(loss.softmax_cross_entropy(np.array([label]), logits))
+    np.testing.assert_allclose(value, [expected], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "output", "expected"),
+    [
+        ("sigmoid_cross_entropy", 0, 0, np.log(2)),
+        ("sigmoid_cross_entropy", 0.3, -0.0, np.log(2)),
+        ("sigmoid_cross_entropy", 1, 100, 0),
+        ("sigmoid_cross_entropy", 0, 100, 100),
+        ("sigmoid_cross_entropy", 1, -100, 100),
+        ("sigmoid_cross_entropy", 0, -100, 0),
+        ("sigmoid_cross_entropy", 0.25, 100, 75),
+        ("sigmoid_cross_entropy", 0.25, -100, 25),
+        ("sigmoid_cross_entropy", 1, -3e38, 3e38),
+        ("sigmoid_cross_entropy", 1, 10, np.exp(-10) - np.exp(-20) / 2),
+        ("half_squared_error", 1, 1, 0),
+        ("half_squared_error", 0.5, -100, 100.5**2 / 2),
+        ("half_squared_error", 0.5, 100, 99.5**2 / 2),
+    ],
+)
+def test_known_values_are_sums_over_pixels(name, target, output, expected):
+    function = loss.get(name).function
+    one = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
+    np.testing.assert_allclose(np.asarray(function(*one)), [expected], 1e-6, 1e-37)
+    if expected < 1e30:
+        many = [np.tile(x, (2, 28, 28, 1)) for x in one]
+        found = np.asarray(function(*many))
+        np.testing.assert_allclose(found, [784 * expected] * 2, 1e-5, 1e-37)
+
+
+@pytest.mark.parametrize("scale", [1, 1e4, 1e30])
+def test_softmax_gradient_is_probability_minus_label(scale):
+    generator = np.random.default_rng(1)
+    logits = (generator.normal(size=(16, 5)) * scale).astype(np.float32)
+    labels = generator.integers(0, 5, 16).astype(np.int32)
+    shifted = np.exp(logits.astype(np.float64) - logits.max(1, keepdims=True))
+    expected = shifted / shifted.sum(1, keepdims=True) - np.eye(5)[labels]
+    found = gradient("softmax_cross_entropy", labels, logits)
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("compute", GRADIENTS)
+@pytest.mark.parametrize("scale", [1e-6, 1, 30, 1e4])
+def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
+    generator = np.random.default_rng(1)
+    targets = pixels(generator)
+    logits = (generator.normal(size=SHAPE) * scale).astype(np.float32)
+    expected = np.exp(-np.logaddexp(0, -logits.astype(np.float64))) - targets
+    found = compute("sigmoid_cross_entropy", targets, logits)
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("compute", GRADIENTS)
+@pytest.mark.parametrize("logit", [0.0, -0.0, 100.0, -100.0])
+@pytest.mark.parametrize("target", [0.0, 0.25, 0.5, 1.0])
+def test_sigmoid_gradient_at_the_joint_and_far_away(compute, logit, target):
+    arrays = (np.full(SHAPE, value, np.float32) for value in (target, logit))
+    found = compute("sigmoid_cross_entropy", *arrays)
+    expected = {0.0: 0.5, 100.0: 1.0, -100.0: 0.0}[logit] - target
+    np.testing.assert_allclose(found, np.full(SHAPE, expected), 0, 1e-7)
+
+
+@pytest.mark.parametrize("compute", GRADIENTS)
+def test_squared_gradient_is_the_difference(compute):
+    generator = np.random.default_rng(1)
+    targets = pixels(generator)
+    outputs = generator.normal(size=SHAPE).astype(np.float32)
+    found = compute("half_squared_error", targets, outputs)
+    np.testing.assert_allclose(found, outputs - targets, 1e-6, 1e-7)
+
+
+def test_squared_hinge():
+    scores = np.random.default_rng(2).normal(0, 1.5, (6, 4)).astype(np.float32)
+    labels = np.array([0, 1, 2, 3, 0, 3], np.int32)
+    expected = [
+        sum(max(0, 1 - (1 if j == label else -1) * row[j]) ** 2 for j in range(4))
+        for row, label in zip(scores.astype(np.float64), labels, strict=True)
+    ]
+    variable = tf.Variable(scores)
+    with tf.GradientTape() as tape:
+        found = loss.squared_hinge(labels, variable)
+    np.testing.assert_allclose(found, expected, 1e-6)
+    signs = np.where(np.arange(4) == labels[:, None], 1, -1)
+    gradient = -2 * signs * np.maximum(0, 1 - signs * scores)
+    np.testing.assert_allclose(tape.gradient(found, variable), gradient, 1e-5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "half_squared_error"])
+def test_what_is_not_finite_is_not_hidden(name, bad):
+    outputs = np.zeros(SHAPE, np.float32)
+    outputs[3, 0, 0, 0] = bad
+    values = loss.get(name).function(tf.zeros(SHAPE), tf.constant(outputs))
+    assert np.flatnonzero(~np.isfinite(values)).tolist() == [3]
+
+
+def test_table():
+    of_images = {name: found.of_images for name, found in loss.LOSSES.items()}
+    assert of_images == {
+        "softmax_cross_entropy": False,
+        "squared_hinge": False,
+        "sigmoid_cross_entropy": True,
+        "half_squared_error": True,
+    }
+    for name, found in loss.LOSSES.items():
+        assert loss.get(name) is found and found.function is getattr(loss, name)
+
+
+def test_every_loss_has_a_readout():
+    assert registry.READOUTS.keys() == loss.LOSSES.keys()
+    for name in registry.READOUTS.values():
+        assert callable(keras.activations.get(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("softmax_crossentropy", "softmax_cross_entropy"),
+        ("sigmoid_crossentropy", "sigmoid_cross_entropy"),
+        ("squared_error", "half_squared_error"),
+    ],
+)
+def test_unknown_name(name, meant):
+    with pytest.raises(errors.UsageError, match=f"Did you mean '{meant}'"):
+        loss.get(name)

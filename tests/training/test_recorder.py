@@ -1,0 +1,307 @@
+"""What a run keeps of its way: right, and without a trace in it."""
+
+import contextlib
+import dataclasses
+import json
+
+import keras
+import numpy as np
+import pytest
+import small_stacks
+from observed_runs import (
+    DATA,
+    EPOCH,
+    OBSERVE,
+    OBSERVE_STACKS,
+    STACKS,
+    TESTED,
+    TOTAL,
+    get_config,
+    kept,
+    patched,
+    train,
+)
+
+import elu_zoo
+from elu_zoo import errors, zoo
+from elu_zoo.data import load
+from elu_zoo.training import devices, precision, recorder, step_resident
+from elu_zoo.training.recorder import Observe
+
+
+@pytest.fixture(scope="module", autouse=True)
+def random_images():
+    with patched():
+        yield
+
+
+@contextlib.contextmanager
+def calls():
+    """Yields the iterations of each call of a run."""
+    found, run = [], step_resident.ResidentStep.run
+
+    def counted(self, batches, *arguments):
+        found.append(len(batches))
+        return run(self, batches, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(step_resident.ResidentStep, "run", counted)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Folder, entry and calls of a run that keeps nothing; its checkpoints stay."""
+    workdir = tmp_path_factory.mktemp("plain") / "run"
+    often = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
+    with calls() as found:
+        entry = train(get_config(often), workdir, steps_per_call=4)
+    return workdir, entry, found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Folder, entry and calls of a run that keeps everything; nobody stops it."""
+    workdir = tmp_path_factory.mktemp("whole") / "run"
+    with calls() as found:
+        entry = train(get_config(), workdir, OBSERVE)
+    return workdir, entry, found
+
+
+@pytest.fixture(scope="module")
+def stacks(tmp_path_factory):
+    """Folder and entry of an observed run with all that draws or has a state."""
+    workdir = tmp_path_factory.mktemp("stacks") / "run"
+    return workdir, train(small_stacks.get_config(STACKS), workdir, OBSERVE_STACKS)
+
+
+def model_with(workdir, weights):
+    """Returns the float32 network of a finished run with other weights."""
+    entry = json.loads((workdir / "outcome.json").read_text())
+    model = elu_zoo.get_model(entry["model"], weights=workdir)
+    model.set_weights(weights)
+    return model
+
+
+def measured(model, split):
+    """Returns loss and error in percent, by NumPy."""
+    logits = model.predict(split.images, verbose=0).astype(np.float64)
+    logits -= logits.max(axis=1, keepdims=True)
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    right = chances[np.arange(len(split)), split.labels]
+    wrong = chances.argmax(axis=1) != split.labels
+    return {"loss": -np.log(right).mean(), "error_percent": 100 * wrong.mean()}
+
+
+def units(model, images):
+    """Returns what each unit puts out, `(values, units)` by the layer's name."""
+    layers = [x for x in model.layers if x.name.startswith("act_")]
+    outputs = [layer.output for layer in layers]
+    arrays = keras.Model(model.inputs, outputs).predict(images, verbose=0)
+    values = [np.float32(array).reshape(-1, array.shape[-1]) for array in arrays]
+    return {layer.name: v for layer, v in zip(layers, values, strict=True)}
+
+
+def assert_statistics(path, values):
+    with np.load(path) as arrays:
+        names = [f"{kind}/{name}" for kind in ("mean", "median") for name in values]
+        assert arrays.files == names
+        for name, expected in values.items():
+            for kind, function in (("mean", np.mean), ("median", np.median)):
+                found = arrays[f"{kind}/{name}"]
+                assert found.dtype == np.float32
+                np.testing.assert_allclose(found, function(expected, 0), 1e-5, 1e-6)
+
+
+def at_checkpoint(workdir, step, count):
+    """Returns the first arrays of a checkpoint: the model's weights."""
+    with np.load(workdir / "checkpoints" / f"step-{step:09d}" / "arrays.npz") as arrays:
+        return list(arrays.values())[:count]
+
+
+def test_no_number_changes(plain, whole):
+    """Although calls were cut elsewhere."""
+    assert plain[2] == [4, 1, 1, 4, 2, 3, 3]
+    assert whole[2] == [5, 1, 1, 3, 2, 2, 1, 3]
+    assert whole[1]["sha256"] == plain[1]["sha256"]
+    assert whole[1]["metrics"] == plain[1]["metrics"]
+    found, expected = kept(whole[0]), kept(plain[0])
+    assert list(expected) == ["metrics.jsonl"]
+    assert found["metrics.jsonl"] == expected["metrics.jsonl"]
+
+
+def test_no_number_of_others_changes(tmp_path, stacks):
+    """Nor a state: of a norm's averages, of dropout, of random slopes."""
+    expected = train(small_stacks.get_config(STACKS), tmp_path)
+    assert stacks[1]["sha256"] == expected["sha256"]
+    name = "metrics.jsonl"
+    assert kept(stacks[0])[name] == kept(tmp_path)[name]
+
+
+def test_losses(whole, rows):
+    losses = recorder.read_losses(whole[0])
+    assert losses.dtype == np.float32 and losses.shape == (TOTAL,)
+    assert (whole[0] / "losses.float32").stat().st_size == 4 * TOTAL
+    epochs = [sum(part.tolist()) / EPOCH for part in losses.reshape(-1, EPOCH)]
+    assert epochs == [row["train_loss"] for row in rows(whole[0] / "metrics.jsonl")]
+    assert len(set(losses.tolist())) == TOTAL
+
+
+def test_rows_are_those_of_the_weights_there(plain, whole):
+    """The other run's checkpoints have them."""
+    rows = recorder.read_rows(whole[0])
+    assert [row["step"] for row in rows] == TESTED
+    parts = {"test": DATA.test, "measured": DATA.train.first(30)}
+    for row in rows:
+        weights = at_checkpoint(plain[0], row["step"], 18)
+        model = model_with(whole[0], weights)
+        expected = {"step": row["step"]}
+        for name, split in parts.items():
+            for key, value in measured(model, split).items():
+                expected[f"{name}_{key}"] = pytest.approx(value, 1e-5)
+        assert row == expected
+    assert len({row["test_loss"] for row in rows}) == len(rows)
+
+
+def test_snapshots(plain, whole):
+    paths = sorted(path.name for path in (whole[0] / "snapshots").iterdir())
+    assert paths == [f"epoch-{epoch:05d}.npz" for epoch in (0, 2, 3)]
+    found = recorder.read_snapshots(whole[0])
+    assert list(found) == [0, 2, 3]
+    initial = elu_zoo.get_model(
+        "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1), preprocessing=False
+    )
+    trained = elu_zoo.get_model("mnist_mlp_8x128", weights=whole[0]).get_weights()
+    last = at_checkpoint(plain[0], TOTAL, 18)
+    for i, (first, weights) in enumerate(zip(found[0], found[3], strict=True)):
+        assert weights.dtype == first.dtype == np.float32
+        np.testing.assert_array_equal(first, np.asarray(initial.weights[i]))
+        # Before they were rounded.
+        np.testing.assert_array_equal(weights, last[i])
+        np.testing.assert_array_equal(np.float32(np.float16(weights)), trained[i])
+    assert any((a != b).any() for a, b in zip(found[3], trained, strict=True))
+    assert any((a != b).any() for a, b in zip(found[2], found[3], strict=True))
+
+
+def test_activations(whole):
+    paths = sorted((whole[0] / "activations").iterdir())
+    assert [p.name for p in paths] == [f"epoch-{epoch:05d}.npz" for epoch in range(4)]
+    for epoch, weights in recorder.read_snapshots(whole[0]).items():
+        model = model_with(whole[0], weights)
+        assert_statistics(paths[epoch], units(model, DATA.train.images[:50]))
+    with pytest.raises(AssertionError):  # over all images they are others
+        assert_statistics(paths[3], units(model, DATA.train.images))
+    first, second = (path.read_bytes() for path in paths[:2])
+    assert first != second
+
+
+def test_activations_over_all_images_and_in_float32(stacks):
+    """The convolutions of the run itself multiply in bfloat16."""
+    workdir, entry = stacks
+    assert entry["config"]["train"]["precision"] == "bfloat16_conv"
+    (weights,) = recorder.read_snapshots(workdir).values()
+    model = model_with(workdir, weights)
+    found = units(model, DATA.train.images)
+    assert len(found) == 3 and len(found["act_stack1_conv1"]) > len(DATA.train)
+    path = workdir / "activations" / "epoch-00002.npz"
+    assert_statistics(path, found)
+    row = recorder.read_rows(workdir)[-1]
+    expected = measured(model, DATA.test)
+    assert row["test_loss"] == pytest.approx(expected["loss"], 1e-6)
+
+    reduced = model_with(workdir, weights)
+    precision.apply(reduced, "bfloat16_conv")
+    with pytest.raises(AssertionError):
+        assert_statistics(path, units(reduced, DATA.train.images))
+    assert measured(reduced, DATA.test)["loss"] != pytest.approx(row["test_loss"], 1e-5)
+
+
+def test_a_finished_run_is_left_alone(whole):
+    before = kept(whole[0])
+    assert train(get_config(), whole[0], Observe(losses=True)) == whole[1]
+    assert kept(whole[0]) == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"test_every": -1}, "test_every is >= 0, 0 for never. Received: -1"),
+        ({"test_every": 5, "measured_images": -1}, "measured_images .* Received: -1"),
+        ({"measured_images": 5}, "needs test_every. Received: 5"),
+        ({"activation_images": -2}, "-1 for all training images. Received: -2"),
+    ],
+)
+def test_wrong_values(wrong, words):
+    with pytest.raises(errors.UsageError, match=words):
+        Observe(**wrong)
+
+
+class OnDisk:
+    """Images that stay on the disk."""
+
+    def __len__(self):
+        return 96
+
+
+class Several:
+    """The machines of a run of several."""
+
+    alone = False
+    guard = contextlib.nullcontext
+
+    def __init__(self, _):
+        pass
+
+    def check_same(self, facts):
+        pass
+
+
+ENCODED = dataclasses.replace(DATA, train=OnDisk())
+ALONE = "runs on one machine alone"
+MEASURES = Observe(test_every=5, measured_images=9)
+
+
+@pytest.mark.parametrize(
+    ("observe", "data", "machines", "words"),
+    [
+        (Observe(activation_images=97), DATA, None, "is 97; mnist_5k has 96 training"),
+        (dataclasses.replace(MEASURES, measured_images=97), DATA, None, "is 97; mnist"),
+        (Observe(activation_images=-1), ENCODED, None, "activation_images is 0 where"),
+        (MEASURES, ENCODED, None, "measured_images is 0 where .* disk"),
+        (Observe(losses=True), DATA, Several, ALONE),
+        (Observe(test_every=5), DATA, Several, ALONE),
+        (Observe(snapshots=(1,)), DATA, Several, ALONE),
+    ],
+)
+def test_what_a_run_cannot_keep(tmp_path, monkeypatch, observe, data, machines, words):
+    """Refused before any work."""
+    monkeypatch.setattr(load, "load", lambda *_: data)
+    monkeypatch.setattr(zoo, "get_model", lambda *_: pytest.fail("a model"))
+    if machines:
+        monkeypatch.setattr(devices, "peers", machines)
+    with pytest.raises(errors.UsageError, match=words):
+        train(get_config(), tmp_path / "run", observe)
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_they_can_keep():
+    Observe().check(ENCODED, several=True)
+    Observe(losses=True, test_every=5).check(ENCODED, several=False)
+    Observe(test_every=5, measured_images=96).check(DATA, several=False)
+    Observe(activation_images=96).check(DATA, several=False)
+
+
+def test_read_rows(tmp_path):
+    assert recorder.read_rows(tmp_path) == []
+    path = tmp_path / "test.jsonl"
+    for torn in ("", '{"step": 15, "te', '{"step": 15}'):
+        path.write_text('{"step": 5}\n{"step": 10}\n' + torn)
+        assert recorder.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
+
+
+def test_check_kept(tmp_path, whole):
+    recorder.check_kept(whole[0], OBSERVE)
+    recorder.check_kept(tmp_path, Observe())
+    (tmp_path / "test.jsonl").touch()
+    with pytest.raises(errors.DataError, match="no losses.float32, activations, snap"):
+        recorder.check_kept(tmp_path, OBSERVE)

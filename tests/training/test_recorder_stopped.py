@@ -1,0 +1,144 @@
+"""What a run keeps of its way is whole after a stop, and after a kill."""
+
+import contextlib
+import signal
+
+import pytest
+from observed_runs import OBSERVE, get_config, kept, patched, train
+
+from elu_zoo import errors
+from elu_zoo.training import evaluate, recorder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def random_images():
+    with patched():
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Folder and entry of a run that nobody stops."""
+    workdir = tmp_path_factory.mktemp("whole") / "run"
+    return workdir, train(get_config(), workdir, OBSERVE)
+
+
+@pytest.fixture
+def check_equal(whole):
+    """Lets a run that was stopped end, and compares it with one that was not."""
+
+    def check(workdir):
+        found = train(get_config(), workdir, OBSERVE)
+        expected_workdir, expected = whole
+        assert found["sha256"] == expected["sha256"]
+        assert kept(workdir) == kept(expected_workdir)
+
+    return check
+
+
+# Iterations since the last stop.
+STOPS = {
+    "after the first iteration": [1],
+    "where a row is due": [5],
+    "at the end of an epoch, and on": [6, 3],
+    "after the last iteration": [18],
+}
+
+
+@pytest.mark.parametrize("where", STOPS)
+def test_stopped(tmp_path, stop_after, check_equal, where):
+    for since in STOPS[where]:
+        stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
+        with pytest.raises(errors.Interrupted):
+            train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
+    assert recorder.read_losses(tmp_path).shape == (sum(STOPS[where]),)
+    check_equal(tmp_path)
+
+
+class Killed(Exception):
+    pass
+
+
+def die():
+    raise Killed
+
+
+def test_killed(tmp_path, stop_after, check_equal):
+    """What lies past the restored checkpoint is cut; what was torn goes as well."""
+    stop_after(14, die)
+    with pytest.raises(Killed):
+        train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007"]
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5, 10]
+    assert recorder.read_losses(tmp_path).shape == (13,)
+    with (tmp_path / "losses.float32").open("ab") as file:
+        file.write(b"\x00\x01")
+    with (tmp_path / "test.jsonl").open("a") as file:
+        file.write('{"step": 1')
+
+    stop_after(1, die)
+    with pytest.raises(Killed):
+        train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5]
+    assert recorder.read_losses(tmp_path).shape == (7,)
+    assert len(kept(tmp_path)) == 3 + 3 + 2  # those of epoch 2 are written again
+    check_equal(tmp_path)
+
+
+@pytest.fixture
+def signal_at(monkeypatch):
+    """Sends SIGINT in a part of ten images of an evaluation, counted from 1."""
+    monkeypatch.setattr(evaluate, "_BATCH_SIZE", 10)
+    made = evaluate.inference
+
+    @contextlib.contextmanager
+    def plan(part):
+        done = [0]
+
+        def counted(model):
+            forward = made(model)
+
+            def call(images):
+                done[0] += 1
+                if done[0] == part:
+                    signal.raise_signal(signal.SIGINT)
+                return forward(images)
+
+            return call
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(evaluate, "inference", counted)
+            yield
+        assert done[0] == part  # at once, not after it
+
+    return plan
+
+
+# Of seven parts of a row: four of test images, three of measured ones.
+@pytest.mark.parametrize(
+    ("part", "stood", "tested"),
+    [(2, 5, []), (6, 5, []), (27, 18, [5, 10, 15])],
+    ids=["test images", "measured images", "the last row"],
+)
+def test_stopped_while_it_measures(
+    tmp_path, signal_at, check_equal, part, stood, tested
+):
+    with (
+        signal_at(part),
+        pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {stood} of"),
+    ):
+        train(get_config(), tmp_path, OBSERVE)
+    assert (tmp_path / "checkpoints" / f"step-{stood:09d}").is_dir()
+    assert [row["step"] for row in recorder.read_rows(tmp_path)] == tested
+    check_equal(tmp_path)
+
+
+def test_stopped_while_it_measures_again(tmp_path, signal_at, check_equal):
+    """What a stop left out is measured first, where another one may come."""
+    for part in (2, 3):
+        with (
+            signal_at(part),
+            pytest.raises(errors.Interrupted, match="SIGINT after iteration 5 of"),
+        ):
+            train(get_config(), tmp_path, OBSERVE)
+    check_equal(tmp_path)

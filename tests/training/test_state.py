@@ -1,0 +1,265 @@
+import errno
+import json
+import logging
+import os
+import resource
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.training.state import FORMAT, Checkpoints, sealed
+
+STEPS = (10, 20, 30)
+
+
+def values(step):
+    generator = np.random.default_rng(step)
+    return [generator.normal(size=s).astype("float32") for s in ((3, 4), (4,), ())]
+
+
+def variables(step=0):
+    return [keras.Variable(value, name=f"v{i}") for i, value in enumerate(values(step))]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A run's folder with checkpoints of three steps."""
+    for step in STEPS:
+        Checkpoints(tmp_path, variables(step), 3).save(state(step))
+    return tmp_path
+
+
+def state(step):
+    return {"step": step, "epoch_loss": step / 3, "metrics_length": 7 * step}
+
+
+def restore(workdir):
+    """Returns the restored state after checking that the weights are of its step."""
+    found = variables()
+    restored = Checkpoints(workdir, found, 3).restore()
+    for variable, value in zip(found, values(restored["step"]), strict=True):
+        assert np.asarray(variable).tobytes() == value.tobytes()
+    return restored
+
+
+def folders(workdir):
+    return sorted(os.listdir(workdir / "checkpoints"))
+
+
+def test_nothing_to_restore(tmp_path):
+    assert Checkpoints(tmp_path, variables(), 3).restore() is None
+
+
+def test_newest_is_restored(saved):
+    assert restore(saved) == state(30)
+
+
+def test_state_survives_to_the_last_bit(tmp_path):
+    exact = {**state(1), "epoch_loss": 0.1 + 0.2, "seconds": 1e-300}
+    Checkpoints(tmp_path, variables(1), 3).save(exact)
+    assert restore(tmp_path) == exact
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_optimizer_slots(tmp_path, optimizer):
+    def build():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+        arguments = {"momentum": 0.9} if optimizer == "SGD" else {}
+        built = getattr(keras.optimizers, optimizer)(**arguments)
+        built.build(model.trainable_variables)
+        return model, built, [*model.variables, *built.variables]
+
+    model, built, expected = build()
+    for _ in range(3):
+        built.apply([keras.ops.ones_like(v) for v in model.trainable_variables])
+    Checkpoints(tmp_path, expected, 1).save(state(3))
+    _, restored, found = build()
+    Checkpoints(tmp_path, found, 1).restore()
+    assert int(restored.iterations.numpy()) == 3
+    assert len(found) > 4
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+@pytest.mark.parametrize("kept, expected", [(1, [30]), (2, [20, 30]), (5, STEPS)])
+def test_number_kept(tmp_path, kept, expected):
+    for step in STEPS:
+        Checkpoints(tmp_path, variables(step), kept).save(state(step))
+    assert folders(tmp_path) == [f"step-{s:09d}" for s in expected]
+
+
+def test_a_step_is_saved_once(saved):
+    Checkpoints(saved, variables(99), 3).save(state(30))
+    assert restore(saved) == state(30)
+
+
+def truncate(share):
+    def damage(path):
+        os.truncate(path, int(path.stat().st_size * share))
+
+    return damage
+
+
+def flip(seed):
+    def damage(path):
+        content = bytearray(path.read_bytes())
+        place = int(np.random.default_rng(seed).integers(8 * len(content)))
+        content[place // 8] ^= 1 << place % 8
+        path.write_bytes(content)
+
+    return damage
+
+
+def swap_arrays(path):
+    older = path.parent.parent / f"step-{20:09d}" / path.name
+    shutil.copy(older, path)
+
+
+def swap_folders(path):
+    older = path.parent.parent / f"step-{20:09d}"
+    shutil.copytree(older, path.parent, dirs_exist_ok=True)
+
+
+ARRAYS, MANIFEST = "arrays.npz", "manifest.json"
+DAMAGES = {
+    **{f"truncated at {s / 10}": (ARRAYS, truncate(s / 10)) for s in range(10)},
+    "last byte cut": (ARRAYS, lambda p: os.truncate(p, p.stat().st_size - 1)),
+    "a byte added": (ARRAYS, lambda p: p.write_bytes(p.read_bytes() + b"\0")),
+    **{f"bit flipped, draw {i}": (ARRAYS, flip(i)) for i in range(20)},
+    "zeroed": (ARRAYS, lambda p: p.write_bytes(bytes(p.stat().st_size))),
+    "arrays deleted": (ARRAYS, Path.unlink),
+    "arrays of another step": (ARRAYS, swap_arrays),
+    "folder of another step": (ARRAYS, swap_folders),
+    "manifest deleted": (MANIFEST, Path.unlink),
+    "manifest empty": (MANIFEST, truncate(0)),
+    "manifest truncated": (MANIFEST, truncate(0.5)),
+    "manifest zeroed": (MANIFEST, lambda p: p.write_bytes(bytes(300))),
+    "manifest not text": (MANIFEST, lambda p: p.write_bytes(b"\xff\xfe\xfd")),
+    "manifest a list": (MANIFEST, lambda p: p.write_text("[]")),
+    **{
+        f"bit of the manifest flipped, draw {i}": (MANIFEST, flip(i)) for i in range(20)
+    },
+    "manifest null": (MANIFEST, lambda p: p.write_text("null")),
+    "manifest without entries": (MANIFEST, lambda p: p.write_text("{}")),
+    "both deleted": (ARRAYS, lambda p: [q.unlink() for q in p.parent.iterdir()]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_newest_is_passed_over_and_said(saved, caplog, damage):
+    name, act = DAMAGES[damage]
+    act(saved / "checkpoints" / f"step-{30:09d}" / name)
+    with caplog.at_level(logging.ERROR, "absl"):
+        assert restore(saved) == state(20)
+    assert f"step-{30:09d} is damaged" in caplog.text
+    # The run passes that step again and saves it anew.
+    Checkpoints(saved, variables(30), 3).save(state(30))
+    assert restore(saved) == state(30)
+
+
+def test_two_damaged(saved):
+    for step in (20, 30):
+        truncate(0.5)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)
+    assert restore(saved) == state(10)
+
+
+def test_all_damaged(saved):
+    for step in STEPS:
+        flip(step)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)
+    words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete that folder"
+    with pytest.raises(errors.CorruptError, match=words):
+        restore(saved)
+    assert len(folders(saved)) == 3
+
+
+def change_manifest(saved, **entries):
+    path = saved / "checkpoints" / f"step-{30:09d}" / MANIFEST
+    path.write_text(sealed({**json.loads(path.read_text()), **entries}))
+
+
+def test_newer_format(saved):
+    change_manifest(saved, format=FORMAT + 1)
+    with pytest.raises(errors.CorruptError, match="format 2; .* up to 1. Upgrade"):
+        restore(saved)
+    assert len(folders(saved)) == 3
+
+
+def test_other_versions_are_said(saved, caplog):
+    change_manifest(saved, versions={"elu_zoo": "0.0.1"})
+    with caplog.at_level(logging.WARNING, "absl"):
+        assert restore(saved) == state(30)
+    assert "0.0.1" in caplog.text and "no longer promised" in caplog.text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_non_finite_is_never_saved(saved, value):
+    bad = variables(40)
+    bad[0].assign(np.where(np.arange(12).reshape(3, 4) == 7, value, bad[0]))
+    with pytest.raises(errors.TrainingError, match="v0 is not finite.*iteration 40"):
+        Checkpoints(saved, bad, 3).save(state(40))
+    assert restore(saved) == state(30)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: variables()[:2],
+        lambda: [*variables(), keras.Variable(1.0)],
+        lambda: [keras.Variable(np.zeros((4, 3)), name="v0"), *variables()[1:]],
+        lambda: [keras.Variable(np.zeros((3, 4)), name="other"), *variables()[1:]],
+    ],
+)
+def test_other_model_is_refused_untouched(saved, other):
+    found = other()
+    before = [np.array(v) for v in found]
+    with pytest.raises(errors.CorruptError, match="another model or optimizer"):
+        Checkpoints(saved, found, 3).restore()
+    for variable, value in zip(found, before, strict=True):
+        np.testing.assert_array_equal(variable, value)
+
+
+@pytest.mark.parametrize("size", [0, 100, 800])
+def test_full_disk_leaves_earlier_ones(saved, size):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        with pytest.raises(errors.ResourceError, match="iteration 40 .*intact"):
+            Checkpoints(saved, variables(40), 1).save(state(40))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert folders(saved) == [f"step-{s:09d}" for s in STEPS]
+    assert restore(saved) == state(30)
+
+
+@pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO, errno.EACCES])
+def test_what_cannot_be_read_now_is_no_damage(saved, monkeypatch, number):
+    def refuse(path):
+        raise OSError(number, os.strerror(number), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(errors.ResourceError, match="Nothing was changed; try aga"):
+            restore(saved)
+    assert len(folders(saved)) == 3 and restore(saved) == state(30)
+
+
+def test_folders_of_other_names_stay(saved):
+    name = f"step-{30:09d}"
+    backup = saved / "checkpoints" / f"{name}.bak"
+    shutil.copytree(saved / "checkpoints" / name, backup)
+    truncate(0)(saved / "checkpoints" / name / ARRAYS)
+    assert restore(saved) == state(20) and backup.is_dir()
+
+
+def test_leftovers_of_a_killed_save_are_removed(saved):
+    leftover = saved / "checkpoints" / f".step-{40:09d}.abc123"
+    leftover.mkdir()
+    (leftover / ARRAYS).write_bytes(b"half")
+    assert restore(saved) == state(30)
+    Checkpoints(saved, variables(40), 3).save(state(40))
+    assert folders(saved) == [f"step-{s:09d}" for s in (20, 30, 40)]

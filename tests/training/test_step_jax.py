@@ -1,0 +1,122 @@
+"""Training on JAX, without TensorFlow, held against training on TensorFlow."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax_runs
+import no_tensorflow
+import numpy as np
+import pytest
+
+from elu_zoo import registry, training, zoo
+from elu_zoo.data import load
+from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training.loss import Objective
+
+pytestmark = pytest.mark.slow
+CONFIGS = [name for name, (config, *_) in jax_runs.RUNS.items() if name == config]
+
+
+@pytest.fixture(autouse=True)
+def registered(phased):
+    """The network of the run `phases`, as `jax_runs.py` knows it."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What `jax_runs.py` left."""
+    pytest.importorskip("jax")
+    folder = tmp_path_factory.mktemp("jax")
+    done = subprocess.run(
+        [sys.executable, no_tensorflow.__file__, Path(jax_runs.__file__), folder],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
+def test_the_first_losses_are_those_of_tensorflow(
+    name, folder, tmp_path, rows, last_arrays
+):
+    """Of ten iterations, of `phases` all eight, on both sides of a change."""
+    config = jax_runs.get_config(name)
+    training.train(config, tmp_path, compile="off")
+    found, expected = (
+        rows(folder / name / "metrics.jsonl"),
+        rows(tmp_path / "metrics.jsonl"),
+    )
+    assert found[0]["step"] <= 10 and found[0].keys() == expected[0].keys()
+    for key, value in expected[0].items():
+        assert found[0][key] == pytest.approx(value, rel=1e-5), key
+    if len(expected) == 1:  # then weights and slots are those of these iterations
+        arrays = last_arrays(folder / name), last_arrays(tmp_path)
+        for a, b in zip(*arrays, strict=True):
+            np.testing.assert_allclose(a, b, 0, 1e-5)
+
+
+@pytest.mark.parametrize("name", jax_runs.RUNS)
+def test_weights_of_jax_measure_the_same_on_tensorflow(name, folder):
+    config, model_name = jax_runs.get_config(name), jax_runs.get_config(name).model.name
+    entry = json.loads((folder / name / "outcome.json").read_text())
+    assert entry["backend"] == "jax" and entry["versions"]["jax"]
+    model = zoo.get_model(model_name, weights=folder / name)
+    preprocessing = registry.entry(model_name).preprocessing
+    evaluator = Evaluator(model, Objective(config.train.loss, preprocessing))
+    for key, value in evaluator(load.load("mnist_5k").test).items():
+        assert entry["metrics"][f"test_{key}"] == pytest.approx(value, rel=1e-5), key
+
+
+def test_a_resumed_run_is_the_whole_one(folder, rows, last_arrays, assert_same_bits):
+    """Although it was also cut into other calls."""
+    assert "after iteration 8 of 20" in (folder / "stopped.txt").read_text()
+    starts = [r["step"] for r in rows(folder / "resumed/timing.jsonl") if "commit" in r]
+    assert starts == [0, 8]
+    assert_same_bits(last_arrays(folder / "resumed"), last_arrays(folder / "whole"))
+    contents = [
+        (folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "whole")
+    ]
+    assert contents[0] == contents[1]
+
+
+def test_bfloat16_is_close_but_not_equal(folder, rows):
+    names = ("bfloat16_matmuls", "mnist_mlp_8x128")
+    reduced, full = (
+        rows(folder / name / "metrics.jsonl")[0]["train_loss"] for name in names
+    )
+    assert 1e-6 < abs(reduced / full - 1) < 1e-2
+
+
+def test_state_beside_the_weights_is_trained(folder):
+    model = zoo.get_model("mnist_mlp_8x128", weights=folder / "batch_norm")
+    for name in ("moving_mean", "moving_variance"):
+        value = np.asarray(getattr(model.get_layer("norm_dense8"), name))
+        assert (value != float(name == "moving_variance")).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("strategy", "UsageError: KERAS_BACKEND=jax trains on one device. Received: "
+         "strategy 'mirrored'"),
+        ("devices", "num_devices 2. Use strategy 'one', or KERAS_BACKEND=tensorflow"),
+        ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
+        ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
+         "compile 'off'"),
+        ("parts", "UsageError: KERAS_BACKEND=jax computes a batch in one part. "
+         "Received: accumulate 2. Leave it out, or use KERAS_BACKEND=tensorflow."),
+        ("no part", "UsageError: accumulate is >= 1. Received: 0."),
+        ("images", "UsageError: KERAS_BACKEND=jax trains on data sets in memory. Use "
+         "KERAS_BACKEND=tensorflow for images that stay on the disk."),
+        ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),
+        pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
+                     "data set once", marks=pytest.mark.data),
+    ],
+)  # fmt: skip
+def test_refusals(folder, name, words):
+    assert words in json.loads((folder / "errors.json").read_text())[name]

@@ -1,0 +1,246 @@
+"""Training on encoded images, held against training on the same ones in memory."""
+
+import types
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors, initializers
+from elu_zoo.data.dataset import Split
+from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.data.folder import FilesOfSplit
+from elu_zoo.layers import Dropout, PadCropFlip
+from elu_zoo.training.compilation import Compilation
+from elu_zoo.training.devices import create_strategy
+from elu_zoo.training.learner import Learner
+from elu_zoo.training.loss import Objective
+from elu_zoo.training.step_resident import ResidentStep
+from elu_zoo.training.step_stream import StreamStep
+from elu_zoo.training.workers import cluster
+
+COUNT, BATCH, STEPS, SIDE, CROP, CLASSES = 24, 8, 5, 10, 8, 3
+RATES = np.linspace(0.5, 0.1, STEPS).astype(np.float32)
+FIRST = 7_000
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The same examples by the class that trains on them."""
+    root = tmp_path_factory.mktemp("images")
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (COUNT + 5, SIDE, SIDE, 3), "uint8")
+    labels = generator.integers(0, CLASSES, COUNT + 5, "int32")
+    paths = tuple(f"{index}.png" for index in range(len(images)))
+    for path, image in zip(paths, images, strict=True):
+        (root / path).write_bytes(tf.io.encode_png(image).numpy())
+    chosen = generator.permutation(COUNT + 5)[:COUNT]
+    files = FilesOfSplit(root, paths, labels)
+    return {
+        ResidentStep: Split(images[chosen], labels[chosen]),
+        StreamStep: EncodedSplit(files, chosen, SIDE),
+    }
+
+
+def draws():
+    """Batches, and what the augmentation draws for each image."""
+    generator = np.random.default_rng(1)
+    order = [generator.permutation(COUNT)[:BATCH] for _ in range(STEPS)]
+    high = (SIDE - CROP + 1, SIDE - CROP + 1, 2)
+    crops = generator.integers(0, high, (STEPS, BATCH, 3)).astype("int32")
+    return np.array(order, "int32"), crops
+
+
+def build(side, dropped=0.4):
+    def kernel(name):
+        return {
+            "kernel_initializer": initializers.FanInNormal(1.0, len(name)),
+            "kernel_regularizer": keras.regularizers.L2(0.05),
+            "name": name,
+        }
+
+    return keras.Sequential(
+        [
+            keras.Input((side, side, 3)),
+            keras.layers.Rescaling(1 / 255),
+            keras.layers.Conv2D(4, 3, **kernel("conv")),
+            keras.layers.Flatten(),
+            Dropout(dropped, seed=11),
+            keras.layers.Dense(CLASSES, **kernel("classifier")),
+        ]
+    )
+
+
+def make(kind, data, strategy, policy, augmented=True):
+    """A step of this class, and what it trains."""
+    with strategy.scope():
+        model = build(CROP if augmented else SIDE)
+        optimizer = keras.optimizers.SGD(momentum=0.9)
+        optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    augmentation = PadCropFlip(0, (CROP, CROP)) if augmented else None
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    step = kind(learner, data[kind], strategy, policy)
+    return step, [*model.weights, *optimizer.variables[2:]]
+
+
+def run(
+    kind, data, *, devices=1, compiled=False, accumulate=1, augmented=True,
+    cut=(STEPS,), starts=(0,),
+):  # fmt: skip
+    """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
+    strategy = create_strategy("one" if devices == 1 else "auto", devices)
+    policy = Compilation(compiled, STEPS, accumulate)
+    step, variables = make(kind, data, strategy, policy, augmented)
+    (order, crops), losses, done = draws(), [], 0
+    for count in cut:
+        if done in starts:
+            step.start(order[done:])
+        part = slice(done, done + count)
+        given = crops[part] if augmented else None
+        losses.append(step.run(order[part], RATES[part], FIRST + done, given))
+        done += count
+    return np.concatenate(losses), [np.array(v) for v in variables]
+
+
+ARGUMENTS = [
+    {},
+    {"augmented": False},
+    {"accumulate": 4},
+    {"devices": 2},
+    {"devices": 2, "accumulate": 2},
+    {"compiled": True},
+    {"devices": 2, "compiled": True},
+]
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
+def test_equals_training_in_memory(data, arguments, assert_same_bits):
+    losses, arrays = run(ResidentStep, data, **arguments)
+    found = run(StreamStep, data, **arguments)
+    assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
+    if arguments.get("compiled"):  # another program, whose sums have another order
+        np.testing.assert_allclose(found[0], losses, 1e-5)
+        for a, b in zip(found[1], arrays, strict=True):
+            np.testing.assert_allclose(a, b, 0, 1e-6)
+    else:
+        assert_same_bits([found[0], *found[1]], [losses, *arrays])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"cut": (2, 1, 2)},
+        {"cut": (2, 3), "starts": (0, 2)},
+        {"cut": (1,) * STEPS, "starts": range(STEPS)},
+    ],
+    ids=str,
+)
+def test_result_depends_neither_on_the_cut_nor_on_where_reading_began(
+    data, arguments, assert_same_bits
+):
+    losses, arrays = run(StreamStep, data)
+    found = run(StreamStep, data, **arguments)
+    assert_same_bits([found[0], *found[1]], [losses, *arrays])
+
+
+def test_a_changed_rate_acts_once_the_step_is_compiled_again(data):
+    order, crops = draws()
+    place, still = tf.distribute.get_strategy(), np.zeros(1, np.float32)
+    step, _ = make(StreamStep, data, place, Compilation(False, 1))
+    (dropout,) = (x for x in step._update._model.layers if isinstance(x, Dropout))
+    found = []
+    for rate, again in ((0.4, False), (0.0, False), (0.0, True)):
+        dropout.rate = rate
+        if again:
+            step.compile()
+        step.start(order)
+        found.append(float(step.run(order[:1], still, 0, crops[:1])[0]))
+    assert found[0] == found[1] != found[2]
+
+
+def test_an_image_that_is_gone_is_named(data, tmp_path):
+    files = FilesOfSplit(tmp_path, ("gone.png",) * BATCH, np.zeros(BATCH, "int32"))
+    encoded = {StreamStep: EncodedSplit(files, np.arange(BATCH), SIDE)}
+    place = tf.distribute.get_strategy()
+    step, _ = make(StreamStep, encoded, place, Compilation(False, 1))
+    order, crops = np.arange(BATCH, dtype="int32")[None], draws()[1]
+    step.start(order)
+    with pytest.raises(errors.DataError, match="Cannot read .*gone.png: No such file"):
+        step.run(order, RATES[:1], 0, crops[:1])
+
+
+class Summing:
+    """Stands for an optimizer: keeps gradients instead of applying them."""
+
+    def __init__(self, variables):
+        self.learning_rate = tf.Variable(0.0)
+        self.sums = [tf.Variable(tf.zeros(v.shape)) for v in variables]
+
+    def apply(self, gradients, _):
+        for total, gradient in zip(self.sums, gradients, strict=True):
+            total.assign_add(gradient)
+
+
+class Machine:
+    """Stands for the strategy of one of two machines, each with one device."""
+
+    num_replicas_in_sync = 2
+
+    def run(self, function, arguments):
+        return function(*arguments)
+
+    def reduce(self, how, value, axis):
+        assert (how, axis) == ("SUM", None)
+        return value
+
+
+def gradients(kind, data, strategy, accumulate):
+    """Losses of the first iterations at equal weights, and the sum of gradients."""
+    model, (order, crops) = build(CROP), draws()
+    optimizer = Summing(model.trainable_variables)
+    step = kind(
+        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
+        *(data[kind], BATCH, strategy, Compilation(False, STEPS, accumulate)),
+        PadCropFlip(0, (CROP, CROP)),
+    )
+    step.start(order)
+    return step.run(order, RATES, FIRST, crops), [v.numpy() for v in optimizer.sums]
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumulate):
+    place = tf.distribute.get_strategy()
+    losses, sums = gradients(ResidentStep, data, place, accumulate)
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Machine)
+    read, batches = [], EncodedSplit.batches
+
+    def recorded(self, indices, size):
+        read.append((indices.tolist(), size))
+        return batches(self, indices, size)
+
+    monkeypatch.setattr(EncodedSplit, "batches", recorded)
+    parts = []
+    for index in (0, 1):
+        context = types.SimpleNamespace(replica_id_in_sync_group=index)
+        monkeypatch.setattr(tf.distribute, "get_replica_context", lambda c=context: c)
+        monkeypatch.setattr(cluster, "place", lambda i=index: (i, 2))
+        parts.append(gradients(StreamStep, data, Machine(), accumulate))
+    order = draws()[0]
+    halves = order[:, : BATCH // 2], order[:, BATCH // 2 :]
+    assert read == [(half.ravel().tolist(), BATCH // 2) for half in halves]
+    np.testing.assert_allclose(parts[0][0] + parts[1][0], losses, 1e-5)
+    for one, two, whole in zip(parts[0][1], parts[1][1], sums, strict=True):
+        np.testing.assert_allclose(one + two, whole, 1e-5, 1e-6)
+    assert (np.abs(parts[0][0] / losses - 0.5) > 1e-3).all()
+
+
+def test_one_machine_reads_whole_batches(data, monkeypatch):
+    """Whatever TF_CONFIG says of a cluster that it does not train with."""
+    monkeypatch.setattr(cluster, "place", lambda: (1, 2))
+    strategy = tf.distribute.get_strategy()
+    step, _ = make(StreamStep, data, strategy, Compilation(False, 1))
+    order, crops = draws()
+    step.start(order)
+    assert step.run(order[:2], RATES[:2], 0, crops[:2]).shape == (2,)

@@ -1,0 +1,332 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import keras
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import elu_zoo
+from elu_zoo import errors, files, training
+from elu_zoo.data import load
+from elu_zoo.weights import manifest
+
+BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
+
+
+def check_finished(workdir, entry, data_dir=None):
+    """The entry is complete, and the weights have its error when read again."""
+    assert manifest.check(entry, "entry") == entry
+    assert not [name for name in manifest.FIELDS if entry[name] is None]
+    path = workdir / (entry["tag"] + manifest.SUFFIX)
+    assert files.sha256(path) == entry["sha256"]
+    assert path.stat().st_size == entry["bytes"]
+    data = load.load(entry["dataset"], data_dir)
+    model = elu_zoo.get_model(entry["model"], weights=workdir)
+    for split in ("test", "validation"):
+        part = getattr(data, split)
+        logits = model.predict(part.images, batch_size=1000, verbose=0)
+        wrong = int((logits.argmax(1) != part.labels).sum())
+        error = 100 * wrong / len(part)
+        assert entry["metrics"][f"{split}_error_percent"] == error
+
+
+def test_finished_run(smoke, tmp_path, rows):
+    entry = training.train(smoke(), tmp_path)
+    tag = entry["tag"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("LOCK", "checkpoints", "config.json", "metrics.jsonl", "outcome.json"),
+        *("tensorboard", "timing.jsonl", f"{tag}.json", f"{tag}.weights.h5"),
+    }
+    metrics = rows(tmp_path / "metrics.jsonl")
+    assert [(r["step"], r["epoch"]) for r in metrics] == [(10, 1), (20, 2)]
+    keys = "step epoch train_loss validation_loss validation_error_percent".split()
+    assert all(list(row) == keys for row in metrics)
+    assert metrics[1]["train_loss"] < metrics[0]["train_loss"] < 3
+    start, *timing = rows(tmp_path / "timing.jsonl")
+    assert start["compiled"] is True and start["replicas"] == 1
+    assert [row["step"] for row in timing] == [10, 20]
+    assert all(row["examples_per_second"] > 0 for row in timing)
+    board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    losses = [(e.step, e.value) for e in board.Scalars("train_loss")]
+    expected = [(r["step"], pytest.approx(r["train_loss"])) for r in metrics]
+    assert losses == expected
+    assert (entry["step"], entry["epochs"], entry["seed"]) == (20, 2, 0)
+    assert entry["classes"] == [str(digit) for digit in range(10)]
+    check_finished(tmp_path, entry)
+
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
+    assert training.train(smoke(), tmp_path) == entry
+    after = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
+    assert after == before
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("activation", ["elu", "relu"])
+def test_real_mnist(tmp_path, train, activation):
+    from elu_zoo.configs import mnist_mlp_8x128
+
+    config = mnist_mlp_8x128.get_config(f"smoke=True,activation={activation}")
+    entry = train(config, tmp_path)
+    assert entry["step"] == 200
+    # The paper's learning rate, 2 epochs of 6,400 images.
+    assert entry["metrics"]["test_error_percent"] < 40
+    check_finished(tmp_path, entry)
+
+
+@pytest.mark.parametrize(
+    "activation", ["relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
+)
+def test_activations(smoke, train, tmp_path, activation):
+    config = smoke(arg=f"activation={activation}")
+    entry = train(config, tmp_path)
+    assert entry["arguments"]["activation"]["name"] == activation
+    assert entry["metrics"]["test_error_percent"] < 80
+    check_finished(tmp_path, entry)
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_two_devices_train_the_same(smoke, train, tmp_path, batch_norm, rows):
+    config = smoke(arg=f"batch_norm={batch_norm}")
+    train(config, tmp_path / "one")
+    arguments = {"strategy": "mirrored", "num_devices": 2}
+    entry = train(config, tmp_path / "two", **arguments)
+    check_finished(tmp_path / "two", entry)
+    one, two = (rows(tmp_path / name / "metrics.jsonl") for name in ("one", "two"))
+    for a, b in zip(one, two, strict=True):
+        assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)
+
+
+AUTOENCODER = {
+    "model.name": "mnist_autoencoder",
+    "train.loss": "sigmoid_cross_entropy",
+    "train.learning_rates": (0.001,),
+}
+
+
+@pytest.mark.parametrize("how", ["float32", "mixed_bfloat16"])
+def test_an_autoencoder_resumes_bit_identically(
+    smoke, train, tmp_path, stop_after, rows, how
+):
+    config = smoke({**AUTOENCODER, "model.width": 0.05, "train.precision": how})
+    arguments = {"steps_per_call": 3}
+    expected = train(config, tmp_path / "whole", **arguments)
+    stop_after(14, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(config, tmp_path / "cut", **arguments)
+    found = train(config, tmp_path / "cut", **arguments)
+    assert found["sha256"] == expected["sha256"]
+    assert found["metrics"] == expected["metrics"]
+    cut, whole = (rows(tmp_path / name / "metrics.jsonl") for name in ("cut", "whole"))
+    assert cut == whole and len(whole) == 2
+    keys = "step epoch train_loss validation_loss validation_squared_error".split()
+    assert list(whole[0]) == keys
+    assert whole[1]["train_loss"] < whole[0]["train_loss"]
+
+
+def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    words = "needs KERAS_BACKEND=tensorflow or jax. Received: torch"
+    with pytest.raises(errors.UsageError, match=words):
+        train(smoke(), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
+    stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(smoke(), tmp_path)
+    changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
+    words = (
+        r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
+        "Name another --workdir"
+    )
+    with pytest.raises(errors.UsageError, match=words):
+        train(changed, tmp_path)
+    # Without the file that says so, the checkpoint itself knows.
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(errors.UsageError, match=words):
+        train(changed, tmp_path)
+    assert train(smoke(), tmp_path)["step"] == 20
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"model.activation.name": "eluu"},
+        {"train.momentum": 1.0},
+        {"train.precision": "bfloat16"},
+        {"train.loss": "half_squared_error"},
+    ],
+)
+def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
+    with pytest.raises(errors.UsageError):
+        train(smoke(entries), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "entries, error, words",
+    [
+        ({"train.batch_size": 641}, errors.DataError, "640 .* one batch of 641"),
+        (
+            {"data.train_examples": 3501, "smoke": False},
+            errors.DataError,
+            "3501 .* 3500",
+        ),
+        ({"train.boundaries": (20,)}, errors.UsageError, "one entry more"),
+        ({"data.name": "mnst"}, errors.UsageError, "Did you mean 'mnist"),
+        ({"train.batch_size": 63}, errors.UsageError, "take 62 or 64"),
+    ],
+)
+def test_refusals_that_need_the_data(smoke, train, tmp_path, entries, error, words):
+    arguments = {"strategy": "mirrored", "num_devices": 2}
+    with pytest.raises(error, match=words):
+        train(smoke(entries), tmp_path, **arguments)
+    assert not (tmp_path / "config.json").exists()
+
+
+def test_damaged_config_of_the_folder(smoke, train, tmp_path):
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(errors.CorruptError, match="config.json is damaged"):
+        train(smoke(), tmp_path)
+
+
+def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
+    words = f"in use by process {os.getpid()} on "
+    with (
+        files.exclusive(tmp_path / "LOCK"),
+        pytest.raises(errors.ResourceError, match=words),
+    ):
+        train(smoke(), tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["LOCK"]
+
+
+def test_a_second_run_is_refused_before_data_are_read(
+    smoke, train, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
+    with (
+        files.exclusive(tmp_path / "LOCK"),
+        pytest.raises(errors.ResourceError, match="in use by process"),
+    ):
+        train(smoke(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "compile_, arg",
+    [
+        pytest.param("off", "batch_norm=True,activation=rrelu", marks=pytest.mark.slow),
+        ("on", ""),
+    ],
+)
+def test_resume_in_one_process_is_bit_identical(
+    smoke, train, tmp_path, stop_after, last_arrays, assert_same_bits, compile_, arg
+):
+    config = smoke({"train.momentum": 0.9}, arg)
+    arguments = {"compile": compile_, "steps_per_call": 3}
+    expected = train(config, tmp_path / "whole", **arguments)
+    for iteration in (3, 14):  # inside the first epoch and inside the second
+        stop_after(iteration, lambda: signal.raise_signal(signal.SIGTERM))
+        with pytest.raises(errors.Interrupted, match="SIGTERM .* Run the same command"):
+            train(config, tmp_path / "cut", **arguments)
+    found = train(config, tmp_path / "cut", **arguments)
+    assert found["sha256"] == expected["sha256"]
+    assert found["metrics"] == expected["metrics"]
+    cut, whole = (last_arrays(tmp_path / name) for name in ("cut", "whole"))
+    assert_same_bits(cut, whole)
+    cut, whole = (tmp_path / name / "metrics.jsonl" for name in ("cut", "whole"))
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_metrics_do_not_depend_on_steps_per_call(smoke, train, tmp_path):
+    for steps in (1, 7):
+        train(smoke(), tmp_path / str(steps), steps_per_call=steps)
+    one, seven = (tmp_path / name / "metrics.jsonl" for name in "17")
+    assert one.read_bytes() == seven.read_bytes()
+
+
+def test_train_in_another_thread_touches_no_handlers(smoke, train, tmp_path):
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    found = []
+    body = threading.Thread(target=lambda: found.append(train(smoke(), tmp_path)))
+    body.start()
+    body.join()
+    assert before == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT))
+    assert found[0]["tag"] == train(smoke(), tmp_path)["tag"]
+
+
+def test_loss_that_is_not_finite(smoke, train, tmp_path, last_arrays):
+    schedule = {"train.boundaries": (14,), "train.learning_rates": (0.05, 1e30)}
+    words = "The loss of iteration 15 is .*, at learning rate 1.* checkpoint is kept"
+    with pytest.raises(errors.TrainingError, match=words):
+        train(smoke(schedule), tmp_path)
+    names = [p.name for p in (tmp_path / "checkpoints").iterdir()]
+    assert names == [f"step-{10:09d}"]
+    assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
+
+
+def test_validation_that_is_not_finite(smoke, train, tmp_path):
+    """The last update of an epoch spoils the weights after a finite loss."""
+    schedule = {"train.boundaries": (9, 10), "train.learning_rates": (0.05, 1e30, 0.0)}
+    words = "validation loss after iteration 10 is .* last finite checkpoint is kept"
+    with pytest.raises(errors.TrainingError, match=words):
+        train(smoke({**schedule, "train.checkpoint_every": 4}), tmp_path)
+    names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())
+    assert names == [f"step-{step:09d}" for step in (4, 8)]
+
+
+@pytest.mark.slow
+def test_sigterm_to_the_binary(
+    smoke, train, tmp_path, last_arrays, assert_same_bits, rows
+):
+    entries_ = {"train.epochs": 100, "train.momentum": 0.9}
+    overrides = [f"--config.{key}={value}" for key, value in entries_.items()]
+    overrides.append("--config.train.learning_rates=(0.005,)")
+    entries_["train.learning_rates"] = (0.005,)
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    command = [*BINARY, *overrides, f"--workdir={cut}", "--compile=off"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not list(cut.glob("checkpoints/step-*")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        process.terminate()
+        message = process.communicate(timeout=60)[1].splitlines()[-1]
+    assert process.returncode == 143
+    assert message.startswith("error: SIGTERM after iteration ")
+    step = int(message.split()[4])
+    assert (cut / "checkpoints" / f"step-{step:09d}").is_dir()
+    assert not (cut / "outcome.json").exists()
+
+    entry, expected = (train(smoke(entries_), folder) for folder in (cut, whole))
+    assert entry["sha256"] == expected["sha256"]
+    assert_same_bits(last_arrays(cut), last_arrays(whole))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, whole)]
+    assert contents[0] == contents[1]
+    # The first start, the resume.
+    starts = [r["step"] for r in rows(cut / "timing.jsonl") if "strategy" in r]
+    assert starts == [0, step]
+
+
+def test_initial_weights_are_the_seeds(smoke, train, tmp_path, stop_after):
+    """A learning rate of 0 keeps what the seed gave, whatever the activation."""
+    arrays = []
+    for activation in ("elu", "relu"):
+        config = smoke({"train.learning_rates": (0.0,)}, f"activation={activation}")
+        train(config, tmp_path / activation)
+        model = elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path / activation,
+                                  activation=activation)  # fmt: skip
+        arrays.append([np.asarray(v) for v in model.weights])
+    initial = elu_zoo.get_model(
+        "mnist_mlp_8x128", width=0.25, seed=0, preprocessing=False
+    )
+    for elu, relu, variable in zip(*arrays, initial.weights, strict=True):
+        expected = np.asarray(variable).astype(np.float16).astype(np.float32)
+        np.testing.assert_array_equal(elu, expected)
+        np.testing.assert_array_equal(relu, expected)
+    assert keras.backend.backend() == "tensorflow"

@@ -1,0 +1,158 @@
+"""What machines tell each other, of which here is one and the answers of the others."""
+
+import contextlib
+import json
+import re
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.training import signals
+from elu_zoo.training.workers import peers
+
+HOSTS = ["a:1", "b:2", "c:3"]
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Makes one of three machines, each with two devices, and what they answer."""
+
+    def make(number, answers=None):
+        task = {"type": "worker", "index": number}
+        text = json.dumps({"cluster": {"worker": HOSTS}, "task": task})
+        monkeypatch.setenv("TF_CONFIG", text)
+        made = peers.Peers(types.SimpleNamespace(num_replicas_in_sync=6))
+        asked = []
+
+        def gathered(values):
+            asked.append(values.numpy())
+            rows = np.array([values] * 3) if answers is None else answers(values)
+            return tf.constant(np.repeat(rows, 2, axis=0))
+
+        monkeypatch.setattr(made, "_gathered", gathered)
+        made.asked = asked
+        return made
+
+    return make
+
+
+def test_the_same_everywhere(machine):
+    one = machine(1)
+    one.check_same({"the config": "abc", "--compile": None, "steps": 7})
+    ((a, b, c),) = one.asked
+    assert len({a, b, c}) == 3 and all(0 <= x < 2**56 for x in (a, b, c))
+
+
+def test_what_differs_is_named(machine):
+    def answers(values):
+        rows = np.array([values] * 3)
+        rows[2, [0, 2]] += 1
+        return rows
+
+    words = (
+        "The machines differ in the config (here abc); the iteration (here 7). This is "
+        "worker 1 (b:2). Start all of them"
+    )
+    with pytest.raises(errors.UsageError, match=re.escape(words)):
+        machine(1, answers).check_same(
+            {"the config": "abc", "--compile": None, "the iteration": 7}
+        )
+
+
+@pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
+def test_a_stop_of_any_is_a_stop_of_all(machine, number, expected):
+    one = machine(number, lambda values: np.array([[0], [15], [0]]))
+    assert one.stop(0) == expected
+    assert machine(number).stop(0) == 0
+
+
+def test_a_shared_folder(machine, tmp_path):
+    chief = machine(0)
+    chief.check_shared(tmp_path, chief=True)
+    (nonce,), (seen,) = chief.asked
+    assert 0 < nonce < 2**32 and seen == 1
+    assert not list(tmp_path.iterdir())
+
+    (tmp_path / ".shared.0000002a").touch()
+    answers = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
+    machine(2, lambda values: next(answers)).check_shared(tmp_path, chief=False)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_folder_that_is_not_shared(machine, tmp_path, monkeypatch, exists):
+    monkeypatch.setattr(peers, "_SEEING_SECONDS", 0.3)
+    own = tmp_path / "own"
+    if exists:
+        own.mkdir()
+    answers = iter([np.array([[42], [0], [0]]), np.array([[1], [1], [0]])])
+    one = machine(2, lambda values: next(answers))
+    words = r"worker 2 \(c:3\) and the chief see different folders .*own"
+    with pytest.raises(errors.UsageError, match=words):
+        one.check_shared(own, chief=False)
+    assert one.asked[1] == [0]
+    assert own.exists() == exists
+
+
+ABORTED = "Collective ops is aborted by: Socket closed\n Additional GRPC error"
+TASKS = "from remote target /job:worker/replica:0/task:{} while calling"
+
+
+@pytest.mark.parametrize(
+    "message, named",
+    [
+        (f"{ABORTED} {TASKS.format(1)}", "worker 1 (b:2) stopped"),
+        (f"{ABORTED} {TASKS.format(0)} {TASKS.format(2)}", "worker 2 (c:3) stopped"),
+        (f"{ABORTED} from /job:worker/task:2: unhealthy", "worker 2 (c:3) stopped"),
+        (ABORTED, "Another machine stopped"),
+        (f"{ABORTED} {TASKS.format(0)}", "Another machine stopped"),
+    ],
+)
+def test_a_lost_machine_is_named(machine, message, named):
+    words = f"{re.escape(named)} answering.*start all machines again"
+    with pytest.raises(errors.ResourceError, match=words), machine(0).guard():
+        raise tf.errors.UnavailableError(None, None, message)
+
+
+OOM = "OOM when allocating tensor on /job:worker/replica:0/task:0/device:GPU:0"
+
+
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        (tf.errors.ResourceExhaustedError, OOM),
+        (tf.errors.InternalError, OOM),
+        (tf.errors.InternalError, "at /job:localhost/replica:0/task:0/device:CPU:0"),
+        (tf.errors.InvalidArgumentError, "Matrix size-incompatible"),
+    ],
+)
+def test_other_errors_stay_what_they_are(machine, kind, message):
+    with pytest.raises(kind), machine(0).guard():
+        raise kind(None, None, message)
+
+
+@pytest.mark.parametrize(
+    "told, expected",
+    [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
+)
+def test_what_one_does_for_all(machine, told, expected):
+    one = machine(1, lambda values: np.array([[told], [0], [0]]))
+    raises = pytest.raises(expected) if expected else contextlib.nullcontext()
+    with raises, one.together():
+        pass
+    assert one.asked == [[0]]
+
+
+@pytest.mark.parametrize("error, told", [(signals.Stopped, 1), (OSError, 2)])
+def test_what_fails_is_told(machine, error, told):
+    one = machine(0)
+    with pytest.raises(error), one.together():
+        raise error
+    assert one.asked == [[told]]
+
+
+def test_errors_of_python_pass(machine):
+    with pytest.raises(KeyError), machine(0).guard():
+        raise KeyError

@@ -1,0 +1,195 @@
+"""Two machines, as two processes on this one, against a single process."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import small_images
+
+from elu_zoo import training
+from elu_zoo.configs import mnist_mlp_8x128
+
+# Ten iterations an epoch of the paper's network.
+DIGITS = {"data.name": "mnist_5k", "data.train_examples": 640, "train.epochs": 2}
+LONG = {"train.epochs": 100_000, "train.checkpoint_every": 50}
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def overrides(entries):
+    return [f"--config.{key}={value}" for key, value in entries.items()]
+
+
+def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())):
+    """Starts a task of these kinds for each folder."""
+    hosts, processes = {}, []
+    for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
+        hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
+    tasks = [(kind, index) for kind in hosts for index in range(len(hosts[kind]))]
+    for (kind, index), workdir, more in zip(tasks, workdirs, own, strict=True):
+        task = {"type": kind, "index": index}
+        config = json.dumps({"cluster": hosts, "task": task})
+        command = [sys.executable, "-m", "elu_zoo.bin.train", "--compile=off"]
+        command += [f"--workdir={workdir}", *arguments, *more]
+        environment = {**os.environ, "TF_CONFIG": config}
+        processes.append(
+            subprocess.Popen(
+                command, env=environment, stderr=subprocess.PIPE, text=True
+            )
+        )
+    return processes
+
+
+def ends(processes, timeout=180):
+    """Waits for all of them; returns exit codes and the last lines of stderr."""
+    outputs = [process.communicate(timeout=timeout)[1] for process in processes]
+    codes = [process.returncode for process in processes]
+    return codes, [(output.splitlines() or [""])[-1] for output in outputs]
+
+
+def past(workdir, step, processes):
+    """Waits until a checkpoint is past this iteration, and returns its own."""
+    deadline = time.monotonic() + 120
+    while True:
+        names = [path.name for path in workdir.glob("checkpoints/step-*")]
+        newest = int(max(names)[5:]) if names else 0
+        if newest > step:
+            return newest
+        assert time.monotonic() < deadline
+        assert all(process.poll() is None for process in processes), ends(processes)
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_two_workers_train_what_one_process_trains(tmp_path, train, last_arrays):
+    single, shared = tmp_path / "single", tmp_path / "shared"
+    config = mnist_mlp_8x128.get_config("")
+    config.update_from_flattened_dict(DIGITS)
+    expected = train(config, single)
+    processes = start_cluster(
+        [shared, shared], "--config=mnist_mlp_8x128", *overrides(DIGITS)
+    )
+    codes, outputs = ends(processes)
+    assert codes == [0, 0], outputs
+    pairs = list(zip(last_arrays(shared), last_arrays(single), strict=True))
+    assert len(pairs) > 18
+    assert max(np.abs(a - b).max() for a, b in pairs) <= 1e-6
+    entry = json.loads((shared / "outcome.json").read_text())
+    for key, value in expected["metrics"].items():
+        assert entry["metrics"][key] == pytest.approx(value, rel=1e-3), key
+
+
+@pytest.mark.slow
+def test_machines_that_were_started_with_two_configs(tmp_path):
+    processes = start_cluster(
+        [tmp_path / "run"] * 2,
+        "--config=quickstart:smoke=True",
+        own=((), ("--config.seed=3",)),
+    )
+    codes, outputs = ends(processes)
+    assert codes == [2, 2], outputs
+    for number, output in enumerate(outputs):
+        assert "The machines differ in the config (here " in output
+        assert f"This is worker {number} (127.0.0.1:" in output
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_machines_read_their_parts_of_images_on_the_disk(tmp_path):
+    """A chief and a worker, which look for the mean image at the same time."""
+    folder, shared = tmp_path / "images", tmp_path / "shared"
+    small_images.write_splits(folder)
+    config = small_images.get_config(folder, {"train.precision": "float32"})
+    entries = {**small_images.ENTRIES, "data.folder": folder}
+    processes = start_cluster(
+        [shared, shared],
+        *("--config=elu_imagenet_15:smoke=True", *overrides(entries)),
+        "--config.train.precision=float32",
+        kinds=("chief", "worker"),
+    )
+    codes, outputs = ends(processes)
+    assert codes == [0, 0], outputs
+    training.train(config, tmp_path / "single")
+    assert losses(shared) == pytest.approx(losses(tmp_path / "single"), rel=1e-4)
+
+
+def losses(workdir):
+    rows = (workdir / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(row)["train_loss"] for row in rows]
+
+
+@pytest.mark.slow
+def test_folders_that_are_not_shared_are_refused(tmp_path):
+    own = tmp_path / "one", tmp_path / "other"
+    codes, outputs = ends(start_cluster(own, "--config=quickstart:smoke=True"))
+    assert codes == [2, 2], outputs
+    for output in outputs:
+        assert "worker 1 (127.0.0.1:" in output
+        assert "and the chief see different folders" in output
+    assert [path.name for path in own[0].iterdir()] == ["LOCK"]
+    assert not own[1].exists()
+
+
+@pytest.mark.slow
+def test_a_stop_a_loss_and_a_restart(tmp_path, last_arrays, assert_same_bits):
+    """Any machine's signal stops all; a lost one ends the others; all go on."""
+    config = "--config=quickstart:smoke=True", "--config.train.learning_rates=(0.005,)"
+    shared, whole = tmp_path / "shared", tmp_path / "whole"
+    processes = start_cluster([shared] * 2, *config, *overrides(LONG))
+    past(shared, 0, processes)
+    processes[1].terminate()
+    codes, outputs = ends(processes, timeout=30)
+    assert codes == [143, 143], outputs
+    assert all("error: SIGTERM after iteration" in output for output in outputs)
+    stood = past(shared, 0, [])
+    assert f"after iteration {stood} of" in outputs[0]
+
+    for lost in 0, 1:
+        processes = start_cluster([shared] * 2, *config, *overrides(LONG))
+        stood = past(shared, stood, processes)
+        processes[lost].kill()
+        began = time.monotonic()
+        codes, outputs = ends(processes, timeout=60)
+        assert time.monotonic() - began < 30
+        assert codes[lost] == -signal.SIGKILL and codes[1 - lost] == 1
+        assert f"error: worker {lost} (127.0.0.1:" in outputs[1 - lost]
+        assert "stopped answering" in outputs[1 - lost]
+    stood = past(shared, 0, [])
+
+    end = {**LONG, "train.epochs": stood // 10 + 10}
+    arguments = *config, *overrides(end), "--allow_config_change"
+    for workdir in shared, whole:
+        codes, outputs = ends(start_cluster([workdir] * 2, *arguments))
+        assert codes == [0, 0], outputs
+    assert_same_bits(last_arrays(shared), last_arrays(whole))
+    assert losses(shared) == losses(whole)
+
+
+@pytest.mark.slow
+def test_a_machine_that_hangs_ends_the_others(tmp_path):
+    shared = tmp_path / "shared"
+    processes = start_cluster(
+        [shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG)
+    )
+    past(shared, 0, processes)
+    processes[1].send_signal(signal.SIGSTOP)
+    try:
+        codes, outputs = ends(processes[:1], timeout=60)
+    finally:
+        processes[1].kill()
+        ends(processes[1:])
+    assert codes == [1] and "error: worker 1 (127.0.0.1:" in outputs[0]
