@@ -1,11 +1,13 @@
 """What `import elu_zoo` offers, and what it does not load."""
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 
 import elu_zoo
+from elu_zoo import training
 
 NAMES = """ELU elu elu_xla register_activation register_model get_model list_models
     model_info model_card load_image preprocess_input decode_predictions list_weights
@@ -53,3 +55,9 @@ def test_import_is_light():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_an_import_of_the_module_leaves_the_function_train():
+    module = importlib.import_module("elu_zoo.training.train")
+    training.train = module  # as Python does after the first import
+    assert training.train is module.train
