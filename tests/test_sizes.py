@@ -15,8 +15,6 @@ EXCEPTIONS = {
     "data/prepare.py prepare",
     "experiments/claims_of_mnist.py _of_mnist",
     "experiments/claims_of_units.py _of_theory",
-    "models/highway_19.py highway_19",
-    "models/maxout.py maxout",
 }
 
 

@@ -106,14 +106,8 @@ def train(
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.locked(workdir, chief, checkpoints.check_room):
             # 4. Restore the folder's checkpoint, if there is one.
-            state = _restore(
-                resolved.values,
-                run,
-                workdir,
-                checkpoints,
-                placement,
-                allow_config_change,
-            )
+            given = run, workdir, checkpoints, placement, allow_config_change
+            state = _restore(TrainState(resolved.values, data.images), *given)
             with (
                 signals.stoppable(peers, lambda: _left(state, run, workdir)) as stop,
                 opened(workdir, chief, checkpoints, observe, run, state) as outputs,
