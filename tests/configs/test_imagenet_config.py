@@ -119,9 +119,9 @@ def observe(tmp_path_factory, root):
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         for name in ("momentum", "nesterov"):
-            found[name] = getattr(self._update._optimizer, name)
+            found[name] = getattr(self._update._learner.optimizer, name)
         labels = np.zeros(len(batches[0]), "int32")
-        loss = self._update._objective(
+        loss = self._update._learner.objective(
             None, labels, np.zeros((len(labels), 3), "float32")
         )
         return np.full(count, np.mean(loss))
