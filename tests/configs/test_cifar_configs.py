@@ -113,7 +113,8 @@ def observe(tmp_path_factory):
         found["decay"] = penalty and pytest.approx(2 * float(penalty.l2))
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
-        optimizer, objective = self._update._optimizer, self._update._objective
+        learner = self._update._learner
+        optimizer, objective = learner.optimizer, learner.objective
         found["optimizer"] = type(optimizer).__name__
         for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay"):
             found[name] = getattr(optimizer, name, None)

@@ -159,7 +159,7 @@ def observe(tmp_path_factory):
 
     def recorded(self, batches, learning_rates, *arguments):
         rates.extend(learning_rates.tolist())
-        optimizers.append(self._update._optimizer)
+        optimizers.append(self._update._learner.optimizer)
         return run(self, batches, learning_rates, *arguments)
 
     constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)

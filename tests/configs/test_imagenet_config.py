@@ -127,13 +127,14 @@ def observe(tmp_path_factory, root):
         found["decay"] = [x and pytest.approx(2 * float(x.l2)) for x in penalties]
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
-        optimizer, objective = self._update._optimizer, self._update._objective
+        learner = self._update._learner
+        optimizer, objective = learner.optimizer, learner.objective
         found["optimizer"] = type(optimizer).__name__
         for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay"):
             found[name] = getattr(optimizer, name, None)
         found["smoothing"] = objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
         labels = np.zeros(len(batches[0]), "int32")
-        loss = self._update._objective(
+        loss = self._update._learner.objective(
             None, labels, np.zeros((len(labels), 3), "float32")
         )
         return np.full(count, np.mean(loss))

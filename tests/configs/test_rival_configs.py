@@ -68,7 +68,7 @@ def observe(tmp_path_factory):
     found = {}
 
     def told(self, batches, rates, first, draws):
-        model, optimizer = self._update._model, self._update._optimizer
+        model, optimizer = self._update._model, self._update._learner.optimizer
         layers = {layer.name: layer for layer in model.layers}
         weighted = [layer for layer in model.layers if hasattr(layer, "kernel")]
         found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
@@ -96,7 +96,9 @@ def observe(tmp_path_factory):
         rise = getattr(optimizer, "_first_momentum", 0), getattr(optimizer, "_rise", 0)
         found["rise"] = rise
         labels = self._labels.numpy()[batches[0]]
-        loss = self._update._objective(None, labels, np.zeros((16, 10), "float32"))
+        loss = self._update._learner.objective(
+            None, labels, np.zeros((16, 10), "float32")
+        )
         found["loss"] = pytest.approx(float(np.mean(loss)))
         return np.full(len(batches), np.mean(loss))
 
