@@ -13,6 +13,7 @@ ARGUMENTS = {"activation": "elu", "seed": 0, "batch_norm": False, "smoke": False
 # Fields that are younger than recorded runs. At the value that they have in this file
 # they are no part of a config's hash, so that those runs are still found by it.
 LATER = (
+    "data.cutout",
     "data.measure_test",
     "model.initial_kernels",
     "train.label_smoothing",
@@ -49,6 +50,7 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.data.train_on_validation = False  # if so, nothing is measured on it
     config.data.measure_test = True  # False: a trial, measured on validation images
     config.data.augmentation = "none"  # pad_crop_flip, affine_recolor, or crop_flip
+    config.data.cutout = 0  # pixels of a square set to zero, of pad_crop_flip; 0: none
 
     config.train = ConfigDict()
     config.train.batch_size = 1  # over all replicas

@@ -111,6 +111,31 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 
+def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.ndarray:
+    """Returns the centre of a square in each of `count` images of an epoch.
+
+    Like the order they depend on the arguments only; they follow the crops and flips
+    of the same seed and epoch in their common stream.
+
+    Args:
+        seed: the run's seed, in [0, 2**64).
+        epoch: number of the epoch, from 0.
+        count: number of images.
+        height: pixels of an image.
+        width: pixels of an image.
+
+    Returns:
+        int32 array `(count, 2)`: row and column, uniform over the image's pixels.
+
+    Raises:
+        UsageError: an argument is out of its range.
+    """
+    draws = _raw(seed, epoch, count, values=3 * count)[2 * count :]
+    rows = (draws & np.uint64(2**31 - 1)) % np.uint64(height)
+    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % np.uint64(width)
+    return np.stack([rows, columns], 1).astype("int32")
+
+
 def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
     """Returns `each` random integers for each of `count` images in an epoch.
 

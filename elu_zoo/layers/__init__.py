@@ -2,6 +2,7 @@
 
 from elu_zoo.layers.affine_recolor import AffineRecolor
 from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.cutout import Cutout
 from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import Dropout, keyed
 from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
@@ -19,6 +20,7 @@ from elu_zoo.layers.zca_whitening import ZCAWhitening
 __all__ = [
     "AffineRecolor",
     "CeilMaxPooling2D",
+    "Cutout",
     "DeepSupervision",
     "Dropout",
     "FeatureMapDropout",

@@ -9,7 +9,13 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo.data import order
-from elu_zoo.layers import AffineRecolor, MeanSubtraction, PadCropFlip, affine_recolor
+from elu_zoo.layers import (
+    AffineRecolor,
+    Cutout,
+    MeanSubtraction,
+    PadCropFlip,
+    affine_recolor,
+)
 
 
 class Augmentation:
@@ -22,6 +28,7 @@ class Augmentation:
         still: the draws that leave an image whole, in the middle.
         epochs: the first ones, in which images are changed.
         before: a layer of whole images.
+        after: a layer of changed images and the last two columns of the draws.
         field: `(height, width, channels)` of what the layer makes of smaller images;
             None where the images that a network classifies are as large.
     """
@@ -33,6 +40,7 @@ class Augmentation:
         still: list[int],
         epochs: int,
         before: keras.layers.Layer | None = None,
+        after: keras.layers.Layer | None = None,
         field: tuple[int, int, int] | None = None,
     ):
         self.field = field
@@ -41,6 +49,7 @@ class Augmentation:
         self._still = still
         self._epochs = epochs
         self._before = before
+        self._after = after
 
     def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
         """Returns what an epoch, from 0, draws for each image, int32 `(count, n)`."""
@@ -50,7 +59,11 @@ class Augmentation:
 
     def __call__(self, images: Any, draws: Any) -> Any:
         """Returns changed images of `(batch, height, width, channels)`."""
-        return self._layer(self._before(images) if self._before else images, draws)
+        if self._before:
+            images = self._before(images)
+        if self._after:
+            return self._after(self._layer(images, draws[:, :-2]), draws[:, -2:])
+        return self._layer(images, draws)
 
 
 def create(
@@ -83,7 +96,13 @@ def create(
     value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
         crops = PadCropFlip(data.get("padding", 4), value=value)
-        return Augmentation(crops, *_crops(2 * crops.padding), epochs)
+        draw, still = _crops(2 * crops.padding)
+        if not data.cutout:
+            return Augmentation(crops, draw, still, epochs)
+        # A centre so far outside that nothing of the image is in the square.
+        still = [*still, -data.cutout, -data.cutout]
+        draw = partial(_crops_and_centres, draw, image_shape)
+        return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout))
     *sides, channels = image_shape
     field = data.get("field_size") or max(sides)
     layer = AffineRecolor(field, value)
@@ -94,6 +113,15 @@ def create(
         *(layer, partial(order.integers, each=each), still, epochs),
         field=None if shape == tuple(image_shape) else shape,
     )
+
+
+def _crops_and_centres(
+    crops: Callable[[int, int, int], np.ndarray],
+    image_shape: tuple[int, int, int],
+    *epoch: int,
+) -> np.ndarray:
+    """Returns the draws of crops, and beside them the centres of squares."""
+    return np.hstack([crops(*epoch), order.centres(*epoch, *image_shape[:2])])
 
 
 def _crops(free: int) -> tuple[Callable[[int, int, int], np.ndarray], list[int]]:

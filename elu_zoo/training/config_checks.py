@@ -123,6 +123,12 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
                 f"data.{key} is >= 1, and for the augmentation {owner}. Received: "
                 f"{data[key]}, and {data.augmentation}."
             )
+    largest = 64 if data.augmentation == of_memory[0] else 0
+    if not 0 <= data.cutout <= largest:
+        raise errors.UsageError(
+            "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
+            f"pad_crop_flip. Received: {data.cutout}, and {data.augmentation}."
+        )
     network = registry.entry(config.model.name)
     scaled = network.preprocessing.get("kind") == "rescale"
     if data.augmentation == "affine_recolor" and not (scaled and network.any_size):

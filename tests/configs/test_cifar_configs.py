@@ -60,6 +60,7 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
     "data.measure_test": (False, "tested", True, False),
+    "data.cutout": (8, "corners", [0, 8], None),
     "data.augmentation": ("none", "corners", [0, 8], None),
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),

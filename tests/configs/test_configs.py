@@ -46,6 +46,11 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
     "data.measure_test": (False, "tested", True, False),
+    "data.cutout": (
+        *(8, "refusal", ""),
+        "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
+        "pad_crop_flip. Received: 8, and none.",
+    ),
     "data.augmentation": ("pad_crop_flip", "first_loss", None, None),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),

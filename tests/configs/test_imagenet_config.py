@@ -69,6 +69,11 @@ FIELDS = {
         "The validation images of imagenet2012 are test images",
     ),
     "data.measure_test": (False, "measured", [5, 5, 9, 5], [5, 5, 5]),
+    "data.cutout": (
+        *(8, "refusal", ""),
+        "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
+        "pad_crop_flip",
+    ),
     "data.augmentation": ("none", "draws", (4, 3), None),
     "train.batch_size": (6, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),

@@ -191,3 +191,14 @@ def test_refuses(function, count, batch_size, error, message):
     seed_and_epoch = (0, 0) if function == "epoch_batches" else ()
     with pytest.raises(error, match=message):
         getattr(order, function)(*seed_and_epoch, count, batch_size)
+
+
+def test_centres_are_of_every_pixel_and_not_of_the_crops():
+    found = order.centres(3, 5, 20_000, 7, 6)
+    assert found.dtype == np.int32
+    counts = np.zeros((7, 6), int)
+    np.add.at(counts, tuple(found.T), 1)
+    assert abs(counts / 20_000 * 42 - 1).max() < 0.2
+    crops = order.crops_and_flips(3, 5, 20_000, 9)[:, :2]
+    for i in range(2):
+        assert abs(np.corrcoef(found[:, i], crops[:, i])[0, 1]) < 0.03

@@ -38,6 +38,7 @@ def computed(statistics, mean):
     found = {
         "crops": layers.PadCropFlip(2)(images, draws),
         "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
+        "cut_out": layers.Cutout(3)(images, draws[:, :2]),
         "recolored": layers.AffineRecolor(9)(images, drawn),
         "maxima": layers.SpatialPyramidPooling()(maps),
         "subtracted": layers.MeanSubtraction(mean)(images),

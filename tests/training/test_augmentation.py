@@ -37,12 +37,12 @@ def cropped(images, draws, size):
 
 
 def test_none():
-    data = ConfigDict({"augmentation": "none"})
+    data = ConfigDict({"augmentation": "none", "cutout": 0})
     assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
 
 
 def test_crops_of_padded_images():
-    data = ConfigDict({"augmentation": "pad_crop_flip"})
+    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0})
     given = {"kind": "gcn_zca", "statistics": "none"}
     made = augmentation.create(data, given, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
@@ -56,9 +56,33 @@ def test_crops_of_padded_images():
     np.testing.assert_array_equal(found, cropped(around, draws, 7))
 
 
+def test_squares_cut_out_of_crops():
+    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1})
+    made = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
+    draws = made.draws(3, 5, 40)
+    np.testing.assert_array_equal(draws[:, :3], order.crops_and_flips(3, 5, 40, 9))
+    np.testing.assert_array_equal(draws[:, 3:], order.centres(3, 5, 40, 7, 6))
+    images = np.random.default_rng(0).normal(size=(40, 7, 6, 3)).astype(np.float32)
+    around = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
+    expected = np.stack(
+        [
+            image[y : y + 7, x : x + 6][:, :: -1 if flip else 1]
+            for image, (y, x, flip) in zip(around, draws[:, :3], strict=True)
+        ]
+    )
+    for image, (row, column) in zip(expected, draws[:, 3:], strict=True):
+        image[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
+    np.testing.assert_array_equal(np.asarray(made(images, draws)), expected)
+    whole = made.draws(3, 8, 40)  # of the last epoch
+    np.testing.assert_array_equal(np.asarray(made(images, whole)), images)
+
+
 @pytest.mark.parametrize("padding", [1, 8])
 def test_other_zeros_around(padding):
-    data = ConfigDict({"augmentation": "pad_crop_flip", "padding": padding})
+    entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
+    data = ConfigDict(entries)
+        {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
+    )
     found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
     np.testing.assert_array_equal(
         found.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
@@ -76,7 +100,7 @@ def test_other_zeros_around(padding):
     ],
 )
 def test_what_is_around_is_scaled_to_zero(preprocessing, value):
-    data = ConfigDict({"augmentation": "pad_crop_flip", "padding": 1})
+    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 1})
     made = augmentation.create(data, preprocessing, (2, 2, 1), 9)
     found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
@@ -130,7 +154,7 @@ def test_a_field_that_is_smaller_than_the_images():
 @pytest.mark.parametrize(
     ("entries", "whole"),
     [
-        ({"augmentation": "pad_crop_flip", "padding": 2}, np.s_[:, :, :]),
+        ({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 2}, np.s_[:, :, :]),
         ({"augmentation": "affine_recolor"}, np.s_[:, :, :]),
         (
             {"augmentation": "crop_flip", "image_size": SIDE, "crop_size": CROP},

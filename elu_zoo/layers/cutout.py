@@ -1,0 +1,56 @@
+"""Squares cut out of images, whose places are given, not drawn."""
+
+from typing import Any
+
+import keras
+
+from elu_zoo.errors import check_integer
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Cutout(keras.layers.Layer):
+    """Sets a square of each image to zero (DeVries and Taylor, 2017).
+
+    After whitening a zero is the value of the mean image.
+
+    Args:
+        size: rows and columns of the square, at least 1.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
+
+    Inputs: images `(batch, height, width, channels)`, and for each of them the square's
+    centre, integers `(row, column)`, `(batch, 2)`. The square begins `size // 2` pixels
+    above and left of it; what is outside of the image is lost.
+
+    Output shape: that of the images.
+
+    Raises:
+        UsageError: a size that is no integer of at least 1.
+
+    Reference: https://arxiv.org/abs/1708.04552
+    """
+
+    def __init__(self, size: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_integer("size", size, minimum=1)
+        self.size = size
+        self.built = True
+
+    def call(self, images: Any, centres: Any) -> Any:
+        first = keras.ops.cast(centres, "int32") - self.size // 2
+        rows, columns = (
+            self._inside(n, first[:, axis, None])
+            for axis, n in enumerate(images.shape[1:3])
+        )
+        square = rows[:, :, None, None] & columns[:, None, :, None]
+        return keras.ops.where(square, keras.ops.zeros_like(images), images)
+
+    def _inside(self, pixels: int, first: Any) -> Any:
+        """Returns which of an axis' pixels are in the squares, `(batch, pixels)`."""
+        offsets = keras.ops.arange(pixels, dtype="int32") - first
+        return (offsets >= 0) & (offsets < self.size)
+
+    def compute_output_shape(self, images_shape: Any, centres_shape: Any) -> Any:
+        return images_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "size": self.size}

@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.layers import Cutout
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 40])
+@pytest.mark.parametrize("shape", [(32, 32, 3), (5, 7, 2), (1, 1, 4)])
+def test_it_is_what_a_loop_computes(shape, size):
+    height, width, _ = shape
+    ends = [(r, c) for r in (0, height - 1) for c in (0, width - 1)]
+    centres = np.array([*ends, *RNG.integers(0, shape[:2], (20, 2))], "int32")
+    images = RNG.normal(size=(len(centres), *shape)).astype("float32")
+    expected = images.copy()
+    for image, centre in zip(expected, centres, strict=True):
+        row, column = np.maximum(0, centre - size // 2)
+        last_row, last_column = centre - size // 2 + size
+        image[row:last_row, column:last_column] = 0
+    found = Cutout(size)(images, centres)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("size", [0, 2.5, True])
+def test_refused_sizes(size):
+    with pytest.raises(errors.UsageError, match="size is an integer >= 1. Received"):
+        Cutout(size)
+
+
+def test_config():
+    assert Cutout.from_config(Cutout(8).get_config()).size == 8
