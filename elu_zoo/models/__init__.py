@@ -3,8 +3,9 @@
 from elu_zoo.models.alexnet_cifar import alexnet_cifar
 from elu_zoo.models.allcnn_c import allcnn_c
 from elu_zoo.models.dsn import dsn
-from elu_zoo.models.elu_cifar import elu_cifar_11, elu_cifar_18
-from elu_zoo.models.elu_imagenet import elu_imagenet_15
+from elu_zoo.models.elu_cifar_11 import elu_cifar_11
+from elu_zoo.models.elu_cifar_18 import elu_cifar_18
+from elu_zoo.models.elu_imagenet_15 import elu_imagenet_15
 from elu_zoo.models.fmp import fmp
 from elu_zoo.models.highway_19 import highway_19
 from elu_zoo.models.maxout import maxout

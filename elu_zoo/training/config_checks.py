@@ -126,7 +126,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     largest = 64 if data.augmentation == of_memory[0] else 0
     if not 0 <= data.cutout <= largest:
         raise errors.UsageError(
-            "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
+            "data.cutout is in [0, 64] pixels, and 0 unless the augmentation is "
             f"pad_crop_flip. Received: {data.cutout}, and {data.augmentation}."
         )
     network = registry.entry(config.model.name)

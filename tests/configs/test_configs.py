@@ -46,11 +46,7 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
     "data.measure_test": (False, "tested", True, False),
-    "data.cutout": (
-        *(8, "refusal", ""),
-        "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
-        "pad_crop_flip. Received: 8, and none.",
-    ),
+    "data.cutout": (8, "refusal", "", "data.cutout is in [0, 64] pixels, and 0"),
     "data.augmentation": ("pad_crop_flip", "first_loss", None, None),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
@@ -97,7 +93,7 @@ TABLES = {
         "train.loss": ("half_squared_error", "first_loss", None, None),
         "train.label_smoothing": (
             *(0.1, "refusal", ""),
-            "train.label_smoothing is in [0, 1), and 0",
+            "train.label_smoothing is in [0, 1), and 0.0",
         ),
     },
 }
@@ -181,7 +177,7 @@ def observe(tmp_path_factory):
             try:
                 entry = training.train(config, workdir, compile="off")
             except errors.UsageError as error:
-                return {"refusal": str(error).partition(".0 unless")[0]}
+                return {"refusal": str(error).partition(" unless")[0]}
         found = observables(config, workdir, entry)
         for name in ("sgd_factor", "sgd_decay"):
             found[name] = getattr(optimizers[-1], name, None)

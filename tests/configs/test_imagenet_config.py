@@ -71,7 +71,7 @@ FIELDS = {
     "data.measure_test": (False, "measured", [5, 5, 9, 5], [5, 5, 5]),
     "data.cutout": (
         *(8, "refusal", ""),
-        "data.cutout, in pixels, is from 0 to 64, and 0 but for the augmentation "
+        "data.cutout is in [0, 64] pixels, and 0 unless the augmentation is "
         "pad_crop_flip",
     ),
     "data.augmentation": ("none", "draws", (4, 3), None),

@@ -81,8 +81,6 @@ def test_squares_cut_out_of_crops():
 def test_other_zeros_around(padding):
     entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
     data = ConfigDict(entries)
-        {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
-    )
     found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
     np.testing.assert_array_equal(
         found.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)

@@ -50,8 +50,16 @@ RANGE = "the last ones without augmentation, are from 0 to train.epochs, 2. Rece
 @pytest.mark.parametrize(
     ("net", "entries", "words"),
     [
-        ("nin", {"cutout": 65}, "from 0 to 64, .* Received: 65, and pad_crop_flip"),
-        ("nin", {"cutout": -1}, "from 0 to 64, .* Received: -1, and pad_crop_flip"),
+        (
+            "nin",
+            {"cutout": 65},
+            r"in \[0, 64\] pixels, .* Received: 65, and pad_crop_flip",
+        ),
+        (
+            "nin",
+            {"cutout": -1},
+            r"in \[0, 64\] pixels, .* Received: -1, and pad_crop_flip",
+        ),
         ("nin", {"padding": 0}, "data.padding is >= 1, and .* 0, and pad_crop_flip"),
         ("nin", {"padding": -4}, "data.padding is >= 1, and for the augmentation pad"),
         (

@@ -11,7 +11,7 @@ import pytest
 import elu_zoo
 from elu_zoo import files
 from elu_zoo.models import cost
-from elu_zoo.models.elu_cifar import STACKS_11
+from elu_zoo.models.elu_cifar_11 import STACKS
 from elu_zoo.weights import cards, manifest
 
 published = pytest.mark.parametrize("tag", manifest.list_weights())
@@ -100,7 +100,7 @@ def counts_of_convolutions(stacks, size, channels, classes):
 
 def by_hand(model, classes):
     if model == "elu_cifar_11":
-        return counts_of_convolutions(STACKS_11, 32, 3, classes)
+        return counts_of_convolutions(STACKS, 32, 3, classes)
     units = {
         "mnist_mlp_8x128": [784, *[128] * 8, 10],
         "mnist_mlp_5x256": [784, *[256] * 5, 10],

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from elu_zoo.models.elu_cifar import STACKS_11
+from elu_zoo.models.elu_cifar_11 import STACKS
 
 _UNITS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
 Weights = Mapping[str, np.ndarray]
@@ -44,7 +44,7 @@ def convolutional(weights: Weights, images: jax.Array, unit: Callable) -> jax.Ar
         return x + weights[f"{layer}/bias"]
 
     x = images
-    for i, stack in enumerate(STACKS_11, 1):
+    for i, stack in enumerate(STACKS, 1):
         for j in range(1, len(stack) + 1):
             x = unit(convolved(x, f"stack{i}_conv{j}"))
         x = jax.lax.reduce_window(

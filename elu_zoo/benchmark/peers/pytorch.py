@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from elu_zoo.models.elu_cifar import STACKS_11
+from elu_zoo.models.elu_cifar_11 import STACKS
 
 
 def network(
@@ -44,7 +44,7 @@ def network(
 
 def _convolutions(layers: list[str], unit: type[nn.Module]) -> list[nn.Module]:
     modules, channels, size = [], 3, 32
-    for stack in STACKS_11:
+    for stack in STACKS:
         for _, units, field in stack:
             modules += [nn.Conv2d(channels, units, field, padding=field // 2), unit()]
             channels, size = units, size + 1 - field % 2

@@ -16,7 +16,7 @@ from elu_zoo.models.stacks import max_pool
 from elu_zoo.registry import CONV_DTYPES, register_model
 
 # Layers x units x receptive field, as in the paper.
-STACKS_15 = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
+STACKS = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
 DENSE_15 = (4096, 4096)
 
 
@@ -81,7 +81,7 @@ def elu_imagenet_15(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
     image, x = image_input(input_shape, preprocessing)
-    for i, (layers, units, field) in enumerate(STACKS_15, 1):
+    for i, (layers, units, field) in enumerate(STACKS, 1):
         units = blocks.scaled_units(units, width)
         for j in range(1, layers + 1):
             name, stride = f"stack{i}_conv{j}", stem_stride if i == j == 1 else 1
@@ -105,7 +105,7 @@ def _check_size(
     """Refuses images whose last map is smaller than the pyramid."""
     bins = max(levels)
     # Strides and poolings round up.
-    least = (bins - 1) * stride * 2 ** len(STACKS_15) + 1
+    least = (bins - 1) * stride * 2 ** len(STACKS) + 1
     if min(input_shape[:2]) < least:
         raise errors.UsageError(
             f"Images of this network are at least {least} x {least}: with a "
