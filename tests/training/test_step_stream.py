@@ -200,11 +200,11 @@ def gradients(kind, data, strategy, accumulate):
     """Losses of the first iterations at equal weights, and the sum of gradients."""
     model, (order, crops) = build(CROP), draws()
     optimizer = Summing(model.trainable_variables)
-    step = kind(
-        *(model, optimizer, Objective("softmax_cross_entropy", {"kind": "none"})),
-        *(data[kind], BATCH, strategy, Compilation(False, STEPS, accumulate)),
-        PadCropFlip(0, (CROP, CROP)),
-    )
+    objective = Objective("softmax_cross_entropy", {"kind": "none"})
+    augmentation = PadCropFlip(0, (CROP, CROP))
+    learner = Learner(model, optimizer, objective, BATCH, augmentation)
+    compilation = Compilation(False, STEPS, accumulate)
+    step = kind(learner, data[kind], strategy, compilation)
     step.start(order)
     return step.run(order, RATES, FIRST, crops), [v.numpy() for v in optimizer.sums]
 
