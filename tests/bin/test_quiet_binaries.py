@@ -22,7 +22,7 @@ def test_train(process):
 def test_debug(process, trained):
     result = process(*TRAIN, "--workdir", trained, "--debug")
     assert result.code == 0
-    assert re.search(rf"{PREFIX}loop\.py:\d+\] .* is finished", result.err, re.M)
+    assert re.search(rf"{PREFIX}resuming\.py:\d+\] .* is finished", result.err, re.M)
     assert "oneDNN" in result.err
 
 

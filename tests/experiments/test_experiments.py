@@ -217,7 +217,7 @@ def test_a_stand_in_for_imagenet(tmp_path, monkeypatch):
             return types.SimpleNamespace(images=images, labels=labels)
 
     data = types.SimpleNamespace(test=Test())
-    monkeypatch.setattr(imagenet_curves.sources, "load", lambda *_: data)
+    monkeypatch.setattr(imagenet_curves.load, "load", lambda *_: data)
     smoke = Plan("smoke", None, None, tmp_path)
     for _ in range(2):  # a second time they are there
         for trial in EXPERIMENTS["fig6"].trials(smoke):

@@ -156,7 +156,7 @@ def network(workdir, monkeypatch):
             return types.SimpleNamespace(images=images, labels=labels)
 
     data = types.SimpleNamespace(train=Images(), test=Images())
-    monkeypatch.setattr(noise.sources, "load", lambda *_: data)
+    monkeypatch.setattr(noise.load, "load", lambda *_: data)
     return model
 
 
