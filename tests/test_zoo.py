@@ -75,6 +75,9 @@ def more_models(monkeypatch):
         ("n?n", ["nin"]),
         ("NIN", []),
         ("x*", []),
+        ("elu", ["elu_cifar_9", "elu_cifar_18"]),
+        ("i", ["elu_cifar_9", "elu_cifar_18", "nin"]),
+        (MODEL, [MODEL]),
     ],
 )
 def test_list_models(more_models, pattern, expected):
