@@ -33,9 +33,13 @@ _CSV = absl_flags.DEFINE_string(
 _CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for bars.")
 
 
-def main(argv: list[str]) -> None:
+def check(argv: list[str]) -> None:
     flags.no_arguments(argv)
+    for model in _MODELS.value or ():
+        flags.check_exist(model=model)
 
+
+def main(_: list[str]) -> None:
     import dataclasses
 
     import keras
@@ -78,7 +82,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, check)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,13 @@ flags.define(*flags.OF_MODELS, "data", "data_dir")
 absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 
-def main(argv: list[str]) -> None:
+def check(argv: list[str]) -> None:
     flags.no_arguments(argv)
+    values = absl_flags.FLAGS
+    flags.check_exist(model=values.model, weights=values.weights, data=values.data)
+
+
+def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import predictions, zoo
@@ -75,7 +80,7 @@ def _load(values, shape: tuple[int, int, int], trained: dict):
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, check)
 
 
 if __name__ == "__main__":

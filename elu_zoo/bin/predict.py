@@ -11,11 +11,14 @@ named and left out: exit code 1.
 
 import json
 import sys
+from pathlib import Path
 
 from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import flags, table
+from elu_zoo.data import image_files
+from elu_zoo.export import versions
 from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
@@ -34,11 +37,11 @@ _PREFETCH = absl_flags.DEFINE_string(
 flags.define(*flags.OF_MODELS, "data", "data_dir")
 
 
-def main(argv: list[str]) -> int | None:
+def check(argv: list[str]) -> None:
     paths, values = argv[1:], absl_flags.FLAGS
     if _PREFETCH.present:
         flags.alone("prefetch", paths)
-        return print(*fetch_weights(_PREFETCH.value), sep="\n")
+        return
     if bool(paths) == bool(values.data):
         raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
     if paths and _COUNT.present:
@@ -48,6 +51,17 @@ def main(argv: list[str]) -> int | None:
         raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
     if not _PICTURE.value.lower().endswith(".png"):
         raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
+    flags.check_exist(model=values.model, weights=values.weights, data=values.data)
+    image_files.check_exist(paths)
+    if _SAVED_MODEL.value:
+        versions.find_version(Path(_SAVED_MODEL.value))
+
+
+def main(argv: list[str]) -> int | None:
+    paths, values = argv[1:], absl_flags.FLAGS
+    if _PREFETCH.present:
+        return print(*fetch_weights(_PREFETCH.value), sep="\n")
+
     from elu_zoo.export import inputs, predictor
 
     found = flags.pretrained()
@@ -78,7 +92,7 @@ def main(argv: list[str]) -> int | None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, check)
 
 
 if __name__ == "__main__":
