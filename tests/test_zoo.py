@@ -76,7 +76,7 @@ def more_models(monkeypatch):
         ("NIN", []),
         ("x*", []),
         ("elu", ["elu_cifar_9", "elu_cifar_18"]),
-        ("i", ["elu_cifar_9", "elu_cifar_18", "nin"]),
+        ("ifar_1", ["elu_cifar_18"]),
         (MODEL, [MODEL]),
     ],
 )
