@@ -52,9 +52,9 @@ def check(argv: list[str]) -> None:
     if not _PICTURE.value.lower().endswith(".png"):
         raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
     flags.check_exist(model=values.model, weights=values.weights, data=values.data)
-    image_files.check_exist(paths)
     if _SAVED_MODEL.value:
         versions.find_version(Path(_SAVED_MODEL.value))
+    image_files.check_exist(paths)
 
 
 def main(argv: list[str]) -> int | None:

@@ -220,7 +220,7 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
         names: of models or weights.
         pattern: part of a name, or shell wildcards for a whole name.
     """
-    if not set("*?[") & set(pattern):
+    if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)
 
