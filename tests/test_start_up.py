@@ -14,7 +14,7 @@ from elu_zoo.experiments import names, table
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in ("__init__", "flags", "config", "table")
+    if path.stem not in "__init__ config early fitting_batch flags table".split()
 )
 OWN_FLAGS = {
     "train": "--config",

@@ -75,9 +75,6 @@ def more_models(monkeypatch):
         ("n?n", ["nin"]),
         ("NIN", []),
         ("x*", []),
-        ("elu", ["elu_cifar_9", "elu_cifar_18"]),
-        ("ifar_1", ["elu_cifar_18"]),
-        (MODEL, [MODEL]),
     ],
 )
 def test_list_models(more_models, pattern, expected):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 
 _PARTS = absl_flags.DEFINE_list(
     "parts",
@@ -31,12 +31,6 @@ _CSV = absl_flags.DEFINE_string(
     "csv", None, "File for all rows; those of other parts stay in it."
 )
 _CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for bars.")
-
-
-def check(argv: list[str]) -> None:
-    flags.no_arguments(argv)
-    for model in _MODELS.value or ():
-        flags.check_exist(model=model)
 
 
 def main(_: list[str]) -> None:
@@ -82,7 +76,7 @@ def main(_: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main, check)
+    flags.run(main, early.networks)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 
 _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "Which split is measured."
@@ -17,12 +17,6 @@ _SPLIT = absl_flags.DEFINE_enum(
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
 flags.define(*flags.OF_MODELS, "data", "data_dir")
 absl_flags.mark_flags_as_required(["model", "weights", "data"])
-
-
-def check(argv: list[str]) -> None:
-    flags.no_arguments(argv)
-    values = absl_flags.FLAGS
-    flags.check_exist(model=values.model, weights=values.weights, data=values.data)
 
 
 def main(_: list[str]) -> None:
@@ -80,7 +74,7 @@ def _load(values, shape: tuple[int, int, int], trained: dict):
 
 
 def run() -> None:
-    flags.run(main, check)
+    flags.run(main, early.shared)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import functools
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 from elu_zoo.export import versions
 
 _EXPORT_DIR = absl_flags.DEFINE_string(
@@ -39,9 +39,7 @@ absl_flags.mark_flags_as_required(["model", "weights"])
 
 
 def check(argv: list[str]) -> None:
-    flags.no_arguments(argv)
-    values = absl_flags.FLAGS
-    flags.check_exist(model=values.model, weights=values.weights)
+    early.shared(argv)
     versions.check_name(_name())
 
 

@@ -87,30 +87,6 @@ def define(*names: str) -> None:
             _SHARED[name]()
 
 
-def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that what a command line names exists, without Keras and TensorFlow.
-
-    Args:
-        model: as of --model.
-        weights: as of --weights.
-        data: as of --data; a name that is no path is not checked.
-
-    Raises:
-        UsageError: there is no such model, or it has no such weights.
-        NotFoundError: there is no such file or folder.
-    """
-    from elu_zoo import registry
-    from elu_zoo.data import load
-    from elu_zoo.weights.pretrained import check_exists
-
-    if model:
-        registry.check_name(model)
-    if model and weights:
-        check_exists(model, weights)
-    if data:
-        load.check_exists(data)
-
-
 def pretrained() -> "Pretrained | None":
     """Returns what the shared flags name as weights, looked up; None without any."""
     import elu_zoo.models  # noqa: F401  (registers the networks)

@@ -11,14 +11,11 @@ named and left out: exit code 1.
 
 import json
 import sys
-from pathlib import Path
 
 from absl import flags as absl_flags
 
 from elu_zoo import errors
-from elu_zoo.bin import flags, table
-from elu_zoo.data import image_files
-from elu_zoo.export import versions
+from elu_zoo.bin import early, flags, table
 from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
@@ -35,26 +32,6 @@ _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match; takes no other flag."
 )
 flags.define(*flags.OF_MODELS, "data", "data_dir")
-
-
-def check(argv: list[str]) -> None:
-    paths, values = argv[1:], absl_flags.FLAGS
-    if _PREFETCH.present:
-        flags.alone("prefetch", paths)
-        return
-    if bool(paths) == bool(values.data):
-        raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
-    if paths and _COUNT.present:
-        raise errors.UsageError("--count is of --data, not of IMAGE files.")
-    of_weights = [values.model, values.weights, values.activation]
-    if any(of_weights) if _SAVED_MODEL.value else not all(of_weights[:2]):
-        raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
-    if not _PICTURE.value.lower().endswith(".png"):
-        raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
-    flags.check_exist(model=values.model, weights=values.weights, data=values.data)
-    if _SAVED_MODEL.value:
-        versions.find_version(Path(_SAVED_MODEL.value))
-    image_files.check_exist(paths)
 
 
 def main(argv: list[str]) -> int | None:
@@ -92,7 +69,7 @@ def main(argv: list[str]) -> int | None:
 
 
 def run() -> None:
-    flags.run(main, check)
+    flags.run(main, early.images)
 
 
 if __name__ == "__main__":
