@@ -8,7 +8,7 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from elu_zoo import errors
@@ -107,6 +107,23 @@ class ModelEntry:
 
 
 _MODELS: dict[str, ModelEntry] = {}
+# Registered by the import of `elu_zoo.models`, which imports Keras: a command checks a
+# name before it.
+NETWORKS = (
+    "alexnet_cifar",
+    "allcnn_c",
+    "dsn",
+    "elu_cifar_11",
+    "elu_cifar_18",
+    "elu_imagenet_15",
+    "fmp",
+    "highway_19",
+    "maxout",
+    "mnist_autoencoder",
+    "mnist_mlp_5x256",
+    "mnist_mlp_8x128",
+    "nin",
+)
 
 
 def register_model(
@@ -291,17 +308,30 @@ def entry(name: str) -> ModelEntry:
         UsageTypeError: `name` is not a string.
         UsageError: no model has this name.
     """
+    _check_known(name, _MODELS)
+    return _MODELS[name]
+
+
+def check_name(name: str) -> None:
+    """Checks that a model has this name, before `elu_zoo.models` is imported.
+
+    Raises:
+        UsageTypeError, UsageError: as `entry`.
+    """
+    _check_known(name, {*_MODELS, *NETWORKS})
+
+
+def _check_known(name: str, known: Collection[str]) -> None:
     if not isinstance(name, str):
         raise errors.UsageTypeError(
             f"A model's name is a string. Received: {name!r} of type "
             f"{type(name).__name__}."
         )
-    if name not in _MODELS:
+    if name not in known:
         raise errors.UsageError(
-            f"{errors.unknown('model', name, sorted(_MODELS))} One of your own is "
+            f"{errors.unknown('model', name, sorted(known))} One of your own is "
             "registered before: elu_zoo.register_model, in commands --module."
         )
-    return _MODELS[name]
 
 
 def names() -> list[str]:

@@ -1,7 +1,6 @@
 """Models by name: built, with or without weights; listed; described."""
 
 import dataclasses
-import fnmatch
 import inspect
 import os
 from collections.abc import Mapping, Sequence
@@ -141,16 +140,16 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
     """Returns the names of the zoo's models, in natural order.
 
     Args:
-        pattern: shell wildcards, `"mnist_*"`.
+        pattern: part of a name, `"elu"`, or shell wildcards, `"mnist_*"`.
         weights: True for models that have pretrained weights, or the data set
             that they must have been trained on.
     """
-    names = fnmatch.filter(registry.names(), pattern)
+    names = manifest.matching(registry.names(), pattern)
     if weights:
         published = manifest.published().values()
         trained = {e["model"] for e in published if weights in (True, e["dataset"])}
         names = [name for name in names if name in trained]
-    return sorted(names, key=manifest.natural)
+    return names
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What `import elu_zoo` and `--help` load: neither Keras nor TensorFlow."""
+"""What `import elu_zoo`, `--help` and early errors load: no Keras, no TensorFlow."""
 
 import json
 import subprocess
@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
+from elu_zoo import models, registry
+from elu_zoo.experiments import names, table
 
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in ("__init__", "flags", "config", "table")
+    if path.stem not in "__init__ config early fitting_batch flags table".split()
 )
 OWN_FLAGS = {
     "train": "--config",
@@ -20,14 +22,44 @@ OWN_FLAGS = {
     "serve": "--model_base_path",
     "reproduce": "--budget",
 }
+MLP, MNIST = "--model=mnist_mlp_8x128", "--weights=mnist"
+NO_MODEL, NO_FILE = "--model=nett", "--weights=nothing.weights.h5"
+# Command lines that name what does not exist, and the message.
+EARLY_ERRORS = [
+    ("train --config=nothing/x.py", "no config file nothing/x.py"),
+    ("train --config=finetune:model=nett", "Unknown model 'nett'"),
+    ("train --config=finetune:weights=nothing.weights.h5", "no file nothing.weights"),
+    ("train --config=quickstart --config.model.name=nett", "Unknown model 'nett'"),
+    ("train --config=quickstart --data=nothing/", "no folder or .npz file nothing/"),
+    ("train --config=quickstart --data=nothing.npz", "no file nothing.npz"),
+    (f"evaluate {NO_MODEL} {MNIST} --data=mnist", "Unknown model 'nett'"),
+    (f"evaluate {MLP} {NO_FILE} --data=mnist", "no file nothing.weights.h5"),
+    (f"evaluate {MLP} --weights=mnits --data=mnist", "Unknown weights of mnist_mlp"),
+    (f"evaluate {MLP} {MNIST} --data=nothing/", "no folder or .npz file nothing/"),
+    (f"predict {NO_MODEL} {MNIST} x.png", "Unknown model 'nett'"),
+    (f"predict {MLP} {MNIST} nothing.png", "nothing.png does not exist"),
+    ("predict --saved_model=nothing --data=mnist", "nothing does not exist"),
+    (f"export {NO_MODEL} {MNIST} --export_dir=x", "Unknown model 'nett'"),
+    (f"export {MLP} {NO_FILE} --export_dir=x", "no file nothing.weights.h5"),
+    ("reproduce fig99", "Unknown experiment 'fig99'"),
+    ("serve --model_base_path=nothing", "no folder nothing"),
+    ("benchmark --models=nett", "Unknown model 'nett'"),
+]
+
+
+def binary(line):
+    name = line.partition(" ")[0]
+    return (
+        f"import sys; sys.argv = {line.split()}\nfrom elu_zoo.bin import {name}\n"
+        f"{name}.run()"
+    )
+
+
 CASES = {
     "elu_zoo": "import elu_zoo",
     "dir": "import elu_zoo; dir(elu_zoo)",
-    **{
-        name: f"import sys; sys.argv = ['{name}', '--help']\n"
-        f"from elu_zoo.bin import {name}\n{name}.run()"
-        for name in BINARIES
-    },
+    **{name: binary(f"{name} --help") for name in BINARIES},
+    **{line: binary(line) for line, _ in EARLY_ERRORS},
 }
 # Each case starts in a process of its own, forked before anything is imported.
 DRIVER = """
@@ -38,7 +70,7 @@ for name, code in json.loads(sys.argv[1]).items():
         os.wait()
         continue
     start, out, exit_code = time.perf_counter(), io.StringIO(), 0
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             exec(code, {})
         except SystemExit as stop:
@@ -66,7 +98,7 @@ def started():
     return {name: rest for name, *rest in rows}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["elu_zoo", "dir", *BINARIES])
 def test_nothing_slow_is_imported(started, name):
     exit_code, loaded, _, _ = started[name]
     assert (exit_code, loaded) == (0, [])
@@ -79,3 +111,16 @@ def test_help_names_the_binary_and_all_of_its_flags(started, name):
     own = OWN_FLAGS.get(name, "--weights")
     for flag in "--[no]debug", own:
         assert flag in text
+
+
+@pytest.mark.parametrize(("line", "message"), EARLY_ERRORS)
+def test_what_does_not_exist_is_said_before_anything_slow_is_imported(
+    started, line, message
+):
+    exit_code, loaded, text, _ = started[line]
+    assert (exit_code, loaded) == (2, []) and message in text
+
+
+def test_the_names_that_are_checked_early():
+    assert sorted(registry.NETWORKS) == sorted(models.__all__)
+    assert names.NAMES == tuple(table.EXPERIMENTS)

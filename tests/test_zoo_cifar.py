@@ -95,6 +95,7 @@ def test_model_info(name):
 
 def test_registered():
     assert elu_zoo.list_models("elu_cifar_*") == NETS
+    assert elu_zoo.list_models("cifar_1") == NETS
     for name in NETS:
         assert registry.entry(name).any_size
         assert registry.entry(name).preprocessing["statistics"] == "cifar100"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 
 _PARTS = absl_flags.DEFINE_list(
     "parts",
@@ -33,9 +33,7 @@ _CSV = absl_flags.DEFINE_string(
 _CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for bars.")
 
 
-def main(argv: list[str]) -> None:
-    flags.no_arguments(argv)
-
+def main(_: list[str]) -> None:
     import dataclasses
 
     import keras
@@ -78,7 +76,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, early.networks)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 
 _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "Which split is measured."
@@ -19,8 +19,7 @@ flags.define(*flags.OF_MODELS, "data", "data_dir")
 absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 
-def main(argv: list[str]) -> None:
-    flags.no_arguments(argv)
+def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import predictions, zoo
@@ -75,7 +74,7 @@ def _load(values, shape: tuple[int, int, int], trained: dict):
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, early.shared)
 
 
 if __name__ == "__main__":

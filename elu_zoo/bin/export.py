@@ -11,7 +11,8 @@ import functools
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
+from elu_zoo.export import versions
 
 _EXPORT_DIR = absl_flags.DEFINE_string(
     "export_dir", None, "Gets <name>/<version>/.", required=True
@@ -37,17 +38,22 @@ flags.define(*flags.OF_MODELS)
 absl_flags.mark_flags_as_required(["model", "weights"])
 
 
-def main(argv: list[str]) -> None:
-    flags.no_arguments(argv)
-    values = absl_flags.FLAGS
+def check(argv: list[str]) -> None:
+    early.shared(argv)
+    versions.check_name(_name())
 
-    from elu_zoo import registry, zoo
-    from elu_zoo.export import interchange, origin, predictor, saved_model, versions
+
+def _name() -> str:
+    return absl_flags.FLAGS.model if _NAME.value is None else _NAME.value
+
+
+def main(_: list[str]) -> None:
+    values, name = absl_flags.FLAGS, _name()
+
+    from elu_zoo import zoo
+    from elu_zoo.export import interchange, origin, predictor, saved_model
     from elu_zoo.export.target import Target
 
-    registry.entry(values.model)  # an unknown one is not called a bad name
-    name = values.model if _NAME.value is None else _NAME.value
-    versions.check_name(name)
     found = flags.pretrained()
     version = {"version": _VERSION.value, "replace": _REPLACE.value}
     version["source"] = origin.of_weights(found)
@@ -67,7 +73,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, check)
 
 
 if __name__ == "__main__":

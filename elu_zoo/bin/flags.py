@@ -118,18 +118,25 @@ def alone(name: str, arguments: list[str]) -> None:
         )
 
 
-def run(main: Callable[[list[str]], int | None], *, verbose: bool = False) -> None:
+def run(
+    main: Callable[[list[str]], int | None],
+    check: Callable[[list[str]], None],
+    *,
+    verbose: bool = False,
+) -> None:
     """Runs a binary: usage errors in one line and 2, failures 1, resumable 143.
 
     Args:
         main: takes what is left of the command line after its flags.
+        check: takes the same, and refuses what it can without Keras and TensorFlow,
+            whose import takes seconds.
         verbose: log what goes on, not warnings alone.
     """
     if _HELP & set(sys.argv[1:]):
         print(_help(sys.modules[main.__module__].__doc__))
         sys.exit(0)
     try:
-        app.run(functools.partial(_run, main, verbose), flags_parser=_parse)
+        app.run(functools.partial(_run, main, check, verbose), flags_parser=_parse)
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
@@ -138,15 +145,24 @@ def run(main: Callable[[list[str]], int | None], *, verbose: bool = False) -> No
         _fail("interrupted", 130)
 
 
-def _run(main: Callable[[list[str]], int | None], verbose: bool, argv: list[str]):
+def _run(
+    main: Callable[[list[str]], int | None],
+    check: Callable[[list[str]], None],
+    verbose: bool,
+    argv: list[str],
+) -> int | None:
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
     for name in ("tensorflow", "jax", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
     _check_backend()
+    module = "module" in flags.FLAGS and flags.FLAGS.module
+    if not module:
+        check(argv)
     if not _DEBUG.value:
-        quiet.start()
-    if "module" in flags.FLAGS and flags.FLAGS.module:
-        _import(flags.FLAGS.module)
+        quiet.start()  # imports TensorFlow
+    if module:
+        _import(module)
+        check(argv)  # of names that the module registers
     return main(argv)
 
 
@@ -213,7 +229,7 @@ def _parse(argv: list[str]) -> list[str]:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
         known = [name for name in flags.FLAGS if len(name) > 1]
-        hint = errors.did_you_mean(error.flagname, known)
+        hint = errors.did_you_mean(error.flagname, known).replace("'", "'--", 1)
         raise errors.UsageError(
             f"Unknown flag --{error.flagname}. {hint}See --help."
         ) from None

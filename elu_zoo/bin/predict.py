@@ -15,7 +15,7 @@ import sys
 from absl import flags as absl_flags
 
 from elu_zoo import errors
-from elu_zoo.bin import flags, table
+from elu_zoo.bin import early, flags, table
 from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
@@ -37,17 +37,8 @@ flags.define(*flags.OF_MODELS, "data", "data_dir")
 def main(argv: list[str]) -> int | None:
     paths, values = argv[1:], absl_flags.FLAGS
     if _PREFETCH.present:
-        flags.alone("prefetch", paths)
         return print(*fetch_weights(_PREFETCH.value), sep="\n")
-    if bool(paths) == bool(values.data):
-        raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
-    if paths and _COUNT.present:
-        raise errors.UsageError("--count is of --data, not of IMAGE files.")
-    of_weights = [values.model, values.weights, values.activation]
-    if any(of_weights) if _SAVED_MODEL.value else not all(of_weights[:2]):
-        raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
-    if not _PICTURE.value.lower().endswith(".png"):
-        raise errors.UsageError(f"--picture ends in .png, got {_PICTURE.value!r}.")
+
     from elu_zoo.export import inputs, predictor
 
     found = flags.pretrained()
@@ -78,7 +69,7 @@ def main(argv: list[str]) -> int | None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, early.images)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
+from elu_zoo.experiments import names
 
 _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations",
@@ -47,12 +48,16 @@ _IMAGENET = absl_flags.DEFINE_string(
 flags.define("data_dir")
 
 
+def check(argv: list[str]) -> None:
+    names.check(argv[1:])
+
+
 def main(argv: list[str]) -> None:
     from elu_zoo.experiments import own_activations, reproduce, runner
     from elu_zoo.experiments.trial import Plan
 
     output = Path(_OUTPUT.value)
-    names = reproduce.check(argv[1:], output)
+    chosen = reproduce.check(argv[1:], output)
     named = _ACTIVATIONS.value
     plan = Plan(
         _BUDGET.value,
@@ -63,7 +68,7 @@ def main(argv: list[str]) -> None:
         _IMAGENET.value,
     )
     reproduce.reproduce(
-        names,
+        chosen,
         plan,
         output,
         jobs=_JOBS.value or runner.default_jobs(),
@@ -73,7 +78,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main)
+    flags.run(main, check)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ A page that shows what the models see in an image is at http://127.0.0.1:8501/.
 
 import asyncio
 import dataclasses
+from pathlib import Path
 
 from absl import flags as absl_flags
 
@@ -48,8 +49,14 @@ absl_flags.DEFINE_float(
 )
 
 
-def main(argv: list[str]) -> None:
+def check(argv: list[str]) -> None:
     flags.no_arguments(argv)
+    base = Path(absl_flags.FLAGS.model_base_path)
+    if not base.is_dir():
+        raise errors.NotFoundError(f"There is no folder {base}.")
+
+
+def main(_: list[str]) -> None:
     try:
         from elu_zoo.serving import server
     except ModuleNotFoundError as error:
@@ -68,7 +75,7 @@ def _say(started) -> None:
 
 
 def run() -> None:
-    flags.run(main, verbose=True)
+    flags.run(main, check, verbose=True)
 
 
 if __name__ == "__main__":

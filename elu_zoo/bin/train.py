@@ -8,7 +8,7 @@ import sys
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import flags
+from elu_zoo.bin import early, flags
 from elu_zoo.bin.config import command, default_workdir, with_data
 
 _WORKDIR = absl_flags.DEFINE_string(
@@ -48,14 +48,14 @@ _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
 flags.define("config", "data", "data_dir", "module")
 
 
-def main(argv: list[str]) -> None:
-    flags.no_arguments(argv)
+def main(_: list[str]) -> None:
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
+    from elu_zoo.bin.fitting_batch import fitted
     from elu_zoo.training import Observe, loss, train
     from elu_zoo.training.config import resolve
 
-    resolved = resolve(config)
+    resolved = fitted(config, resolve(config))
     config = resolved.config
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
     entry = train(
@@ -78,7 +78,7 @@ def main(argv: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main, verbose=True)
+    flags.run(main, early.config, verbose=True)
 
 
 if __name__ == "__main__":

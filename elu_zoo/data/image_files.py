@@ -69,9 +69,7 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]
     """Returns the files that paths stand for, and the errors of folders without any."""
     if not paths:
         raise errors.UsageError("No image was given; name a file or a folder.")
-    for path in paths:
-        if not path.exists():
-            raise errors.NotFoundError(f"{path} does not exist.")
+    check_exist(paths)
     files, bad = [], []
     for path in paths:
         try:
@@ -79,6 +77,13 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]
         except errors.DataError as error:
             bad.append(error)
     return files, bad
+
+
+def check_exist(paths: Sequence[str | os.PathLike]) -> None:
+    """Checks that files and folders exist; raises `NotFoundError`."""
+    for path in (Path(path).expanduser() for path in paths):
+        if not path.exists():
+            raise errors.NotFoundError(f"{path} does not exist.")
 
 
 def _nothing(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:

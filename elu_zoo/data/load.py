@@ -77,6 +77,23 @@ def load(
     return data if image_shape is None else adapted(data, image_shape)
 
 
+def check_exists(name: str) -> None:
+    """Checks that the folder or file exists where a data set is named by a path.
+
+    Raises:
+        NotFoundError: it does not.
+    """
+    path = Path(name).expanduser()
+    if name in catalog.ROWS or path.is_dir():
+        return
+    if path.suffix == ".npz":
+        npz.check_exists(path)
+    elif name and _is_path(name):
+        raise errors.NotFoundError(
+            f"There is no folder or .npz file {name}. {_close(path)}"
+        )
+
+
 def adapted(data: ImageData, shape: Shape) -> ImageData:
     """Returns a data set with its images adapted to a shape, in memory."""
     if tuple(shape) == data.image_shape:
@@ -101,6 +118,7 @@ def _load_own(
     """Loads images that are not a data set of the zoo; see `load`."""
     if not isinstance(name, str) or not name:
         raise errors.unknown("data set", name, names())
+    check_exists(name)
     path = Path(name).expanduser()
     terms = f"{path.name}: those of its images."
     if path.suffix == ".npz":
@@ -112,10 +130,6 @@ def _load_own(
                 "which (height, width, channels) they get. Received: None."
             )
         arrays = folder.read(path, image_shape)
-    elif _is_path(name):
-        raise errors.NotFoundError(
-            f"There is no folder or .npz file {name}. {_close(path)}"
-        )
     else:
         arrays = _read_tfds(name, data_dir, image_shape)
         terms = str(arrays["terms"])

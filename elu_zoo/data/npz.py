@@ -40,8 +40,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         DataError: it is damaged, or its arrays are not of this form.
         ResourceError: the images are too large for the memory.
     """
-    if not path.is_file():
-        raise errors.NotFoundError(f"There is no file {path}.")
+    check_exists(path)
     try:
         with zipfile.ZipFile(path), path.open("rb") as file:
             with np.load(file, allow_pickle=False) as stored:
@@ -82,6 +81,12 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{arrays['class_names'].shape}."
         )
     return arrays
+
+
+def check_exists(path: Path) -> None:
+    """Checks that a file exists; raises `NotFoundError`."""
+    if not path.is_file():
+        raise errors.NotFoundError(f"There is no file {path}.")
 
 
 def _numbers(arrays: Arrays, path: Path) -> np.ndarray:

@@ -48,14 +48,17 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     if batch_size < 1:
         raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
-        # One batch of all examples would make an epoch of one step, too few for
-        # schedules.
-        fitting = max(1, min(20, count // 5))
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
-            f"Use more, or smaller batches: --config.train.batch_size={fitting}."
+            f"Use more, or smaller batches: --config.train.batch_size={fitting(count)}."
         )
     return count // batch_size
+
+
+def fitting(count: int) -> int:
+    """Returns a batch size for few examples, with several batches an epoch."""
+    # One batch of all examples would make an epoch of one step, too few for schedules.
+    return max(1, min(20, count // 5))
 
 
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:

@@ -1,8 +1,7 @@
 """The table of experiments, in the paper's order, and what each of them needs."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from elu_zoo import errors
 from elu_zoo.experiments import (
     activation_functions,
     autoencoders,
@@ -21,6 +20,7 @@ from elu_zoo.experiments import (
     wilcoxon,
 )
 from elu_zoo.experiments.experiment import Experiment
+from elu_zoo.experiments.names import check
 
 EXPERIMENTS: dict[str, Experiment] = {
     "fig1": activation_functions.EXPERIMENT,
@@ -42,7 +42,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def chosen(names: Iterable[str]) -> list[str]:
+def chosen(names: Sequence[str]) -> list[str]:
     """Returns experiments with those that they read, in the table's order.
 
     Args:
@@ -51,16 +51,11 @@ def chosen(names: Iterable[str]) -> list[str]:
     Raises:
         UsageError: an unknown name, or none.
     """
+    check(names)
     wanted: set[str] = set()
     for name in names:
         if name == "all":
             wanted |= EXPERIMENTS.keys()
-        elif name not in EXPERIMENTS:
-            raise errors.unknown("experiment", name, [*EXPERIMENTS, "all"])
         else:
             wanted |= {name, *EXPERIMENTS[name].reads}
-    if not wanted:
-        raise errors.UsageError(
-            f"Name experiments: all, or of {', '.join(EXPERIMENTS)}."
-        )
     return [name for name in EXPERIMENTS if name in wanted]

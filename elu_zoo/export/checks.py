@@ -16,7 +16,7 @@ from elu_zoo.export.answers import FEATURES, Answer
 
 # They call back into the Python process that made them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
-_TOLERANCE = 1e-5
+TOLERANCE = 1e-5
 
 Parity = dict[str, dict[str, float]]
 
@@ -144,16 +144,20 @@ def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray
 
 
 def compare(
-    expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], source: str
+    expected: Mapping[str, np.ndarray],
+    found: Mapping[str, np.ndarray],
+    source: str,
+    tolerance: float = TOLERANCE,
 ) -> Parity:
     """Checks outputs by the rule for exports.
 
-    The largest |difference| is at most 1e-5 * max(1, largest |value|).
+    The largest |difference| is at most tolerance * max(1, largest |value|).
 
     Args:
         expected: outputs of the Keras model by name.
         found: outputs of its export.
         source: what of the export gave them.
+        tolerance: relative to the largest value.
 
     Returns:
         The largest `difference` and how much was `allowed`, for each of `expected`.
@@ -163,7 +167,7 @@ def compare(
     """
     parity = {}
     for name, values in expected.items():
-        limit = _TOLERANCE * max(1.0, float(np.abs(values).max()))
+        limit = tolerance * max(1.0, float(np.abs(values).max()))
         difference = float(np.abs(found[name] - values).max())
         # Written so that a NaN fails.
         if not difference <= limit:

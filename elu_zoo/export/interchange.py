@@ -67,15 +67,20 @@ class Format:
         file: the name of the model's file.
         packages: what writes and runs it.
         load: from the file to what it answers.
+        tolerance: the largest |difference| of an image's outputs from the Keras
+            model's, relative to the largest |value| of that output, or to 1.
     """
 
     file: str
     packages: tuple[str, ...]
     load: Callable[[Path], Callable[[np.ndarray], Outputs]]
+    tolerance: float = checks.TOLERANCE
 
 
 FORMATS = {
-    "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx),
+    # Whitening real images cancels large sums, and ONNX Runtime adds in another order:
+    # over the CIFAR test sets up to 9.2e-5 of an image's largest logit, on noise 2e-6.
+    "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx, 2e-4),
     "litert": Format(versions.LITERT, ("ai_edge_litert",), load_litert),
 }
 
@@ -98,7 +103,8 @@ def export_interchange(
     batch size, to `logits`, of an autoencoder to `reconstructions` and `codes`, as
     of `answers.make`. Beside it lie labels.txt with the names of the classes, one a
     line, and elu_zoo.json, see `origin.write`. Before the folder gets its number, the
-    format's runtime answers for the file, and is held against `model`.
+    format's runtime answers for the file, and is held against `model`, within the
+    tolerance of `FORMATS`. Unlike a SavedModel the file does not refuse NaN.
 
     Args:
         model: as of `export_saved_model`, of float32 layers.
@@ -148,9 +154,10 @@ def export_interchange(
                 call = chosen.load(file)
                 found = call(pixels)
                 single = call(pixels[:1])
-        parity = checks.compare(expected, found, chosen.file)
+        bound = chosen.tolerance
+        parity = checks.compare(expected, found, chosen.file, bound)
         first = {key: values[:1] for key, values in expected.items()}
-        checks.compare(first, single, f"{chosen.file}, for one image,")
+        checks.compare(first, single, f"{chosen.file}, for one image,", bound)
         if answer.class_names:
             versions.write_labels(temporary / "labels.txt", answer.class_names)
         origin.write(

@@ -43,7 +43,7 @@ class LoadedModel:
             `codes`, float32 (batch, units).
 
         Raises:
-            UsageError: another shape, or an empty batch.
+            UsageError: another shape, an empty batch, or pixels that are not finite.
         """
         try:
             images = np.asarray(images, np.float32)

@@ -12,6 +12,10 @@ from elu_zoo.export.answers import FEATURES, Answer
 MOST_PIXELS = 2**25
 MOST_PIXELS_OF_A_BATCH = 2**27
 _AT_ONCE = 2
+_NOT_FINITE = (
+    "The images hold NaN or infinite pixels, expected finite numbers 0..255. Mend or "
+    "leave out these images"
+)
 _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 
 
@@ -27,9 +31,9 @@ def endpoints(answer: Answer) -> dict:
     - `features`: `images` as above to `features` alone; of a classifier whose
       classifier layer is known.
 
-    A wrong shape, an empty batch, bytes that are no image, and images that are too
-    large, see `bounded`, fail the request with an InvalidArgumentError, and never the
-    process.
+    A wrong shape, an empty batch, pixels that are NaN or infinite, bytes that are no
+    image, and images that are too large, see `bounded`, fail the request with an
+    InvalidArgumentError, and never the process.
 
     Args:
         answer: of the model.
@@ -49,8 +53,11 @@ def endpoints(answer: Answer) -> dict:
         outputs = network(images)
         return {name: outputs[name] for name in outputs if name != FEATURES}
 
+    # Max-pooling on a CPU drops NaN: without the check one NaN pixel gets a finite
+    # answer. Bytes are decoded to uint8, which has no NaN.
     def checked(images):
-        return _not_empty(tf.ensure_shape(images, (None, *shape)), shape)
+        images = _not_empty(tf.ensure_shape(images, (None, *shape)), shape)
+        return tf.debugging.assert_all_finite(images, _NOT_FINITE)
 
     images_spec = tf.TensorSpec((None, *shape), tf.float32, "images")
 

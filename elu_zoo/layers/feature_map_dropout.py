@@ -14,7 +14,8 @@ class FeatureMapDropout(keras.layers.Layer):
     In training exactly `round(channels * (1 - rate))` maps, but at least one, are
     kept, unscaled, the same ones for the whole batch, and the others are 0; at
     inference every value is multiplied by 1 - rate. `keras.layers.SpatialDropout2D`
-    drops each map of each image by itself, and scales in training.
+    drops each map of each image by itself, and scales in training. Graham's code
+    multiplies before the activation, which is the same for leaky ReLUs, not for ELU.
 
     Within `elu_zoo.layers.keyed` the maps depend on the layer's seed and the
     iteration alone. `rate` may be set to another value, from 0 too, before the layer

@@ -16,7 +16,8 @@ class ZCAWhitening(keras.layers.Layer):
     """Whitens images: (x - mean) P, P = (covariance + 0.1 I)^(-1/2) (paper, 4.2).
 
     Mean and matrix are not weights of the model: they belong to the data set, come
-    from a file of their own, and are no part of a weight file.
+    from a file of their own, and are no part of a weight file. The file holds them
+    rounded to float16, whatever the layer computes in.
 
     Args:
         statistics: the name of the file, or of a data set whose statistics ship

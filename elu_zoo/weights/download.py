@@ -132,7 +132,7 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     `get_model` needs no network for these weights.
 
     Args:
-        pattern: shell wildcards on the tags of `list_weights()`, `"mnist_*"`.
+        pattern: as of `list_weights`: part of a tag, or shell wildcards.
 
     Returns:
         The weight files, in the order of `list_weights(pattern)`, then the files of

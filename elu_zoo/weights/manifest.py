@@ -213,13 +213,25 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
 
 
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Returns the names that match a pattern, in natural order.
+
+    Args:
+        names: of models or weights.
+        pattern: part of a name, or shell wildcards for a whole name.
+    """
+    if pattern and not set("*?[") & set(pattern):
+        pattern = f"*{pattern}*"
+    return sorted(fnmatch.filter(names, pattern), key=natural)
+
+
 def list_weights(pattern: str = "*") -> list[str]:
     """Returns the tags of the published weights that match, in natural order.
 
     Args:
-        pattern: shell wildcards, `"mnist_mlp*relu*"`.
+        pattern: part of a tag, `"cifar100"`, or shell wildcards, `"mnist_mlp*relu*"`.
     """
-    return sorted(fnmatch.filter(published(), pattern), key=natural)
+    return matching(published(), pattern)
 
 
 def loss(entry: Entry) -> str:

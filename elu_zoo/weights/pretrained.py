@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from elu_zoo import activations, errors, registry
+from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest
 from elu_zoo.weights.hdf5 import untrusted, weight_file
 
@@ -81,6 +81,8 @@ class Pretrained:
         Raises:
             UsageError: an argument contradicts the entry.
         """
+        from elu_zoo import activations
+
         if not self.entry:
             return {"activation": self.activation, **asked}
         tag = self.entry["tag"]
@@ -163,6 +165,8 @@ def find(
     if isinstance(weights, Pretrained):
         _check_model(weights.name, weights.model, model)
         return weights
+    from elu_zoo import activations
+
     registered = registry.entry(model)
     given = {"activation": activation, "batch_norm": batch_norm}
     wanted = {
@@ -193,6 +197,32 @@ def find(
     return found
 
 
+def check_exists(model: str, weights: str) -> None:
+    """Checks that weights of this name exist, without Keras.
+
+    `find` checks the rest; this check makes a misspelled name a quick error.
+
+    Args:
+        model: the model's name.
+        weights: as of `find`.
+
+    Raises:
+        UsageError, NotFoundError: as `find`.
+    """
+    if not _is_path(weights):
+        _named(weights, model)
+        return
+    try:
+        path = _file(Path(weights).expanduser())
+        exists = path.exists() or _beside(path).is_file()
+    except errors.EluZooError:
+        raise
+    except (OSError, RuntimeError):  # `find` says what cannot be read
+        return
+    if not exists:
+        raise weight_file.not_found(path)
+
+
 def _check_model(weights: str, trained: str, model: str) -> None:
     if trained != model:
         raise errors.UsageError(
@@ -214,9 +244,8 @@ def _is_path(weights: str | os.PathLike) -> bool:
     return False
 
 
-def _from_path(
-    path: Path, allow_unverified: bool
-) -> tuple[Path, manifest.Entry | None]:
+def _file(path: Path) -> Path:
+    """Returns the path of the weight file that a file's or a folder's path names."""
     outcome = path / "outcome.json"
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
@@ -230,10 +259,22 @@ def _from_path(
                 f"folder of a finished training run, with one, or a file.{hint}"
             )
         path = inside[0]
+    return path
+
+
+def _beside(path: Path) -> Path:
+    """Returns the path of the entry beside a weight file."""
+    return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
+
+
+def _from_path(
+    path: Path, allow_unverified: bool
+) -> tuple[Path, manifest.Entry | None]:
+    path = _file(path)
     if path.exists():
         weight_file.check_name(path)
         untrusted.check_regular(path)
-    beside = path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
+    beside = _beside(path)
     if beside.is_file():
         entry = manifest.read(beside)
         manifest.check_beside(entry, str(beside))
@@ -250,16 +291,34 @@ def _from_path(
     return path, None
 
 
-def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> manifest.Entry:
+def _named(name: str, model: str) -> list[manifest.Entry]:
+    """Returns the published entries that a tag or a data set's name stands for.
+
+    Raises:
+        UsageError: there are none.
+    """
     published = manifest.published()
     if name in published:
-        return published[name]
+        return [published[name]]
     of_model = [e for e in published.values() if e["model"] == model]
     datasets = sorted({e["dataset"] for e in of_model})
-    if name not in datasets:
-        known = [*datasets, *(e["tag"] for e in of_model)]
-        raise errors.unknown(f"weights of {model}", name, known)
-    of_dataset = [e for e in of_model if e["dataset"] == name]
+    if name in datasets:
+        return [e for e in of_model if e["dataset"] == name]
+    known = [*datasets, *(e["tag"] for e in of_model)]
+    unknown = errors.unknown(f"weights of {model}", name, known)
+    if of_model:
+        raise unknown
+    models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
+    raise errors.UsageError(
+        f"{unknown} Networks with weights: {', '.join(models)}. Name one of them, the "
+        f"path of a weight file of {model}, or no weights."
+    )
+
+
+def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> manifest.Entry:
+    of_dataset = _named(name, model)
+    if name == of_dataset[0]["tag"]:
+        return of_dataset[0]
     fits = [
         e
         for e in of_dataset

@@ -69,7 +69,7 @@ def test_a_chart(cli, measured, tmp_path):
         (["--csv=file/rows.csv"], "file is no folder"),
         (["--chart=file/bars.png"], "file is no folder"),
         (["step"], "Unexpected arguments: step"),
-        (["--partz=op"], "Unknown flag --partz. Did you mean 'parts'"),
+        (["--partz=op"], "Unknown flag --partz. Did you mean '--parts'"),
     ],
 )
 def test_refusals_before_work(cli, measured, tmp_path, arguments, words):

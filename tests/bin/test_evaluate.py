@@ -126,7 +126,7 @@ def test_unverified_weights(cli, unverified):
         ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test>"),
         ([MODEL, "--weights=RUN", DATA, "--activation=relu"], "Leave activation out"),
         ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
-        ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean 'weights'?"),
+        ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean '--weights'?"),
         ([MODEL, "--weights=RUN", DATA, "extra"], "Unexpected arguments: extra."),
     ],
 )

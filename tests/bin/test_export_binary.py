@@ -99,7 +99,7 @@ def test_unverified_weights(cli, tmp_path):
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=x"], "--version=x"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "--format=onx"], "--format=onx"),
-        ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean 'export_dir'?"),
+        ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
         ([MODEL, "--weights=no/such", "--export_dir=o"], "There is no file no/such."),
     ],
 )

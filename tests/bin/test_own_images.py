@@ -1,6 +1,7 @@
 """Images, networks and activations of one's own, through every command."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -172,3 +173,19 @@ def test_a_bad_module(cli, tmp_path, name, content, message):
     result = cli("train", f"--module={name}", "--config=quickstart:smoke=True")
     assert result.code == 2 and message in result.error
     assert not (tmp_path / "runs").exists()
+
+
+def test_finetuning_shrinks_its_own_batch_to_the_images(cli, photos, tmp_path):
+    """40 photographs, of which about 32 are trained on, and a default batch of 64."""
+    rest = "--data=photos", "--compile=off", "--workdir=run"
+    result = cli(*TRAIN, *rest)
+    assert result.code == 0, result.err
+    said = r"(\d+) images to train on do not fill a batch of 64: batches are of (\d+)"
+    count, size = map(int, re.search(said, result.err).groups())
+    entry = json.loads((tmp_path / "run/outcome.json").read_text())
+    assert entry["config"]["train"]["batch_size"] == size == count // 5
+    assert entry["step"] == count // size
+    again = cli(*TRAIN, *rest)
+    assert (again.code, again.out) == (0, result.out)
+    result = cli(*TRAIN, *rest[:2], "--workdir=other", "--config.train.batch_size=64")
+    assert result.code == 1 and "do not fill one batch of 64" in result.error

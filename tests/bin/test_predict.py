@@ -95,7 +95,7 @@ def test_the_table(process, exported):
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
         (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),
         (["--saved_model=.", "a.png"], "holds no exported model"),
-        (["--save_model=x", "a.png"], "Did you mean 'saved_model'?"),
+        (["--save_model=x", "a.png"], "Did you mean '--saved_model'?"),
     ],
 )
 def test_a_mistake(cli, exported, arguments, message):

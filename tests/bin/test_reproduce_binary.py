@@ -73,7 +73,7 @@ def test_experiments_that_train_nothing(cli, tmp_path):
         (["fig2", "--activations=elu,elu"], "named twice"),
         (["fig2", "--activations=nowhere_to_be_found:f"], "nowhere_to_be_found"),
         (["fig2", "--output=file/here"], "file is no folder"),
-        (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean 'budget'"),
+        (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
     ],
 )
 def test_refusals_before_work(cli, called, tmp_path, arguments, words):

@@ -127,7 +127,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.model.width=0", "width"),
         ("--config.data.name=mnst", "'mnst'. Did you mean 'mnist'?"),
         ("--config.data.train_examples=-1", "data.train_examples is >= 0"),
-        ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean 'workdir'?"),
+        ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean '--workdir'?"),
         ("--workdir", "Missing value for flag --workdir"),
         ("--workdir=", "--workdir=: Name a folder."),
         ("--strategy=mirored", "value should be one of <auto|one|mirrored"),

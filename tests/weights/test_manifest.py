@@ -165,6 +165,8 @@ def test_list_weights(entry, monkeypatch):
     assert manifest.list_weights("*elu-*") == ["b.mnist_relu-1", nine, ten]
     assert manifest.list_weights("net*") == [nine, ten]
     assert manifest.list_weights("x*") == []
+    assert manifest.list_weights("mnist_relu") == ["b.mnist_relu-1"]
+    assert manifest.list_weights("et") == [nine, ten]
 
 
 OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"

@@ -142,7 +142,8 @@ def test_type(published, weights):
 def test_another_models_weights(made, published, tmp_path):
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
         find(published["elu"]["tag"], "nin")
-    with pytest.raises(errors.UsageError, match="Unknown weights of nin.*Known: none"):
+    message = "Unknown weights of nin.*Known: none. Networks with weights: mnist_mlp"
+    with pytest.raises(errors.UsageError, match=message):
         find("mnist", "nin")
     path = made_weights.write(tmp_path / "run", *made["foreign"][:2])
     with pytest.raises(errors.UsageError, match="'nin', not to 'mnist_mlp_8x128'"):

@@ -12,15 +12,18 @@ import math
 import re
 import reprlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
-import keras
 import numpy as np
 
 from elu_zoo import errors, files
 from elu_zoo.weights.hdf5 import cycles, tree, untrusted
 from elu_zoo.weights.hdf5.tree import Arrays, Shapes
 from elu_zoo.weights.manifest import SUFFIX
+
+if TYPE_CHECKING:
+    import keras
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 # The first bytes of files of other formats, whatever their names.
@@ -42,7 +45,7 @@ _OVERHEAD_BYTES = 4 << 20  # an upper bound of groups and attributes
 _MOST_BYTES = 1 << 32  # of any file, whatever network an entry describes
 
 
-def shapes(model: keras.Model) -> Shapes:
+def shapes(model: "keras.Model") -> Shapes:
     """Returns the shapes of each layer's weights by layer name, in file order."""
     return {
         layer.name: [tuple(v.shape) for v in layer.weights]
@@ -51,7 +54,7 @@ def shapes(model: keras.Model) -> Shapes:
     }
 
 
-def write(model: keras.Model) -> bytes:
+def write(model: "keras.Model") -> bytes:
     """Returns a weight file of `model` with float16 values.
 
     Raises:
@@ -180,7 +183,7 @@ def _count(expected: Shapes) -> int:
     return sum(math.prod(shape) for layer in expected.values() for shape in layer)
 
 
-def assign(model: keras.Model, arrays: Arrays) -> None:
+def assign(model: "keras.Model", arrays: Arrays) -> None:
     """Assigns arrays, by layer name, to the layers of a model that have them."""
     for layer in model.layers:
         if layer.name in arrays:

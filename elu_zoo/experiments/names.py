@@ -1,0 +1,23 @@
+"""The names of the experiments, in the paper's order, without their imports."""
+
+from collections.abc import Sequence
+
+from elu_zoo import errors
+
+NAMES = (
+    *("fig1", "fig2", "fig3", "fig4", "fig5", "wilcoxon", "rivals", "table1", "fig6"),
+    *("timing", "fig7", "depth", "noise", "theory", "theorems", "natural_gradient"),
+)
+
+
+def check(names: Sequence[str]) -> None:
+    """Checks names of experiments, or `all`.
+
+    Raises:
+        UsageError: an unknown name, or none.
+    """
+    for name in names:
+        if name not in (*NAMES, "all"):
+            raise errors.unknown("experiment", name, [*NAMES, "all"])
+    if not names:
+        raise errors.UsageError(f"Name experiments: all, or of {', '.join(NAMES)}.")
