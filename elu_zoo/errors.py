@@ -72,6 +72,11 @@ def graph_reason(message: str) -> str:
     return lines[-1] if lines else ""
 
 
+def printable(text: str) -> str:
+    """Returns a text with its control characters replaced: a terminal obeys them."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
     """Returns the error for a `name` that is not among the `known` ones."""
     known = list(known)

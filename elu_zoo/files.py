@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, hashes, locks."""
+"""Files that are whole or absent: checked reads, atomic writes, hashes, locks."""
 
 import contextlib
 import hashlib
@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,13 @@ from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # as tempfile names them
+_KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
 
 
 def home() -> Path:
@@ -57,6 +65,69 @@ def check_room(folder: Path, needed: int) -> None:
             f"The disk of {folder} has {free} bytes free, and {needed} are needed. "
             "Make room, or name another folder."
         )
+
+
+def check_regular(status: os.stat_result) -> None:
+    """Checks that a status is of a regular file.
+
+    Raises:
+        CorruptError: it is of a folder, a device, ...; the message goes on from the
+            file's name.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        kinds = (kind for is_, kind in _KINDS.items() if is_(status.st_mode))
+        kind = next(kinds, "special")
+        raise errors.CorruptError(f"is not a regular file: it is {kind}")
+
+
+def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
+    """Opens a regular file for reading; never waits.
+
+    Args:
+        path: path of the file.
+        follow_links: open the file that a link names; otherwise a link is an `OSError`.
+
+    Raises:
+        CorruptError: see `check_regular`.
+        OSError: the file cannot be opened.
+    """
+    check_regular(path.stat())  # opening a device may change its state
+    # O_NONBLOCK: a named pipe, put there since, would wait for a writer.
+    flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY"]
+    flags += [] if follow_links else ["O_NOFOLLOW"]
+    others = sum(getattr(os, flag, 0) for flag in flags)
+    descriptor = os.open(path, os.O_RDONLY | others)
+    try:
+        check_regular(os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(
+    path: Path, limit: int, what: str, *, follow_links: bool = True
+) -> bytes:
+    """Returns the content of a regular file.
+
+    Args:
+        path: path of the file.
+        limit: the largest size, in bytes.
+        what: the kind of file, for messages: "an image file".
+        follow_links: see `open_regular`.
+
+    Raises:
+        CorruptError: the file is too large, or see `check_regular`; the message goes on
+            from the file's name.
+        OSError: the file cannot be read.
+    """
+    with open_regular(path, follow_links=follow_links) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > limit else file.read(limit + 1)
+    size = max(size, len(content))  # the file may have grown since
+    if size > limit:
+        raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
+    return content
 
 
 def sha256(data: bytes | Path) -> str:
@@ -138,6 +209,11 @@ def new_directory(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Removes a folder with its content, or a file."""
+    path.unlink() if path.is_file() else shutil.rmtree(path)
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from elu_zoo import errors
+
 _INHERITED = "ELU_ZOO_QUIET"  # an environment variable: processes pass it on
 _OURS = Path(__file__).parent
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -51,6 +53,7 @@ class _Sentence(logging.Formatter):
         text = record.getMessage()
         if record.exc_info and record.exc_info[1]:
             text += f" {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
+        text = "\n".join(map(errors.printable, text.split("\n")))
         # "error: " is the line with which a command ends; here it goes on.
         return "warning: " * (record.levelno >= logging.WARNING) + text
 

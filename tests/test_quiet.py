@@ -120,6 +120,11 @@ def test_an_installed_package_is_ours(said, monkeypatch):
     assert said(folder.parent / "other/own.py", logging.INFO, "a", ()) == ""
 
 
+def test_control_characters_are_replaced(said):
+    found = said(OURS, logging.INFO, "class \x1b[31m%s\nsecond", ("\udce9",))
+    assert found == "class \ufffd[31m\ufffd\nsecond\n"
+
+
 def test_a_reason_stands_in_the_line(said):
     found = said(OURS, logging.ERROR, "Failed.", (), problem=OSError("no disk"))
     assert found == "warning: Failed. OSError: no disk\n"

@@ -15,7 +15,7 @@ from absl import app, flags
 from absl import logging as absl_logging
 
 from elu_zoo import errors, quiet
-from elu_zoo.bin import config
+from elu_zoo.bin import config, streams
 
 if TYPE_CHECKING:
     from elu_zoo.weights.pretrained import Pretrained
@@ -132,6 +132,7 @@ def run(
             whose import takes seconds.
         verbose: log what goes on, not warnings alone.
     """
+    streams.protect()
     if _HELP & set(sys.argv[1:]):
         print(_help(sys.modules[main.__module__].__doc__))
         sys.exit(0)
@@ -163,7 +164,9 @@ def _run(
     if module:
         _import(module)
         check(argv)  # of names that the module registers
-    return main(argv)
+    code = main(argv)
+    sys.stdout.flush()  # a full disk is an error while it can still be reported
+    return code
 
 
 def _import(module: str) -> None:
@@ -217,7 +220,7 @@ def _check_backend() -> None:
 def _fail(message: str, exit_code: int) -> None:
     if any(re.fullmatch(r"--?debug(=(true|t|1))?", a) for a in sys.argv):
         traceback.print_exc()
-    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    print("error:", errors.printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(exit_code)
 
 

@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int | None:
         given = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
     given = given.inverse() if _INVERT.value else given
     for sentence in given.complaints(model):
-        print(f"warning: {sentence}", file=sys.stderr)
+        print("warning:", errors.printable(sentence), file=sys.stderr)
     rows, pixels = given.answered(model, _TOP.value)
     note = ""
     if model.is_autoencoder and (_PICTURE.present or not _JSON.value):

@@ -2,6 +2,8 @@
 
 import sys
 
+from elu_zoo import errors
+
 _UNBOUNDED = 100_000  # columns
 
 
@@ -20,6 +22,6 @@ def show(rows: list[dict[str, str]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         # A file may be named [bold].png.
-        table.add_row(*map(escape, row.values()))
+        table.add_row(*(escape(errors.printable(cell)) for cell in row.values()))
     width = None if sys.stdout.isatty() else _UNBOUNDED
     Console(width=width).print(table)

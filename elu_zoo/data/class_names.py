@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 
 FILE = "class_names.txt"
+_MOST_BYTES = 2**24
 
 
 def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
@@ -20,14 +21,17 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
 
     Raises:
         DataError: a class is missing in the file, a line has no name, or the file is
-            no text.
+            no text, no regular file or larger than 16 MiB.
     """
     path = folder / FILE
-    if not path.is_file():
-        return tuple(classes)
     names = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        content = files.read_regular(path, _MOST_BYTES, "a file of class names")
+        lines = content.decode().splitlines()
+    except FileNotFoundError:
+        return tuple(classes)
+    except errors.CorruptError as error:
+        raise errors.DataError(f"{path} {error}.") from None
     except ValueError as error:
         raise errors.DataError(f"{path} is no text in UTF-8: {error}.") from error
     for number, line in enumerate(lines, 1):

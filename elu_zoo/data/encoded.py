@@ -28,6 +28,20 @@ class Example(NamedTuple):
     label: int
 
 
+class UnusableFileError(errors.DataError):
+    """An image file that is not a regular one, or is too large to be read.
+
+    Args:
+        name: the file's name.
+        label: the image's class.
+        reason: a sentence's end: "is not a regular file: it is a device".
+    """
+
+    def __init__(self, name: str, label: int, reason: str):
+        super().__init__(f"{name} cannot be used: it {reason}.")
+        self.name, self.label, self.reason = name, label, f"it {reason}"
+
+
 class Examples(Protocol):
     """Image files that are read by position."""
 
@@ -38,7 +52,8 @@ class Examples(Protocol):
         """Returns the examples at these positions.
 
         Raises:
-            DataError: one of them cannot be read.
+            DataError: one of them cannot be read; an `UnusableFileError` where the
+                others may be used without it.
         """
 
 

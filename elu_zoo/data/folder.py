@@ -13,8 +13,8 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import cache, class_names, shapes, splits
-from elu_zoo.data.encoded import Example
-from elu_zoo.data.formats import SUFFIXES
+from elu_zoo.data.encoded import Example, UnusableFileError
+from elu_zoo.data.formats import MOST_BYTES, SUFFIXES
 
 _READERS = 16  # files at once, which hides the latency of a network's disk
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
@@ -43,9 +43,12 @@ class FilesOfSplit:
             return list(pool.map(self._read, positions))
 
     def _read(self, position: int) -> Example:
-        path = self.root / self.paths[position]
+        path, label = self.root / self.paths[position], int(self.labels[position])
         try:
-            return Example(str(path), path.read_bytes(), int(self.labels[position]))
+            content = files.read_regular(path, MOST_BYTES, "an image file")
+            return Example(str(path), content, label)
+        except errors.CorruptError as error:
+            raise UnusableFileError(str(path), label, str(error)) from None
         except OSError as error:
             raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
 
@@ -77,7 +80,9 @@ def find(
     Labels number the folders that hold images, sorted by name. Where a folder holds
     `train/`, it and `val/` (or `validation/`) are the splits; else all images are one
     split. A file `class_names.txt` names classes for people, see `class_names.read`.
-    Other files are ignored, and the log counts them.
+    Other files are ignored, and the log counts them. What has the suffix of an image
+    (see `formats.SUFFIXES`) counts as one; reading refuses it where it is not a regular
+    file of at most `formats.MOST_BYTES` bytes.
 
     Args:
         folder: the folder.
@@ -85,8 +90,8 @@ def find(
 
     Raises:
         NotFoundError: there is no such folder.
-        DataError: it holds no images, or its parts do not fit together or cannot be
-            read.
+        DataError: it holds no images, its parts do not fit together or cannot be read,
+            or the name of a class is not UTF-8.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -99,6 +104,14 @@ def find(
                 roots[split] = folder / name
     found = {split: _scan(root) for split, root in roots.items()}
     classes = sorted({path.split("/")[0] for path, _ in found["train"]})
+    for name in classes:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise errors.DataError(
+                f"The name of the folder {os.fsencode(name)!r} in {roots['train']} is "
+                "not UTF-8: its class could not be written. Rename it."
+            ) from None
     splits = {}
     for split, root in roots.items():
         indices = {name: index for index, name in enumerate(classes)}
@@ -175,7 +188,7 @@ def _scan(root: Path) -> list[tuple[str, int]]:
             before = len(found)
             for file in _visible(folder.path):
                 path = f"{folder.name}/{file.name}"
-                if file.name.lower().endswith(SUFFIXES) and not file.is_dir():
+                if file.name.lower().endswith(SUFFIXES):
                     found.append((path, file.stat().st_size))
                 else:
                     ignored.append(path)

@@ -5,6 +5,7 @@ from elu_zoo import errors
 JPEG = b"\xff\xd8\xff"
 # With IHDR: where another chunk stands before it, height and width cannot be read.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+MOST_BYTES = 2**29  # of a file: four bytes for each of images.MOST_PIXELS
 HEAD = 512  # bytes that suffice to recognise a format
 # A file with one of these suffixes is meant as an image; if it is neither PNG nor JPEG,
 # the error names its format.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors, quiet
+from elu_zoo import errors, files, quiet
 from elu_zoo.data import formats
 from elu_zoo.data.shapes import Shape
 
@@ -51,10 +51,10 @@ def read_images(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    files, bad = _listed([Path(path).expanduser() for path in paths])
+    listed, bad = _listed([Path(path).expanduser() for path in paths])
     pixels, used = [], []
     with quiet.native():  # libraries write lines of their own about a damaged file
-        for file in files:
+        for file in listed:
             try:
                 pixels.append(read_image(file, shape))
                 used.append(file)
@@ -70,13 +70,13 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]
     if not paths:
         raise errors.UsageError("No image was given; name a file or a folder.")
     check_exist(paths)
-    files, bad = [], []
+    found, bad = [], []
     for path in paths:
         try:
-            files += _files(path)
+            found += _files(path)
         except errors.DataError as error:
             bad.append(error)
-    return files, bad
+    return found, bad
 
 
 def check_exist(paths: Sequence[str | os.PathLike]) -> None:
@@ -104,14 +104,17 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
 
     Raises:
         NotFoundError: it does not exist.
-        DataError: it cannot be read, or is no image that can be used.
+        DataError: it cannot be read, or is no image that can be used, no regular file
+            or larger than `formats.MOST_BYTES` bytes.
     """
     from elu_zoo.data import images
 
     try:
-        content = path.read_bytes()
+        content = files.read_regular(path, formats.MOST_BYTES, "an image file")
     except FileNotFoundError as error:
         raise errors.NotFoundError(f"{path} does not exist.") from error
+    except errors.CorruptError as error:
+        raise errors.DataError(f"{path} cannot be used: it {error}.") from None
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     try:
@@ -146,7 +149,7 @@ def _is_meant(file: Path) -> bool:
     if file.suffix.lower() in formats.SUFFIXES:
         return True
     try:
-        with file.open("rb") as opened:
+        with files.open_regular(file) as opened:
             return formats.is_image(opened.read(formats.HEAD))
-    except OSError:
+    except (OSError, errors.CorruptError):
         return False  # only its name is known, which has no suffix of an image

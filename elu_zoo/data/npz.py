@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
 from elu_zoo.data.shapes import Shape
@@ -37,14 +37,22 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
     Raises:
         NotFoundError: there is no such file.
-        DataError: it is damaged, or its arrays are not of this form.
+        DataError: it is damaged or no regular file, or its arrays are not of this form.
         ResourceError: the images are too large for the memory.
     """
-    check_exists(path)
     try:
-        with zipfile.ZipFile(path), path.open("rb") as file:
+        with files.open_regular(path) as file, zipfile.ZipFile(file):
+            file.seek(0)
             with np.load(file, allow_pickle=False) as stored:
                 given = dict(stored)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise errors.NotFoundError(f"There is no file {path}.") from error
+    except errors.CorruptError as error:
+        raise errors.DataError(f"{path} {error}.") from None
+    except (MemoryError, OverflowError) as error:
+        raise errors.ResourceError(
+            f"{path} is damaged, or its arrays are larger than the memory: {error}."
+        ) from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
         objects = "of Python objects, which are not read" * ("pickle" in str(error))
         raise errors.DataError(
@@ -85,7 +93,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
 def check_exists(path: Path) -> None:
     """Checks that a file exists; raises `NotFoundError`."""
-    if not path.is_file():
+    if not path.exists():
         raise errors.NotFoundError(f"There is no file {path}.")
 
 

@@ -12,7 +12,7 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import images
-from elu_zoo.data.encoded import EncodedSplit, Example, Examples
+from elu_zoo.data.encoded import EncodedSplit, Example, Examples, UnusableFileError
 from elu_zoo.data.shapes import Shape
 
 _AHEAD = 8  # images that are decoded before they are asked for, by core
@@ -65,7 +65,10 @@ def look(
     """
 
     def see(read: Callable[[], Example]) -> Seen:
-        example = read()
+        try:
+            example = read()
+        except UnusableFileError as error:
+            return Seen(error.name, error.label, None, error.reason)
         try:
             found, oddity = images.decode_checked(example.image, shape)
         except errors.DataError as error:

@@ -226,7 +226,7 @@ class Checkpoints:
                 continue
             self._assign(folder, arrays)
             for name in damaged * (not keep_damaged):
-                shutil.rmtree(self._folder / name)
+                files.remove(self._folder / name)
             return manifest["state"]
         if damaged:
             raise errors.CorruptError(

@@ -69,7 +69,8 @@ def model_card(tag: str | os.PathLike) -> None:
         )
     published = manifest.published()
     entry = published[tag] if tag in published else _read(tag)
-    print(text(entry, results.read("results.csv")), end="")
+    lines = text(entry, results.read("results.csv")).split("\n")
+    print(*map(errors.printable, lines), sep="\n", end="")
 
 
 def _read(name: str | os.PathLike) -> manifest.Entry:

@@ -1,5 +1,7 @@
 """Image files that are none, or that nobody should decode."""
 
+import os
+import socket
 import struct
 import time
 import zlib
@@ -71,6 +73,48 @@ def test_to_predict(tmp_path, content, _, words, channels):
     with pytest.raises(errors.DataError, match=words) as caught:
         image_files.read_images(path, (28, 28, channels))
     assert str(caught.value).startswith(str(path))
+
+
+def _socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))  # an absolute path may be too long for it
+
+
+def _large(path):
+    path.touch()
+    os.truncate(path, 2**40)
+
+
+SPECIAL = {
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
+    "named_pipe": (os.mkfifo, "it is a named pipe"),
+    "socket": (_socket, "it is a socket"),
+    "folder": (os.mkdir, "it is a folder"),
+    "too_large": (_large, f"is {2**40} bytes; an image file has at most {2**29}"),
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_a_special_file_is_never_read(tmp_path, monkeypatch, kind):
+    make, words = SPECIAL[kind]
+    monkeypatch.chdir(tmp_path)
+    photos = fill(tmp_path / "photos", classes({"a": 20, "b": 20}))
+    make(photos / "a/odd.png")
+    expected = rf"^1 of 41 images cannot be used: {photos}/a/odd\.png: it .*{words}\. M"
+    with pytest.raises(errors.DataError, match=expected):
+        load.load(photos, None, (16, 16, 3))
+    if kind != "folder":
+        read = image_files.read_images(photos / "a", (16, 16, 3))
+        assert len(read.paths) == 20
+        (left_out,) = read.left_out
+        assert left_out.startswith(f"{photos}/a/odd.png cannot be used: it ")
+
+
+def test_a_pipe_without_a_suffix_is_not_looked_into(tmp_path):
+    fill(tmp_path, {"a.png": png(noise(16, 16))})
+    os.mkfifo(tmp_path / "pipe")
+    read = image_files.read_images(tmp_path, (16, 16, 3))
+    assert (read.paths, read.left_out) == ([tmp_path / "a.png"], [])
 
 
 def test_a_training_names_the_image(refused, here):

@@ -20,3 +20,9 @@ def test_rows_are_wrapped_on_a_terminal_only(
     assert any(NAME in line and "dog" in line for line in lines) == is_whole
     widths = {len(line) for line in lines}
     assert len(widths) == 1 and (max(widths) <= 60) == is_terminal
+
+
+def test_control_characters_of_names_are_replaced(capsys):
+    table.show([{"class": "\x1b]0;title\x07cat\x1b[2J"}])
+    shown = capsys.readouterr().out
+    assert "\ufffd]0;title\ufffdcat\ufffd[2J" in shown and "\x1b" not in shown

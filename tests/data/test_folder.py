@@ -1,3 +1,4 @@
+import os
 import re
 import shutil
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_images(tmp_path, name):
 @pytest.mark.parametrize(
     "path",
     ["a/1.csv", "a/1.txt", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", "a/._1.JPEG"]
-    + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "a/folder.jpg/1.txt", "b/1.md"],
+    + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "b/1.md"],
 )
 def test_no_images(tmp_path, path):
     """Neither they nor their folders count."""
@@ -126,7 +127,7 @@ def test_what_is_ignored_is_told(tmp_path, caplog):
     image_folder.find(tmp_path)
     said = f"{tmp_path}/b/2.txt is no image: ignored."
     assert said in caplog.messages
-    tree(tmp_path, "a/3.csv", "b/4.jpg/5.jpg")
+    tree(tmp_path, "a/3.csv", "b/4/5.jpg")
     image_folder.find(tmp_path)
     said = f"3 files and folders in {tmp_path} are no images, such as "
     assert f"{said}a/3.csv: ignored." in caplog.text
@@ -196,6 +197,27 @@ def test_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     tree(tmp_path, "data/a/1.jpg")
     assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
+
+
+def test_a_class_whose_name_is_not_utf8(tmp_path):
+    tree(tmp_path, "a/1.jpg", "b/1.jpg")
+    os.rename(bytes(tmp_path / "a"), bytes(tmp_path / "a") + b"\xe9")
+    message = r"folder b'a\\xe9' in .* is not UTF-8.* Rename it\.$"
+    with pytest.raises(errors.DataError, match=message) as caught:
+        image_folder.find(tmp_path)
+    assert str(caught.value).isprintable()
+
+
+def test_class_names_in_no_regular_file(tmp_path):
+    tree(tmp_path, "a/1.jpg")
+    os.mkfifo(tmp_path / "class_names.txt")
+    with pytest.raises(errors.DataError, match=r"names\.txt is not a regular file: it"):
+        image_folder.find(tmp_path)
+    (tmp_path / "class_names.txt").unlink()
+    (tmp_path / "class_names.txt").touch()
+    os.truncate(tmp_path / "class_names.txt", 2**40)
+    with pytest.raises(errors.DataError, match=r"bytes; a file of class names has at"):
+        image_folder.find(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """Images and labels of .npz files: what is read, and what is refused."""
 
+import os
+import struct
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -109,6 +113,24 @@ def test_damaged_files(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(errors.DataError, match="no .npz file that can be read"):
         npz.read(path, None)
+
+
+@pytest.mark.parametrize("rows", [2**54, 2**70])
+def test_a_header_that_claims_more_than_any_memory(tmp_path, rows):
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 8, 8)}}"
+    content = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
+    path = tmp_path / "own.npz"
+    with zipfile.ZipFile(path, "w") as written:
+        written.writestr("x.npy", content)
+    message = r"own\.npz is damaged, or its arrays are larger than the memory: "
+    with pytest.raises(errors.ResourceError, match=message):
+        npz.read(path, None)
+
+
+def test_a_named_pipe(tmp_path):
+    os.mkfifo(tmp_path / "own.npz")
+    with pytest.raises(errors.DataError, match="is not a regular file: it is a named"):
+        npz.read(tmp_path / "own.npz", None)
 
 
 def test_a_missing_file(tmp_path):

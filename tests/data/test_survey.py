@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import threading
 
 import numpy as np
@@ -98,6 +99,17 @@ def test_files_that_cannot_be_read_end_it(tmp_path):
     assert [next(looking).name[-6:-4] for _ in range(2)] == ["00", "01"]
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
         next(looking)
+
+
+def test_special_files_are_counted_and_named(tmp_path):
+    split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
+    (tmp_path / "a/02.png").unlink()
+    os.mkfifo(tmp_path / "a/02.png")
+    reason = "it is not a regular file: it is a named pipe"
+    with pytest.raises(errors.DataError, match=rf"^1 of 4 .*/a/02\.png: {reason}\. M"):
+        survey.mean_image(split, classes=2)
+    with pytest.raises(errors.DataError, match=rf"/a/02\.png cannot be used: {reason}"):
+        list(split.parts(2))
 
 
 def test_reads_the_splits_own_positions_in_order(tmp_path):

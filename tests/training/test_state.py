@@ -168,6 +168,14 @@ def test_two_damaged(saved):
     assert restore(saved) == state(10)
 
 
+def test_a_file_in_the_place_of_a_checkpoint(saved, caplog):
+    newest = saved / "checkpoints" / f"step-{40:09d}"
+    newest.write_text("no folder")
+    assert restore(saved) == state(30)
+    assert f"{newest} is damaged (NotADirectoryError" in caplog.text
+    assert Checkpoints(saved, variables(40), 3).save(state(40))
+
+
 def test_all_damaged(saved):
     for step in STEPS:
         flip(step)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)

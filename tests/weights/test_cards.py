@@ -260,3 +260,13 @@ def test_a_card_needs_neither_keras_nor_tensorflow():
     )
     assert result.stdout.startswith(f"# {TAGS[0]}\n")
     assert result.stdout.endswith("\n[]\n")
+
+
+def test_control_characters_of_class_names_are_replaced(tmp_path, capsys):
+    entry = {**manifest.published()[TAGS[0]], "note": "\x1b[31mred"}
+    files.write_json(tmp_path / "own.json", entry)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "read", lambda path: entry)
+        cards.model_card(tmp_path / "own.json")
+    shown = capsys.readouterr().out
+    assert "- \ufffd[31mred\n" in shown and shown.replace("\n", "").isprintable()

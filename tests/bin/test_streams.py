@@ -1,0 +1,96 @@
+"""Binaries whose standard streams are closed, full, without a reader, or ASCII."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import sys
+from absl import logging
+from elu_zoo import errors, quiet
+from elu_zoo.bin import flags
+
+quiet._import_tensorflow = lambda: None  # it takes seconds
+
+def main(argv):
+    for i in range(100):
+        logging.warning("message %d: %s", i, "." * 80)
+        print("progress", file=sys.stderr, flush=True)
+    opened = open("data", "w")
+    logging.warning("after")
+    print("result", "\\N{SNOWMAN}", flush=True)
+    if argv[1:] == ["fail"]:
+        raise errors.DataError("no data \\N{SNOWMAN}")
+    return 1 if argv[1:] == ["one"] else 0
+
+flags.run(main)
+"""
+FAILURE = "error: no data"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs the binary behind shell redirections: (exit code, stdout, stderr)."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+
+    def run(redirections="", argument="", **environment):
+        command = f"{sys.executable} script.py {argument} {redirections}"
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=120,
+            env={**os.environ, "KERAS_BACKEND": "jax", **environment},
+        )
+        assert b"Traceback" not in done.stderr, done.stderr
+        assert (tmp_path / "data").read_bytes() == b""  # no message went there
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(:)", "<&- 2>&-"])
+@pytest.mark.parametrize(("argument", "code"), [("", 0), ("one", 1), ("fail", 1)])
+def test_messages_that_nobody_reads(run, redirection, argument, code):
+    assert run(redirection, argument) == (code, "result \N{SNOWMAN}\n", "")
+
+
+@pytest.mark.parametrize("redirection", [">&-", "> >(true)", "2>&1 | head -n 1 > head"])
+@pytest.mark.parametrize(("argument", "code"), [("", 0), ("one", 1)])
+def test_results_that_nobody_reads(run, redirection, argument, code):
+    found, out, error = run(f"{redirection}; exit ${{PIPESTATUS[0]}}", argument)
+    assert (found, out, "error" in error) == (code, "", False)
+
+
+def test_results_that_do_not_fit(run):
+    code, out, error = run("> /dev/full")
+    assert code == 1 and error.splitlines()[-1].startswith("error: [Errno 28]")
+
+
+def test_a_pipe_whose_reader_stopped(run):
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while os.write(writer, bytes(1000)):
+            pass
+    except BlockingIOError:
+        pass
+    os.set_blocking(writer, True)
+    os.set_inheritable(writer, True)
+    try:
+        code, out, _ = run(f"2>/proc/{os.getpid()}/fd/{writer}")
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert (code, out) == (0, "result \N{SNOWMAN}\n")
+
+
+@pytest.mark.parametrize("argument", ["", "fail"])
+def test_an_ascii_terminal(run, argument):
+    ascii_only = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    code, out, error = run("", argument, **ascii_only)
+    assert (code, out) == (bool(argument), "result \\u2603\n")
+    if argument:
+        assert error.splitlines()[-1] == FAILURE + " \\u2603"
