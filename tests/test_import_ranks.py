@@ -301,7 +301,7 @@ def test_files_are_found_through_the_installed_package(package, name):
 
 def test_every_binary_is_a_command():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    names = [p.stem for p in modules("elu_zoo/bin") if p.name not in SHARED_BY_BINARIES]
+    names = [p.stem for p in modules("elu_zoo/bin") if p.stem not in SHARED_BY_BINARIES]
     assert settings["project"]["scripts"] == {
         f"elu-zoo-{name}": f"elu_zoo.bin.{name}:run" for name in names
     }
