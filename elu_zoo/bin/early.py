@@ -86,7 +86,8 @@ def config(argv: list[str]) -> None:
         exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
     # Of a finished run, whose folder exists, the images may be gone.
     if values.workdir is None:
-        is_new = not list(Path("runs").glob(f"{values.config.get('name')}*"))
+        name, runs = str(values.config.get("name")), Path("runs")
+        is_new = not any(x.name.startswith(name) for x in runs.glob("*"))
     else:
         is_new = not Path(values.workdir).exists()
     if isinstance(data, ConfigDict) and is_new:

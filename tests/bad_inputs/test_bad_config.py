@@ -11,7 +11,11 @@ RATES = "--config.train.learning_rates="
 BOUNDARIES = "--config.train.boundaries="
 NAME = "The config entry name is part of a path, runs/<name>/"
 CASES = [
-    ("misspelt_flag", ["--wrkdir=x"], "Unknown flag --wrkdir. Did you mean 'workdir'"),
+    (
+        "misspelt_flag",
+        ["--wrkdir=x"],
+        "Unknown flag --wrkdir. Did you mean '--workdir'",
+    ),
     ("misspelt_entry", ["--config.train.epoch=2"], "Did you mean 'train.epochs'?"),
     ("misspelt_group", ["--config.trian.epochs=2"], "Did you mean 'train.epochs'?"),
     (
@@ -140,7 +144,7 @@ def test_a_network_larger_than_the_memory(refused, data):
 
 MODEL, WEIGHTS = "--model=mnist_mlp_8x128", "--weights=mnist"
 BINARIES = [
-    ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5k", "--splt=test"], "mean 'split'?"),
+    ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5k", "--splt=test"], "mean '--split'?"),
     ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5k", "--split=tset"], "--split=tset"),
     ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5"], "Did you mean 'mnist_5k'?"),
     ("evaluate", ["--model=mnist_mlp", WEIGHTS, "--data=mnist_5k"], "'mnist_mlp_8x12"),
@@ -148,7 +152,7 @@ BINARIES = [
     ("predict", ["--saved_model=x", MODEL, "x.png"], "--saved_model alone, or --mode"),
     ("predict", [MODEL, WEIGHTS, "--data=mnist_5k", "--top=0"], "not a positive"),
     ("export", [MODEL, WEIGHTS, "--export_dir=out", "--version=-1"], "not a positive"),
-    ("export", [MODEL, WEIGHTS, "--exprt_dir=out"], "Did you mean 'export_dir'?"),
+    ("export", [MODEL, WEIGHTS, "--exprt_dir=out"], "Did you mean '--export_dir'?"),
 ]
 
 

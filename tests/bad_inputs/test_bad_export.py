@@ -47,6 +47,6 @@ def test_a_full_disk(refused, here, already):
 def test_differences_from_the_keras_model(refused, monkeypatch):
     from elu_zoo.export import checks
 
-    monkeypatch.setattr(checks, "_TOLERANCE", -1.0)
+    monkeypatch.setattr(checks.compare, "__defaults__", (-1.0,))
     error = refused(1, "export", *MODEL, "--export_dir=out")
     assert "The logits of the signature serving_default differ by" in error
