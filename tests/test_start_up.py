@@ -14,7 +14,8 @@ from elu_zoo.experiments import names, table
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in "__init__ config early fitting_batch flags table".split()
+    if path.stem
+    not in "__init__ config early fitting_batch flags streams table".split()
 )
 OWN_FLAGS = {
     "train": "--config",
