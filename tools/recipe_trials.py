@@ -11,6 +11,8 @@ run again, one that was stopped goes on. The table is configs/results/quick_tria
 import itertools
 import json
 import math
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,7 +63,7 @@ Rows = list[dict[str, str]]
 
 
 def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields stages and their trials; `rows` are read again as each stage ends."""
+    """Yields stages and their trials, by the errors of `rows`."""
     base = dict(_BASE)
     for stage, (activations, values) in STAGES.items():
         for value, activation in itertools.product(values, activations):
@@ -122,13 +124,14 @@ def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
 def main(argv: list[str]) -> None:
     del argv
     rows = results.read_file(_TABLE)
-    for stage, trial in trials(rows):
-        if row_of(trial, rows):
-            continue
+    missing = (each for each in trials(rows) if not row_of(each[1], rows))
+    if found := next(missing, None):
+        stage, trial = found
         row = {"stage": stage} | run(trial, Path(_RUNS.value))
-        rows.append({c: str(row[c]) for c in _COLUMNS})
-        results.write(_TABLE, _COLUMNS, rows)
+        results.write(_TABLE, _COLUMNS, [*rows, {c: str(row[c]) for c in _COLUMNS}])
         logging.info("%s", row)
+        # In a new process, as TensorFlow keeps a gigabyte of each model's programs.
+        os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 if __name__ == "__main__":
