@@ -89,10 +89,7 @@ def prepare(
             image, as_read = seen.made
             if split == "train":
                 mean.add(as_read)
-            name = (
-                "/".join(Path(seen.name).parts[-2:]).encode("utf-8", "replace").decode()
-            )
-            part.append(Example(name, image, seen.label))
+            part.append(Example(_short(seen.name), image, seen.label))
             count += 1
             if len(part) == _PART:
                 yield part
@@ -107,9 +104,7 @@ def prepare(
         if "validation" not in splits:  # a part of the written images is held out
             image = survey.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(made, data.images, image)
-        named = zip(found.classes, found.class_names, strict=True)
-        lines = "".join(f"{key}\t{name}\n" for key, name in named)
-        files.write_bytes(made / class_names.FILE, lines.encode())
+        _write_names(made, found)
         files.write_json(made / REPORT, dataclasses.asdict(report))
 
     try:
@@ -118,6 +113,18 @@ def prepare(
     except OSError as error:
         raise errors.ResourceError(f"{output} cannot be written: {error}.") from error
     return report
+
+
+def _short(name: str) -> str:
+    """Returns the last two parts of a file's path, as valid UTF-8."""
+    return "/".join(Path(name).parts[-2:]).encode("utf-8", "replace").decode()
+
+
+def _write_names(folder: Path, found: Records | ImageFolder) -> None:
+    """Writes the names of classes for people beside the records."""
+    named = zip(found.classes, found.class_names, strict=True)
+    lines = "".join(f"{key}\t{name}\n" for key, name in named)
+    files.write_bytes(folder / class_names.FILE, lines.encode())
 
 
 def _find(

@@ -89,7 +89,13 @@ def _of_outputs(arm: str) -> Read:
 
 
 def _of_theory() -> Iterator[Claim]:
-    """Yields those of section 2."""
+    """Yields the claims of section 2."""
+    yield from _of_bias_shifts()
+    yield from _of_each_unit()
+
+
+def _of_bias_shifts() -> Iterator[Claim]:
+    """Yields the claims that compare ELU's bias shift and gradient with others'."""
     measures = (
         ("weighted_mean_length", "E_q(a) is shorter", "length of E_q(a)"),
         ("uncorrected_shift", "the bias shift is smaller", "bias shift"),
@@ -127,6 +133,10 @@ def _of_theory() -> Iterator[Claim]:
             ),
             ours=other != "relu",
         )
+
+
+def _of_each_unit() -> Iterator[Claim]:
+    """Yields the claims of section 2 that hold for an activation by itself."""
     for arm in ("elu", "relu", "leaky_relu"):
         yield Claim(
             f"theory-covariances-positive-{arm}",

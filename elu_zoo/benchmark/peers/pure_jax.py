@@ -53,6 +53,15 @@ def convolutional(weights: Weights, images: jax.Array, unit: Callable) -> jax.Ar
     return convolved(x, "classifier").mean((1, 2))
 
 
+def loss(outputs: jax.Array, x: jax.Array, labels: jax.Array | None) -> jax.Array:
+    """Returns the mean loss of classes, or of images that are reconstructed."""
+    if labels is not None:
+        of_labels = jnp.take_along_axis(jax.nn.log_softmax(outputs), labels[:, None], 1)
+        return -of_labels.mean()
+    targets = x.reshape(len(x), -1)
+    return (jax.nn.softplus(outputs) - targets * outputs).sum(1).mean()
+
+
 def trainer(
     name: str,
     weights: Weights,
@@ -85,22 +94,16 @@ def trainer(
 
     def loss_of(weights, batch):
         x = images_on_device[batch]
-        outputs = forward(weights, x, unit)
-        if labels is not None:
-            of_labels = jnp.take_along_axis(
-                jax.nn.log_softmax(outputs), labels_on_device[batch][:, None], 1
-            )
-            return -of_labels.mean()
-        targets = x.reshape(len(x), -1)
-        return (jax.nn.softplus(outputs) - targets * outputs).sum(1).mean()
+        own = None if labels is None else labels_on_device[batch]
+        return loss(forward(weights, x, unit), x, own)
 
     def step(state, batch):
         weights, velocities = state
-        loss, gradients = jax.value_and_grad(loss_of)(weights, batch)
+        found, gradients = jax.value_and_grad(loss_of)(weights, batch)
         velocities = jax.tree.map(
             lambda v, g: momentum * v - rate * g, velocities, gradients
         )
-        return (jax.tree.map(jnp.add, weights, velocities), velocities), loss
+        return (jax.tree.map(jnp.add, weights, velocities), velocities), found
 
     @functools.partial(jax.jit, donate_argnums=0)
     def scanned(state, batches):
@@ -111,8 +114,8 @@ def trainer(
     def one_by_one(state, batches):
         losses = []
         for batch in batches:
-            state, loss = compiled(state, batch)
-            losses.append(loss)
+            state, found = compiled(state, batch)
+            losses.append(found)
         return state, jnp.stack(losses)
 
     steps = one_by_one if name == "elu_cifar_11" else scanned
