@@ -77,7 +77,7 @@ def test_loss_fits_the_model(smoke, model, gives, fitting, other):
         (lambda c: c.train.__delitem__("precision"), "has no entry train.precision"),
         (lambda c: c.train.update(precison="float32"), "'train.precision'"),
         (lambda c: c.update(precision="float32"), "Unknown config entry 'precision'"),
-        (lambda c: c.__delitem__("data"), "no entry data.augmentation, data.me"),
+        (lambda c: c.__delitem__("data"), "no entry data.augmentation, data.cutout"),
         (lambda c: c.train.update(epoch=1), "'train.epoch'. .*'train.epochs'"),
         (lambda c: c.update(speed=1), "Unknown config entry 'speed'"),
         (lambda c: c.update(seed=None), "has no entry seed"),
@@ -154,7 +154,7 @@ def test_an_unknown_entry_is_told_each_known_one_once():
     with pytest.raises(errors.UsageError) as caught:
         config_checks.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 46
+    assert len(known) == len(set(known)) == 47
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 

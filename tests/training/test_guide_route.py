@@ -10,6 +10,7 @@ ITEM = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`: .+$", re.MULTILINE)
 ROUTE = ITEM.findall(TEXTS["elu_zoo/training/README.md"])
 # Prints file and name of each function of ours when it is first called.
 TRACED = """
+import os
 import sys
 from elu_zoo.bin import train
 known = set()
@@ -17,7 +18,8 @@ def trace(frame, event, _):
     code = frame.f_code
     if event == "call" and code not in known:
         known.add(code)
-        print("called", code.co_filename, code.co_name, flush=True)
+        # Not by `print`: the run replaces the standard streams.
+        os.write(1, f"called {code.co_filename} {code.co_name}\\n".encode())
 sys.argv[0] = "elu-zoo-train"
 sys.setprofile(trace)
 train.run()
