@@ -4,7 +4,6 @@ Their import takes seconds; what does not exist is refused before it. Each check
 what is left of a command line after its flags.
 """
 
-import os
 from pathlib import Path
 
 from absl import flags as absl_flags
@@ -92,8 +91,11 @@ def config(argv: list[str]) -> None:
         is_new = not Path(values.workdir).exists()
     if isinstance(data, ConfigDict) and is_new:
         folder = _text(data.get("folder"))
-        own = os.path.join(folder, "") if folder else _text(data.get("name"))
-        exist(data=values.data or own)
+        if folder and not values.data:
+            if not Path(folder).expanduser().is_dir():
+                raise errors.NotFoundError(f"There is no folder {folder}.")
+        else:
+            exist(data=values.data or _text(data.get("name")))
 
 
 def _text(value: object) -> str:

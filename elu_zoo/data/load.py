@@ -89,9 +89,8 @@ def check_exists(name: str) -> None:
     if path.suffix == ".npz":
         npz.check_exists(path)
     elif name and _is_path(name):
-        kinds = "folder" if name.endswith(os.sep) else "folder or .npz file"
         raise errors.NotFoundError(
-            f"There is no {kinds} {name.rstrip(os.sep)}. {_close(path)}".rstrip()
+            f"There is no folder or .npz file {name}. {_close(path)}"
         )
 
 
