@@ -121,14 +121,14 @@ def pyramid(*levels) -> Row:
     return Row("layer-pyramid", (), make, shape, rate=0.001)
 
 
-def cutout(size, shape=(7, 5, 3)) -> Row:
+def cutout(size, shape=(7, 5, 2)) -> Row:
     """A row of squares cut out where the largest values of the image say."""
 
     def make():
         image = keras.Input(shape, name="image")
         x = keras.layers.Rescaling(1 / 64, name="scale")(image)
         largest = keras.layers.GlobalMaxPooling2D(name="largest")(x)
-        x = Cutout(size, name="cutout")(x, largest[:, :2])
+        x = Cutout(size, name="cutout")(x, largest)
         return keras.Model(image, _classifier(x), name="layer")
 
     return Row("layer-cutout", (), make, shape, rate=0.001)
