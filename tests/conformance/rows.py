@@ -20,7 +20,6 @@ from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import (
     AffineRecolor,
     CeilMaxPooling2D,
-    Cutout,
     DeepSupervision,
     FeatureMapDropout,
     FractionalMaxPooling2D,
@@ -121,19 +120,6 @@ def pyramid(*levels) -> Row:
     return Row("layer-pyramid", (), make, shape, rate=0.001)
 
 
-def cutout(size, shape=(7, 5, 2)) -> Row:
-    """A row of squares cut out where the largest values of the image say."""
-
-    def make():
-        image = keras.Input(shape, name="image")
-        x = keras.layers.Rescaling(1 / 64, name="scale")(image)
-        largest = keras.layers.GlobalMaxPooling2D(name="largest")(x)
-        x = Cutout(size, name="cutout")(x, largest)
-        return keras.Model(image, _classifier(x), name="layer")
-
-    return Row("layer-cutout", (), make, shape, rate=0.001)
-
-
 def unit(cls, *arguments, inputs=1) -> Row:
     """A row of a layer of ours on what as many dense layers return."""
     shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
@@ -229,7 +215,6 @@ LAYERS = (
     layer("tanh"),
     layer(*KERAS),
     pyramid(1, 2, 4),
-    cutout(3),
     unit(WithinChannelNormalization, 3, 0.5),
     unit(Maxout),
     unit(Highway, inputs=3),
