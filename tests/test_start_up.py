@@ -1,4 +1,4 @@
-"""What `import elu_zoo`, `--help` and early errors load: no Keras, no TensorFlow."""
+"""Imports of `import elu_zoo`, `--help` and early errors: no Keras, no TensorFlow."""
 
 import json
 import subprocess

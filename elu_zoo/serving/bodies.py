@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 0.02
 
 
 class Bodies:
-    """What all bodies share: the memory that they take, and the thread that parses."""
+    """Limits shared by all bodies: of memory, and one thread that parses large ones."""
 
     def __init__(self, max_body_bytes: int, max_batch_size: int):
         """Args:

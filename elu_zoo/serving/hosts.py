@@ -22,7 +22,7 @@ def loopback_names(address: str) -> frozenset[str] | None:
 
 
 def answers(host: str, names: frozenset[str] | None) -> bool:
-    """Says whether a request is answered whose header Host is `host`, empty if none."""
+    """Returns whether a request is answered, by its Host header; "" if it has none."""
     if names is None or not host:
         return True
     name, _, port = host.rpartition(":")
@@ -30,7 +30,7 @@ def answers(host: str, names: frozenset[str] | None) -> bool:
 
 
 def refusal(host: str, names: frozenset[str]) -> str:
-    """Returns what a request of another host is told."""
+    """Returns the message for a request of another host."""
     return (
         f"This server is not {clipped(host)}: it answers to "
         f"{', '.join(sorted(names))} only. elu-zoo-serve --host=<address> lets other "

@@ -96,8 +96,20 @@ def build(
         measured = _model(config, data, preprocessing, preprocessing, phases)
         evaluator = Evaluator(measured, objective, model)
     return Run(
-        *(config.seed, train, length, data, validation, preprocessing, model),
-        *(updates, phases, augmented, compilation, step, evaluator, parent),
+        seed=config.seed,
+        train=train,
+        length=length,
+        data=data,
+        validation=validation,
+        preprocessing=preprocessing,
+        model=model,
+        optimizer=updates,
+        phases=phases,
+        augmentation=augmented,
+        compilation=compilation,
+        step=step,
+        evaluator=evaluator,
+        parent=parent,
     )
 
 

@@ -1,4 +1,4 @@
-"""The model, optimizer and loss that a training step computes with."""
+"""The parts of a run that a training step computes with."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from elu_zoo.training.loss import Objective
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
-    """What a training step updates, and how.
+    """Model, optimizer and loss of a training step.
 
     Attributes:
         model: takes what the augmentation returns, raw images where there is none.

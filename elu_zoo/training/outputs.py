@@ -14,7 +14,7 @@ from elu_zoo.training.state import Checkpoints, TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """What a run writes while it trains."""
+    """Checkpoints, records and display of a run in training."""
 
     workdir: Path | None  # None on machines that write no files
     checkpoints: Checkpoints

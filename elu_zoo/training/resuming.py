@@ -72,7 +72,7 @@ def check_images(known: str, found: str, workdir: Path) -> None:
 def check_finished(
     finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
 ) -> None:
-    """Says that a run is finished, if its images are those on the disk, or none are.
+    """Checks the images of a finished run, where they are left, and logs its end.
 
     Args:
         finished: the run's entry.

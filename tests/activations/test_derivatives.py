@@ -69,7 +69,9 @@ TOLERANCES = {"float32": 1e-6, "float64": 1e-14, "bfloat16": 8e-3, "float16": 1e
 
 
 def _derivative(unit, mode, alpha, dtype, graph):
-    function = lambda x: MODES[mode][0](lambda z: UNITS[unit](z, alpha), x)  # noqa: E731
+    def function(x):
+        return MODES[mode][0](lambda z: UNITS[unit](z, alpha), x)
+
     if graph != "eager":
         function = tf.function(
             function, jit_compile=graph == "compiled", autograph=False

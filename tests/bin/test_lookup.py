@@ -1,4 +1,4 @@
-"""What --weights names is looked up once by every command."""
+"""Lookups of --weights: one in every command."""
 
 import pytest
 

@@ -50,7 +50,7 @@ def connect():
 
 
 def is_closed(made):
-    """Says whether the server has closed a connection, by its end or a reset."""
+    """Returns whether the server has closed a connection, by its end or a reset."""
     made.settimeout(0.05)
     try:
         return not made.recv(1000)
@@ -102,7 +102,8 @@ def test_a_head_that_does_not_come(run, connect, monkeypatch, half):
 def test_most_per_port(monkeypatch):
     found = []
     for soft in 200, 1000, resource.RLIM_INFINITY, 0:
-        monkeypatch.setattr(resource, "getrlimit", lambda kind: (soft, -1))  # noqa: B023
+        limit = (soft, -1)
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, limit=limit: limit)
         found.append(connections.most_per_port())
     assert 8 <= found[0] < 80 and found[0] + 390 < found[1] < 480
     assert found[2] > 10_000 and found[3] == 8
