@@ -1,7 +1,7 @@
-"""The cache of decoded arrays: a second load needs neither TFDS nor TensorFlow.
+"""Cache of decoded arrays: a second load needs neither TFDS nor TensorFlow.
 
-An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, and beside it a file
-with its SHA-256 in the form that `sha256sum -c` reads.
+An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, with a file of its
+SHA-256 in the format of `sha256sum -c`.
 """
 
 import io
@@ -14,22 +14,22 @@ from absl import logging
 
 from elu_zoo import files
 
-# The version of `images.decode`: arrays that another version decoded are not read.
+# Version of `images.decode`: arrays that another version decoded are not read.
 _DECODER = "decoder2"
 
 Arrays = dict[str, np.ndarray]
 
 
 def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arrays:
-    """Returns the arrays of an entry, built and stored where it is missing.
+    """Returns the arrays of an entry; builds and stores them if it is missing.
 
-    A damaged entry is built again. A folder that cannot be written costs the time of
-    building at every load and is no failure; both are logged as warnings.
+    A damaged entry is built again. If the cache cannot be written, every load builds
+    the arrays. Both are logged as warnings.
 
     Args:
-        name: beginning of the file's name; identifies the content and its version.
+        name: start of the file name; identifies the content and its version.
         sources: the files that `build` reads; other names or sizes are another entry.
-        build: returns the arrays; its errors pass through.
+        build: returns the arrays.
     """
     path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
     if arrays := _verified(path):
@@ -55,9 +55,9 @@ def load_decoded(
 ) -> Arrays:
     """Returns the arrays of a user's images, decoded to a shape; see `load`.
 
-    Another shape, another version of the decoder, or a file that was written at another
-    time is another entry: names and sizes do not show that pixels changed. The shape
-    `()` stands for that of the stored images.
+    The entry also depends on the shape, the version of the decoder and the times at
+    which the files were written: changed pixels may leave names and sizes equal. The
+    shape `()` keeps the shape of the stored images.
     """
     sources = sorted(sources)
     times = repr([path.stat().st_mtime_ns for path in sources])
@@ -67,13 +67,12 @@ def load_decoded(
 
 
 def newest(pattern: str) -> Arrays | None:
-    """Returns the arrays of the newest undamaged entry, whichever its source files.
+    """Returns the arrays of the newest undamaged entry, from any source files.
 
     Args:
-        pattern: matches the name as it was given to `load`; shell wildcards.
+        pattern: shell wildcards that match the name given to `load`.
     """
-    folder = files.home() / "data"
-    paths = [p for p in folder.glob(f"{pattern}-*.npz") if p.is_file()]
+    paths = (files.home() / "data").glob(f"{pattern}-*.npz")
     for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
         if arrays := _verified(path):
             return arrays
@@ -81,6 +80,7 @@ def newest(pattern: str) -> Arrays | None:
 
 
 def _verified(path: Path) -> Arrays | None:
+    """Returns the arrays of a file, or None if it is missing or damaged."""
     content = _read(path)
     if not content:
         return None
@@ -95,13 +95,13 @@ def _sha256_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
+def _sha256_line(path: Path, content: bytes) -> bytes:
+    return f"{files.sha256(content)}  {path.name}\n".encode()
+
+
 def _fingerprint(sources: Iterable[Path]) -> str:
     names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
     return files.sha256(json.dumps(names_and_sizes).encode())[:16]
-
-
-def _sha256_line(path: Path, content: bytes) -> bytes:
-    return f"{files.sha256(content)}  {path.name}\n".encode()
 
 
 def _read(path: Path) -> bytes:

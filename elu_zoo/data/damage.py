@@ -1,4 +1,4 @@
-"""The damaged file and record of a data set that tensorflow-datasets prepared."""
+"""Location of damage in a data set that tensorflow-datasets prepared."""
 
 import re
 from collections.abc import Iterator
@@ -7,18 +7,11 @@ from pathlib import Path
 from absl import logging
 
 
-def reason(error: Exception) -> str:
-    """Returns the message of a TensorFlow error, without names of graph nodes."""
-    text = str(getattr(error, "message", error))
-    text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", text, flags=re.DOTALL)
-    return f"{type(error).__name__}: {text.strip()}".rstrip(".: ")
-
-
-def told(folder: Path, error: Exception, *splits: str) -> str:
+def describe(folder: Path, error: Exception, *splits: str) -> str:
     """Returns a sentence that names the damaged file and record of a data set.
 
-    The errors of tensorflow-datasets name neither. This function reads the records once
-    more, without decoding them, up to the damage.
+    The errors of tensorflow-datasets name neither. This function reads the records
+    again, without decoding them, up to the damage.
 
     Args:
         folder: the folder of one version of the data set.
@@ -27,7 +20,7 @@ def told(folder: Path, error: Exception, *splits: str) -> str:
     """
     import tensorflow_datasets as tfds
 
-    unknown = f"{reason(error)}."
+    unknown = f"{_summary(error)}."
 
     try:
         found = tfds.builder_from_directory(folder).info.splits
@@ -38,7 +31,7 @@ def told(folder: Path, error: Exception, *splits: str) -> str:
                 found[split].filepaths, found[split].shard_lengths, strict=True
             )
         ]
-    # What TFDS raises for damaged metadata is open-ended; there is no list of files.
+    # TFDS raises errors of many types for damaged metadata.
     except Exception:
         return unknown
     logging.info("Looking for the damaged one of %d files in %s.", len(files), folder)
@@ -47,16 +40,23 @@ def told(folder: Path, error: Exception, *splits: str) -> str:
         try:
             for _ in _records(path):
                 count += 1
-        # What readers raise for damaged files is open-ended as well.
+        # Readers raise errors of many types for damaged files.
         except Exception as error:
-            return f"{path} cannot be read at record {count}: {reason(error)}."
+            return f"{path} cannot be read at record {count}: {_summary(error)}."
         if count != length:
             return f"{path} ends after {count} records of {length}."
     return unknown
 
 
+def _summary(error: Exception) -> str:
+    """Returns type and message of an error, without names of graph nodes."""
+    text = str(getattr(error, "message", error))
+    text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", text, flags=re.DOTALL)
+    return f"{type(error).__name__}: {text.strip()}".rstrip(".: ")
+
+
 def _records(path: Path) -> Iterator[bytes]:
-    path.open("rb").close()  # its error names a missing or unreadable file best
+    path.open("rb").close()  # raises a clear error for a missing or unreadable file
     if "array_record" in path.name:
         from array_record.python import array_record_data_source
 

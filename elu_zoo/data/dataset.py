@@ -33,10 +33,7 @@ class Split:
         Raises:
             DataError: there are fewer.
         """
-        if count > len(self):
-            raise errors.DataError(
-                f"{count} examples were asked for; the split has {len(self)}."
-            )
+        check_count(count, len(self))
         return Split(self.images[:count], self.labels[:count])
 
     @property
@@ -45,13 +42,13 @@ class Split:
         return tuple(self.images.shape[1:])
 
     def parts(self, size: int) -> Iterator["Split"]:
-        """Yields all examples in order, `size` at once; the last part may be less."""
+        """Yields all examples in order; the last part may be smaller than `size`."""
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             yield Split(self.images[part], self.labels[part])
 
     def joined(self, other: "Split") -> "Split":
-        """Returns the examples of this split, then those of another one."""
+        """Returns the examples of this split, followed by those of another split."""
         return Split(
             np.concatenate([self.images, other.images]),
             np.concatenate([self.labels, other.labels]),
@@ -62,18 +59,18 @@ class Split:
 class ImageData:
     """A data set for classification.
 
-    Its splits are `Split`s, in memory, or `encoded.EncodedSplit`s, whose images are
+    The splits are `Split`s, in memory, or `encoded.EncodedSplit`s, whose images are
     decoded when they are needed.
 
     Args:
-        name: the name by which it was loaded.
-        train: the training split; the three splits are disjoint unless the note says
+        name: the name under which it was loaded.
+        train: the training split; the splits are disjoint unless the note says
             otherwise.
         validation: the validation split.
         test: the test split.
         class_names: the name of each label.
-        note: what a reader of results on these data must know; may be empty.
-        terms: the terms under which the data are given.
+        note: a warning for readers of results on this data set; may be empty.
+        terms: the terms of use of the images.
         images: the name of the images; data sets that label the same images
             differently share it.
     """
@@ -103,3 +100,11 @@ class ImageData:
     def num_classes(self) -> int:
         """Number of classes, whether or not each has an example."""
         return len(self.class_names)
+
+
+def check_count(count: int, available: int) -> None:
+    """Checks that a split has `count` examples; raises `DataError`."""
+    if count > available:
+        raise errors.DataError(
+            f"{count} examples were asked for; the split has {available}."
+        )

@@ -1,4 +1,4 @@
-"""Splits too large for memory: images stay encoded on the disk until needed."""
+"""Splits too large for memory: images stay encoded on disk until they are needed."""
 
 import dataclasses
 import os
@@ -8,19 +8,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data.dataset import Split
+from elu_zoo.data.dataset import Split, check_count
 from elu_zoo.data.shapes import Shape
 
-_AHEAD = 2  # batches that are decoded before they are asked for
+_PREFETCHED = 2  # batches
 
 
 class Example(NamedTuple):
-    """An image file and its label.
+    """An encoded image and its label.
 
     Attributes:
-        name: the file's name, for people.
-        image: the file's content.
-        label: the image's class.
+        name: name of the image file, for messages.
+        image: content of the file.
+        label: class of the image.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Example(NamedTuple):
 
 
 class UnusableFileError(errors.DataError):
-    """An image file that is not a regular one, or is too large to be read.
+    """An image file is not a regular file or is too large.
 
     Args:
-        name: the file's name.
-        label: the image's class.
-        reason: a sentence's end: "is not a regular file: it is a device".
+        name: name of the file.
+        label: class of the image.
+        reason: end of a sentence: "is not a regular file: it is a device".
     """
 
     def __init__(self, name: str, label: int, reason: str):
@@ -43,18 +43,39 @@ class UnusableFileError(errors.DataError):
 
 
 class Examples(Protocol):
-    """Image files that are read by position."""
+    """Encoded images that are read by position."""
 
-    def __len__(self) -> int:
-        """Returns the number of examples."""
+    def __len__(self) -> int: ...
 
     def read(self, positions: Sequence[int]) -> list[Example]:
         """Returns the examples at these positions.
 
         Raises:
-            DataError: one of them cannot be read; an `UnusableFileError` where the
-                others may be used without it.
+            UnusableFileError: one file cannot be used; other files may be.
+            DataError: the examples cannot be read.
         """
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class EncodedImages:
+    """The encoded images of a folder, in splits.
+
+    Args:
+        name: name of the data set, in lower case letters, digits and underscores.
+        fingerprint: hash of the description of the images.
+        classes: name of each label.
+        class_names: display name of each label, see `class_names.read`; two labels may
+            share one.
+        splits: the examples of each split.
+        is_indexed: whether the examples can be read by position.
+    """
+
+    name: str
+    fingerprint: str
+    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
+    splits: dict[str, Examples]
+    is_indexed: bool = True
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,8 +83,8 @@ class EncodedSplit:
     """Examples whose images are decoded when they are needed.
 
     Args:
-        examples: the files, of which the split has some.
-        positions: int64 `(n,)`, positions in `examples` of those in the split.
+        examples: encoded images, of which the split has some.
+        positions: int64 `(n,)`, positions of the split's images in `examples`.
         side: height and width of every decoded image, in pixels.
     """
 
@@ -85,24 +106,21 @@ class EncodedSplit:
         Raises:
             DataError: there are fewer.
         """
-        if count > len(self):
-            raise errors.DataError(
-                f"{count} examples were asked for; the split has {len(self)}."
-            )
+        check_count(count, len(self))
         return dataclasses.replace(self, positions=self.positions[:count])
 
     def parts(self, size: int) -> Iterator[Split]:
-        """Yields all examples in order, `size` at once; the last part may be less."""
+        """Yields all examples in order; the last part may be smaller than `size`."""
         return self.batches(np.arange(len(self)), size)
 
     def batches(self, indices: np.ndarray, size: int) -> Iterator[Split]:
         """Yields batches of examples in a given order, decoded ahead on all cores.
 
         The batches depend on the arguments only, not on the number of cores: an epoch
-        can be resumed at any batch, and on any of several machines.
+        can be resumed at any batch, and shared among machines.
 
         Args:
-            indices: `(n,)`, indices into the split, in the order to yield.
+            indices: `(n,)`, indices into the split.
             size: examples in a batch; the last batch may be smaller.
 
         Raises:
@@ -112,24 +130,24 @@ class EncodedSplit:
 
         from elu_zoo.data import images as decoder
 
-        chosen = self.positions[indices]
-        # `read` takes the positions out of a list: TensorFlow keeps the function, and
-        # what it refers to, for ever.
-        handed = [chosen]
-        failure = []
+        positions = self.positions[indices]
+        # `read` removes the positions from a list: TensorFlow never frees the function
+        # or what it refers to.
+        passed = [positions]
+        failures = []
 
         def read() -> Iterator[tuple[list[bytes], list[int]]]:
-            own = handed.pop()
-            for start in range(0, len(own), size):
+            remaining = passed.pop()
+            for start in range(0, len(remaining), size):
                 try:
-                    found = self.examples.read(own[start : start + size])
+                    found = self.examples.read(remaining[start : start + size])
                 except errors.DataError as error:
-                    failure.append(error)  # TensorFlow keeps its text only
+                    failures.append(error)  # TensorFlow keeps only its text
                     raise
                 yield [x.image for x in found], [x.label for x in found]
 
-        def looked_at(images: Any, labels: Any) -> tuple[Any, Any, Any]:
-            return images, decoder.are_plain(images), labels
+        def with_kinds(images: Any, labels: Any) -> tuple[Any, Any, Any]:
+            return images, decoder.are_plain_jpegs(images), labels
 
         def decoded(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
             return decoder.decode(image, self.image_shape, is_plain), label
@@ -142,25 +160,27 @@ class EncodedSplit:
             ),
         )
         dataset = (
-            dataset.map(looked_at)
+            dataset.map(with_kinds)
             .unbatch()
             .map(decoded, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         )
         options = tf.data.Options()
         options.autotune.enabled = False
-        dataset = dataset.batch(size).prefetch(_AHEAD).with_options(options)
+        dataset = dataset.batch(size).prefetch(_PREFETCHED).with_options(options)
         done = 0
         try:
             for images, labels in dataset:
                 done += len(labels)
                 yield Split(images, labels.numpy())
         except tf.errors.OpError as error:
-            if failure:
-                raise failure[0] from error
-            raise self._culprit(chosen[done : done + size], error) from error
+            if failures:
+                raise failures[0] from error
+            raise self._decoding_error(positions[done : done + size], error) from error
 
-    def _culprit(self, positions: np.ndarray, error: Exception) -> errors.DataError:
-        """Returns the error of the first bad image at these positions."""
+    def _decoding_error(
+        self, positions: np.ndarray, error: Exception
+    ) -> errors.DataError:
+        """Returns an error that names the first bad image at these positions."""
         from elu_zoo.data import images
 
         for position in positions:

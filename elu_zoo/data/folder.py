@@ -1,4 +1,4 @@
-"""Folders of image files, one folder a class: their files, and their arrays."""
+"""Folders of image files, one folder per class."""
 
 import dataclasses
 import json
@@ -13,16 +13,16 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import cache, class_names, shapes, splits
-from elu_zoo.data.encoded import Example, UnusableFileError
-from elu_zoo.data.formats import MOST_BYTES, SUFFIXES
+from elu_zoo.data.encoded import EncodedImages, Example, UnusableFileError
+from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
-_READERS = 16  # files at once, which hides the latency of a network's disk
+_READERS = 16  # files that are read at once, which hides the latency of a network disk
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilesOfSplit:
-    """The files of one split.
+    """The image files of one split; an `encoded.Examples`.
 
     Args:
         root: the folder that holds the class folders.
@@ -45,7 +45,7 @@ class FilesOfSplit:
     def _read(self, position: int) -> Example:
         path, label = self.root / self.paths[position], int(self.labels[position])
         try:
-            content = files.read_regular(path, MOST_BYTES, "an image file")
+            content = files.read_regular(path, MAX_BYTES, "an image file")
             return Example(str(path), content, label)
         except errors.CorruptError as error:
             raise UnusableFileError(str(path), label, str(error)) from None
@@ -53,55 +53,31 @@ class FilesOfSplit:
             raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ImageFolder:
-    """A folder of image files.
-
-    Args:
-        name: the folder's name, in lower case letters, digits and underscores.
-        fingerprint: hash of names and sizes of all files.
-        classes: the name of each label's folder, sorted.
-        class_names: the name of each label for people; two labels may share one.
-        splits: the files of each split that the folder has, "train" at least.
-    """
-
-    name: str
-    fingerprint: str
-    classes: tuple[str, ...]
-    class_names: tuple[str, ...]
-    splits: dict[str, FilesOfSplit]
-
-
 def find(
     folder: str | os.PathLike, names: Sequence[str] = ("train", "validation")
-) -> ImageFolder:
-    """Finds the images of `<folder>/<class>/<file>`.
+) -> EncodedImages:
+    """Finds the images `<folder>/<class>/<file>`.
 
-    Labels number the folders that hold images, sorted by name. Where a folder holds
-    `train/`, it and `val/` (or `validation/`) are the splits; else all images are one
-    split. A file `class_names.txt` names classes for people, see `class_names.read`.
-    Other files are ignored, and the log counts them. What has the suffix of an image
-    (see `formats.SUFFIXES`) counts as one; reading refuses it where it is not a regular
-    file of at most `formats.MOST_BYTES` bytes.
+    Labels number the folders that hold images, sorted by name. If the folder holds
+    `train/`, the splits are that folder and `val/` (or `validation/`); otherwise all
+    images are one split. A file `class_names.txt` gives display names, see
+    `class_names.read`. A file is an image if it has the suffix of one (see
+    `formats.SUFFIXES`); other files are ignored and counted in the log. The fingerprint
+    is a hash of names and sizes of all images.
 
     Args:
         folder: the folder.
-        names: names of the splits to look for, the first of them "train".
+        names: names of the splits to look for; the first is "train".
 
     Raises:
         NotFoundError: there is no such folder.
-        DataError: it holds no images, its parts do not fit together or cannot be read,
-            or the name of a class is not UTF-8.
+        DataError: it holds no images, cannot be read, has a split with a class that
+            the training split lacks, or the name of a class is not UTF-8.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
         raise errors.NotFoundError(f"There is no folder {folder}.")
-    train = folder / "train"
-    roots = {"train": train if train.is_dir() else folder}
-    for split in names[1:] if train.is_dir() else ():
-        for name in (split, split.removesuffix("idation")):
-            if (folder / name).is_dir():
-                roots[split] = folder / name
+    roots = _roots(folder, names)
     found = {split: _scan(root) for split, root in roots.items()}
     classes = sorted({path.split("/")[0] for path, _ in found["train"]})
     for name in classes:
@@ -109,30 +85,48 @@ def find(
             name.encode()
         except UnicodeEncodeError:
             raise errors.DataError(
-                f"The name of the folder {os.fsencode(name)!r} in {roots['train']} is "
-                "not UTF-8: its class could not be written. Rename it."
+                f"The name of the class folder {os.fsencode(name)!r} in "
+                f"{roots['train']} is not UTF-8. Rename it."
             ) from None
-    splits = {}
-    for split, root in roots.items():
-        indices = {name: index for index, name in enumerate(classes)}
-        paths = tuple(path for path, _ in found[split])
-        if not paths:
-            raise _no_images(root)
-        for path in paths:
-            if path.split("/")[0] not in indices:
-                raise errors.DataError(
-                    f"{root / path} is of a class that {roots['train']} does not have."
-                )
-        labels = np.array([indices[p.split("/")[0]] for p in paths], np.int32)
-        splits[split] = FilesOfSplit(root, paths, labels)
+    found_splits = {
+        split: _labelled(root, [path for path, _ in found[split]], classes)
+        for split, root in roots.items()
+    }
     text = json.dumps({split: found[split] for split in sorted(found)})
-    return ImageFolder(
+    return EncodedImages(
         name=re.sub(r"\W+", "_", folder.resolve().name.lower()) or "folder",
         fingerprint=files.sha256(text.encode())[:8],
         classes=tuple(classes),
         class_names=class_names.read(folder, classes),
-        splits=splits,
+        splits=found_splits,
     )
+
+
+def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Returns the folder of each split that a folder has."""
+    train = folder / "train"
+    if not train.is_dir():
+        return {"train": folder}
+    roots = {"train": train}
+    for split in names[1:]:
+        for name in (split, split.removesuffix("idation")):
+            if (folder / name).is_dir():
+                roots[split] = folder / name
+    return roots
+
+
+def _labelled(root: Path, paths: Sequence[str], classes: Sequence[str]) -> FilesOfSplit:
+    """Returns the files of a split with their labels."""
+    if not paths:
+        raise _no_images_error(root)
+    labels = {name: label for label, name in enumerate(classes)}
+    for path in paths:
+        if path.split("/")[0] not in labels:
+            raise errors.DataError(
+                f"{root / path} is of a class that the training split does not have."
+            )
+    found = np.array([labels[path.split("/")[0]] for path in paths], np.int32)
+    return FilesOfSplit(root, tuple(paths), found)
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
@@ -152,10 +146,10 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
     """
     found = find(folder, splits.NAMES)
     paths = [part.root / path for part in found.splits.values() for path in part.paths]
-    shapes.check_size(len(paths), shape)
+    shapes.check_memory(len(paths), shape)
 
     def build() -> cache.Arrays:
-        from elu_zoo.data import survey
+        from elu_zoo.data import decoding
 
         size = "x".join(map(str, shape))
         logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
@@ -163,16 +157,16 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         bad = []
         for name, part in found.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
-            each = survey.read_each(part, range(len(part)))
-            for index, seen in enumerate(survey.look(each, shape)):
-                if seen.pixels is None:
-                    bad.append(seen)
+            readers = decoding.readers(part, range(len(part)))
+            for index, decoded in enumerate(decoding.decode_all(readers, shape)):
+                if decoded.problem:
+                    bad.append(decoded)
                 else:
-                    images[index] = seen.pixels
+                    images[index] = decoded.pixels
             arrays[f"{name}_images"] = images
             arrays[f"{name}_labels"] = part.labels
         if bad:
-            raise survey.refusal(bad, len(paths))
+            raise decoding.unusable_error(bad, len(paths))
         return arrays
 
     key = f"{found.name}-{found.fingerprint}"
@@ -198,34 +192,32 @@ def _scan(root: Path) -> list[tuple[str, int]]:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
         ) from error
-    if len(ignored) == 1:
-        logging.info("%s/%s is no image: ignored.", root, ignored[0])
-    elif ignored:
+    if ignored:
         logging.info(
-            "%d files and folders in %s are no images, such as %s: ignored.",
-            *(len(ignored), root, min(ignored)),
+            "Ignored in %s, not images: %s (%d in total).",
+            *(root, min(ignored), len(ignored)),
         )
     return sorted(found)
 
 
-def _no_images(root: Path) -> errors.DataError:
-    """Returns the error of a folder without images; it says what the folder holds."""
+def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:
+    with os.scandir(folder) as entries:
+        return [entry for entry in entries if not entry.name.startswith(".")]
+
+
+def _no_images_error(root: Path) -> errors.DataError:
+    """Returns an error that says what a folder holds instead of images in classes."""
 
     def images(pattern: str) -> list[Path]:
         return [p for p in root.glob(pattern) if p.name.lower().endswith(SUFFIXES)]
 
     hint = ""
     if flat := images("*"):
-        hint = f" {len(flat)} images lie in {root} itself, not in a folder of a class."
+        hint = f" {len(flat)} images are in {root} itself, not in a class folder."
     elif deeper := images("*/*/*"):
         hint = f" Perhaps you mean {deeper[0].parents[1]}, whose folders hold images."
     elif others := {p.suffix for p in root.glob("*/*") if p.suffix and p.is_file()}:
-        hint = f" Found are files {' '.join(sorted(others))}; convert images to PNG."
+        hint = f" It holds {' '.join(sorted(others))} files; convert images to PNG."
     return errors.DataError(
-        f"{root} holds no images (PNG, JPEG) in folders of classes. {LAYOUT}" + hint
+        f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}"
     )
-
-
-def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:
-    with os.scandir(folder) as entries:
-        return [entry for entry in entries if not entry.name.startswith(".")]

@@ -3,12 +3,12 @@
 from elu_zoo import errors
 
 JPEG = b"\xff\xd8\xff"
-# With IHDR: where another chunk stands before it, height and width cannot be read.
+# With IHDR: if another chunk comes first, height and width cannot be read.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-MOST_BYTES = 2**29  # of a file: four bytes for each of images.MOST_PIXELS
+MAX_BYTES = 2**29  # of a file: four bytes for each of images.MAX_PIXELS
 HEAD = 512  # bytes that suffice to recognise a format
-# A file with one of these suffixes is meant as an image; if it is neither PNG nor JPEG,
-# the error names its format.
+# A file with one of these suffixes is treated as an image; if it is neither PNG nor
+# JPEG, the error names its format.
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
     *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
@@ -30,24 +30,20 @@ _OTHERS = (
 )
 
 
-def is_image(content: bytes) -> bool:
-    """Whether a file is an image of any known format, or a PDF.
-
-    Args:
-        content: the first `HEAD` bytes of the file, or more.
-    """
-    return content.startswith((JPEG, PNG)) or _other(content) is not None
+def is_image(head: bytes) -> bool:
+    """Whether the first `HEAD` bytes of a file are of a known image format or a PDF."""
+    return head.startswith((JPEG, PNG)) or _other_format(head) is not None
 
 
-def refusal(content: bytes) -> errors.DataError:
+def unsupported_error(content: bytes) -> errors.DataError:
     """Returns an error that names the format of a file other than JPEG or PNG."""
-    found = _other(content) or ("text" if _is_text(content) else None)
+    found = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
     if found is None:
         return errors.DataError("it is neither JPEG nor PNG")
     return errors.DataError(f"it is {found}; expected PNG or JPEG")
 
 
-def _other(content: bytes) -> str | None:
+def _other_format(content: bytes) -> str | None:
     for start, magic, name in _OTHERS:
         if content.startswith(magic, start):
             # Text may start with BM too; in a bitmap bytes 6 to 9 are zero.
@@ -56,9 +52,9 @@ def _other(content: bytes) -> str | None:
     return None
 
 
-def _is_text(content: bytes) -> bool:
+def _is_text(head: bytes) -> bool:
     # A character of several bytes may be cut at the end.
-    text = content[:HEAD].decode("utf-8", "ignore")
-    whole = len(text.encode()) > len(content[:HEAD]) - 4
+    text = head.decode("utf-8", "ignore")
+    is_utf8 = len(text.encode()) > len(head) - 4
     lines = text.replace("\t", "").splitlines()
-    return bool(lines) and whole and all(line.isprintable() for line in lines)
+    return bool(lines) and is_utf8 and all(line.isprintable() for line in lines)

@@ -20,9 +20,8 @@ class Images(NamedTuple):
 
     Attributes:
         pixels: uint8 `(n, height, width, channels)`, 0..255.
-        paths: the path of each image.
-        left_out: for each file that cannot be used, a sentence with its path and the
-            reason.
+        paths: path of each image.
+        left_out: for each unusable file, a sentence with its path and the reason.
     """
 
     pixels: np.ndarray
@@ -33,14 +32,12 @@ class Images(NamedTuple):
 def read_images(
     paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape
 ) -> Images:
-    """Reads image files for prediction.
+    """Reads image files for prediction; unusable files are left out.
 
     Args:
-        paths: files of any name, or a folder, or several of them. A folder stands for
-            its images, sorted by name: its files that have an image's suffix (see
-            `formats.SUFFIXES`) or content, hidden files apart. Folders in it are named
-            in a warning, and not looked into. A file that cannot be used is left out
-            where another one can be used.
+        paths: one or several files of any name or folders. A folder stands for its
+            visible files with the suffix (see `formats.SUFFIXES`) or the content of an
+            image, sorted by name. Folders in it are not read, with a warning.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
 
@@ -51,9 +48,17 @@ def read_images(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    listed, bad = _listed([Path(path).expanduser() for path in paths])
-    pixels, used = [], []
-    with quiet.native():  # libraries write lines of their own about a damaged file
+    if not paths:
+        raise errors.UsageError("No image was given; name a file or a folder.")
+    check_exist(paths)
+    pixels, used, bad = [], [], []
+    listed = []
+    for path in paths:
+        try:
+            listed += _image_files(Path(path).expanduser())
+        except errors.DataError as error:
+            bad.append(error)
+    with quiet.native():  # libraries print messages about a damaged file
         for file in listed:
             try:
                 pixels.append(read_image(file, shape))
@@ -61,22 +66,8 @@ def read_images(
             except (errors.DataError, errors.NotFoundError) as error:
                 bad.append(error)
     if not pixels:
-        raise _nothing(bad)
+        raise _no_image_error(bad)
     return Images(np.stack(pixels), used, [str(error) for error in bad])
-
-
-def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[errors.EluZooError]]:
-    """Returns the files that paths stand for, and the errors of folders without any."""
-    if not paths:
-        raise errors.UsageError("No image was given; name a file or a folder.")
-    check_exist(paths)
-    found, bad = [], []
-    for path in paths:
-        try:
-            found += _files(path)
-        except errors.DataError as error:
-            bad.append(error)
-    return found, bad
 
 
 def check_exist(paths: Sequence[str | os.PathLike]) -> None:
@@ -84,15 +75,6 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
     for path in (Path(path).expanduser() for path in paths):
         if not path.exists():
             raise errors.NotFoundError(f"{path} does not exist.")
-
-
-def _nothing(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
-    """Returns the error where no file that was named can be used."""
-    if len(bad) == 1:
-        return bad[0]
-    more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
-    reasons = " ".join(str(error) for error in bad[:_NAMED])
-    return errors.DataError(f"No image of {len(bad)} can be used: {reasons}{more}")
 
 
 def read_image(path: Path, shape: Shape) -> np.ndarray:
@@ -104,13 +86,13 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
 
     Raises:
         NotFoundError: it does not exist.
-        DataError: it cannot be read, or is no image that can be used, no regular file
-            or larger than `formats.MOST_BYTES` bytes.
+        DataError: it cannot be read, is not a usable image, or is not a regular file
+            of at most `formats.MAX_BYTES` bytes.
     """
     from elu_zoo.data import images
 
     try:
-        content = files.read_regular(path, formats.MOST_BYTES, "an image file")
+        content = files.read_regular(path, formats.MAX_BYTES, "an image file")
     except FileNotFoundError as error:
         raise errors.NotFoundError(f"{path} does not exist.") from error
     except errors.CorruptError as error:
@@ -118,13 +100,13 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     try:
-        return images.decode_checked(content, shape, least_side=1)[0]
+        return images.decode_checked(content, shape, min_side=1)[0]
     except errors.DataError as error:
         raise errors.DataError(f"{path} cannot be used: {error}.") from error
 
 
-def _files(path: Path) -> list[Path]:
-    """Returns the image files that a path stands for."""
+def _image_files(path: Path) -> list[Path]:
+    """Returns the image files of a folder, or a file itself."""
     if not path.is_dir():
         return [path]
     try:
@@ -132,24 +114,31 @@ def _files(path: Path) -> list[Path]:
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
-    found = [x for x in visible if not x.is_dir() and _is_meant(x)]
-    held = f"{', '.join(folders[:_NAMED])}{', ...' * (len(folders) > _NAMED)}"
+    found = [x for x in visible if not x.is_dir() and _is_image(x)]
+    named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
     if not found:
-        hint = f" Name the folders in it instead: {held}." if folders else ""
+        hint = f" Name the folders in it instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
-        logging.warning(
-            "%s: the folders in it are not looked into (%s). Name them as well.",
-            *(path, held),
-        )
+        logging.warning("%s: the folders in it are not read: %s.", path, named)
     return found
 
 
-def _is_meant(file: Path) -> bool:
+def _is_image(file: Path) -> bool:
+    """Whether a file has the suffix or the content of an image."""
     if file.suffix.lower() in formats.SUFFIXES:
         return True
     try:
         with files.open_regular(file) as opened:
             return formats.is_image(opened.read(formats.HEAD))
     except (OSError, errors.CorruptError):
-        return False  # only its name is known, which has no suffix of an image
+        return False
+
+
+def _no_image_error(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
+    """Returns the error for files of which none can be used."""
+    if len(bad) == 1:
+        return bad[0]
+    more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
+    reasons = " ".join(str(error) for error in bad[:_NAMED])
+    return errors.DataError(f"No image of {len(bad)} can be used: {reasons}{more}")

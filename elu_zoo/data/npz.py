@@ -10,15 +10,15 @@ from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
 from elu_zoo.data.shapes import Shape
 
-# The names of the arrays of images and labels, by split.
+# Accepted names of the arrays of images and labels, by split.
 _NAMES = {
     "train": (("x_train", "y_train"), ("images", "labels"), ("x", "y")),
     "validation": (("x_validation", "y_validation"), ("x_val", "y_val")),
     "test": (("x_test", "y_test"),),
 }
 _EXPECTED = (
-    "Expected arrays x_train and y_train (or images and labels), x_val, y_val, x_test, "
-    "y_test where they are given, and class_names for people"
+    "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
+    "y_test and class_names are optional"
 )
 
 
@@ -37,14 +37,51 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
     Raises:
         NotFoundError: there is no such file.
-        DataError: it is damaged or no regular file, or its arrays are not of this form.
+        DataError: it is damaged or not a regular file, or its arrays are not of this
+            form.
         ResourceError: the images are too large for the memory.
     """
+    stored = _stored_arrays(path)
+    arrays: Arrays = {}
+    for part, pairs in _NAMES.items():
+        found = [pair for pair in pairs if pair[0] in stored or pair[1] in stored]
+        if not found:
+            continue
+        images, labels = found[0]
+        if images not in stored or labels not in stored:
+            missing = labels if images in stored else images
+            raise errors.DataError(f"{path} has no array {missing}. {_EXPECTED}.")
+        arrays[f"{part}_images"] = _images(stored[images], f"{path}: {images}", shape)
+        arrays[f"{part}_labels"] = _labels(stored[labels], f"{path}: {labels}")
+        counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
+        if counts[0] != counts[1]:
+            raise errors.DataError(
+                f"{path}: {images} has {counts[0]} images, {labels} {counts[1]} labels."
+            )
+    if "train_images" not in arrays:
+        raise errors.DataError(
+            f"{path} has no images to train on. {_EXPECTED}. Received: "
+            f"{', '.join(stored) or 'nothing'}."
+        )
+    if "class_names" in stored:
+        arrays["class_names"] = stored["class_names"].astype(str)
+    else:
+        arrays["class_names"] = _class_numbers(arrays, path).astype(str)
+    if arrays["class_names"].ndim != 1:
+        raise errors.DataError(
+            f"{path}: class_names is a list of names, one for each label. Received: "
+            f"{arrays['class_names'].shape}."
+        )
+    return arrays
+
+
+def _stored_arrays(path: Path) -> Arrays:
+    """Returns all arrays of a file."""
     try:
         with files.open_regular(path) as file, zipfile.ZipFile(file):
             file.seek(0)
             with np.load(file, allow_pickle=False) as stored:
-                given = dict(stored)
+                return dict(stored)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise errors.NotFoundError(f"There is no file {path}.") from error
     except errors.CorruptError as error:
@@ -54,61 +91,26 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{path} is damaged, or its arrays are larger than the memory: {error}."
         ) from error
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        objects = "of Python objects, which are not read" * ("pickle" in str(error))
+        is_pickle = "pickle" in str(error)
+        found = "it holds Python objects" if is_pickle else "it is damaged"
         raise errors.DataError(
-            f"{path} is no .npz file that can be read: it is damaged, or "
-            f"{objects or 'another kind of file'}. np.savez writes one."
+            f"{path} is not a readable .npz file: {found}. Write arrays of numbers "
+            "with np.savez."
         ) from error
-    arrays: Arrays = {}
-    for part, pairs in _NAMES.items():
-        found = [pair for pair in pairs if pair[0] in given or pair[1] in given]
-        if not found:
-            continue
-        images, labels = found[0]
-        if images not in given or labels not in given:
-            missing = labels if images in given else images
-            raise errors.DataError(f"{path} has no array {missing}. {_EXPECTED}.")
-        arrays[f"{part}_images"] = _images(given[images], f"{path}: {images}", shape)
-        arrays[f"{part}_labels"] = _labels(given[labels], f"{path}: {labels}")
-        counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
-        if counts[0] != counts[1]:
-            raise errors.DataError(
-                f"{path}: {images} has {counts[0]} images, {labels} {counts[1]} labels."
-            )
-    if "train_images" not in arrays:
-        raise errors.DataError(
-            f"{path} has no images to train on. {_EXPECTED}. Received: "
-            f"{', '.join(given) or 'nothing'}."
-        )
-    if "class_names" not in given:
-        given["class_names"] = _numbers(arrays, path)
-    arrays["class_names"] = given["class_names"].astype(str)
-    if arrays["class_names"].ndim != 1:
-        raise errors.DataError(
-            f"{path}: class_names is a list of names, one for each label. Received: "
-            f"{arrays['class_names'].shape}."
-        )
-    return arrays
 
 
-def check_exists(path: Path) -> None:
-    """Checks that a file exists; raises `NotFoundError`."""
-    if not path.exists():
-        raise errors.NotFoundError(f"There is no file {path}.")
-
-
-def _numbers(arrays: Arrays, path: Path) -> np.ndarray:
+def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
     """Returns the numbers of the classes; each class has images to train on."""
     found = np.unique(arrays["train_labels"])
-    others = [arrays[key] for key in arrays if key.endswith("labels")]
-    everything = np.unique(np.concatenate(others))
+    labels = [arrays[key] for key in arrays if key.endswith("labels")]
+    everything = np.unique(np.concatenate(labels))
     numbers = np.arange(len(found))
     if not np.array_equal(found, numbers) or not np.array_equal(everything, numbers):
         raise errors.DataError(
-            f"{path} has no class_names, so that labels are 0, 1, 2, ..., each with "
-            f"images to train on. Received: {_listed(found)} to train on"
-            + f", {_listed(everything)} in all" * (len(everything) != len(found))
-            + ". np.unique(labels, return_inverse=True)[1] numbers them."
+            f"{path} has no class_names; expected labels 0, 1, 2, ..., each with "
+            f"training images. Received: {_listed(found)} to train on, "
+            f"{_listed(everything)} in total. Number them: "
+            "np.unique(labels, return_inverse=True)[1]."
         )
     return numbers
 
@@ -118,34 +120,24 @@ def _listed(labels: np.ndarray) -> str:
 
 
 def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
+    """Returns checked images, uint8 `(n, height, width, channels)`."""
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
-        first = images.ndim == 4 and images.shape[1] in (1, 3)
-        hint = f" Channels are last: np.moveaxis({name.split()[-1]}, 1, 3)." * first
+        is_channels_first = images.ndim == 4 and images.shape[1] in (1, 3)
+        hint = " Move the channels to the end: np.moveaxis(images, 1, 3)."
         raise errors.DataError(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
-            f"(n, height, width, 1, 3 or 4).{hint}"
+            f"(n, height, width, 1, 3 or 4).{hint if is_channels_first else ''}"
         )
-    if min(images.shape[1:3]) < shapes.LEAST_SIDE:
+    if min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
-            f"{name} has the shape {images.shape}; sides have {shapes.LEAST_SIDE} "
-            "pixels or more."
+            f"{name} has the shape {images.shape}; expected at least "
+            f"{shapes.MIN_SIDE} pixels on each side."
         )
-    shapes.check_size(len(images), shape or images.shape[1:])
+    shapes.check_memory(len(images), shape or images.shape[1:])
     if images.dtype != np.uint8:
-        whole = np.issubdtype(images.dtype, np.integer) or (
-            np.issubdtype(images.dtype, np.floating)
-            and (images == images.round()).all()
-        )
-        outside = whole and len(images) and (images.min() < 0 or images.max() > 255)
-        if whole and images.dtype.kind == "f" and len(images) and images.max() <= 1:
-            whole = False  # black and white, in [0, 1]
-        if not whole or outside:
-            raise errors.DataError(
-                f"{name} are {images.dtype}, not whole pixels 0..255. Scale them back "
-                "before they are saved: (255 * x).round().astype('uint8')."
-            )
+        _check_pixels(images, name)
         images = images.astype(np.uint8)
     if shape is not None and images.shape[1:] != shape:
         from elu_zoo.data.images import adapt_all
@@ -154,17 +146,36 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     return images
 
 
+def _check_pixels(images: np.ndarray, name: str) -> None:
+    """Checks that images of another type than uint8 are whole numbers 0..255."""
+    is_float = np.issubdtype(images.dtype, np.floating)
+    is_valid = is_float or np.issubdtype(images.dtype, np.integer)
+    if is_valid and len(images):
+        is_valid = images.min() >= 0 and images.max() <= 255
+        if is_float:
+            is_binary = images.max() <= 1  # black and white in [0, 1]
+            is_valid = is_valid and not is_binary and (images == images.round()).all()
+    if not is_valid:
+        raise errors.DataError(
+            f"{name} are {images.dtype}; expected whole pixels 0..255. Scale them "
+            "before saving: (255 * x).round().astype('uint8')."
+        )
+
+
 def _labels(labels: np.ndarray, name: str) -> np.ndarray:
-    if labels.ndim == 2 and labels.shape[1] == 1:  # as of Keras' own data sets
+    """Returns checked labels, int64 `(n,)`."""
+    if labels.ndim == 2 and labels.shape[1] == 1:  # as in Keras' data sets
         labels = labels[:, 0]
     if labels.dtype.kind == "f" and (labels == labels.round()).all():
         labels = labels.astype(np.int64)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        hint = " Received one column a class? Take argmax(1)." * (labels.ndim == 2)
+        hint = ""
         if labels.dtype.kind in "US":
             hint = " Number them: np.unique(labels, return_inverse=True)[1]."
+        elif labels.ndim == 2:
+            hint = " For one column per class, use labels.argmax(1)."
         raise errors.DataError(
             f"{name} is {labels.dtype} of the shape {labels.shape}; expected one "
-            f"integer an image.{hint}"
+            f"integer per image.{hint}"
         )
     return labels.astype(np.int64)

@@ -4,7 +4,7 @@ import numpy as np
 
 from elu_zoo import errors
 
-# The seed of the zoo's own splits, fixed for ever: every run of every seed has one
+# The seed of the zoo's own splits. It never changes: runs of every seed share one
 # validation set.
 SPLIT_SEED = 20160222
 
@@ -13,11 +13,11 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     """Returns the order in which an epoch visits `count` examples.
 
     It depends on the arguments only: not on the activation, the backend or the
-    number of devices, so that runs to be compared see the same examples.
+    number of devices, so that compared runs see the same examples.
 
-    Philox is keyed by (seed, epoch) itself, so no two pairs share a stream, and the
-    order is the sort of its raw output, which NumPy promises to keep; it makes no
-    such promise for `Generator.permutation`.
+    Philox is keyed by (seed, epoch), so no two pairs share a stream. The order is the
+    sort of its raw output, which NumPy promises to keep; it makes no such promise for
+    `Generator.permutation`.
 
     Args:
         seed: the run's seed, in [0, 2**64).
@@ -35,11 +35,7 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
 
 
 def steps_per_epoch(count: int, batch_size: int) -> int:
-    """Returns the number of full batches in `count` examples.
-
-    Args:
-        count: number of examples.
-        batch_size: size of the global batch, over all replicas.
+    """Returns the number of full global batches in `count` examples.
 
     Raises:
         UsageError: `batch_size` is not positive.
@@ -65,12 +61,12 @@ def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndar
     """Returns the permutation of an epoch, cut into global batches.
 
     The remainder, `count % batch_size` examples, is dropped: every step sees a full
-    batch, so a step is one program of one shape. Another epoch drops others.
+    batch, so a step is one program of one shape. Another epoch drops other examples.
 
     Args:
-        seed: the run's seed, see `permutation`.
-        epoch: number of the epoch, from 0.
-        count: number of examples.
+        seed: see `permutation`.
+        epoch: see `permutation`.
+        count: see `permutation`.
         batch_size: size of the global batch, over all replicas.
 
     Returns:
@@ -86,20 +82,19 @@ def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndar
 
 
 def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarray:
-    """Returns crop and flip of each of `count` images in an epoch.
+    """Returns the crop and the flip of each of `count` images in an epoch.
 
-    Like the permutation they depend on the arguments only; in the random stream of seed
-    and epoch they follow the permutation.
+    The draws follow the permutation in the random stream of (seed, epoch).
 
     Args:
-        seed: the run's seed, in [0, 2**64).
-        epoch: number of the epoch, from 0.
+        seed: see `permutation`.
+        epoch: see `permutation`.
         count: number of images.
-        corners: number of places of a crop's corner along each side of the image.
+        corners: number of positions of a crop's corner along each side of the image.
 
     Returns:
-        int32 array `(count, 3)`: for each image row and column of the crop's corner,
-        uniform in 0..corners - 1, and whether the image is mirrored, 0 or 1.
+        int32 array `(count, 3)`: row and column of the crop's corner, uniform in
+        0..corners - 1, and whether the image is mirrored, 0 or 1.
 
     Raises:
         UsageError: an argument is out of its range.
@@ -107,55 +102,36 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     if corners < 1:
         raise errors.UsageError(f"corners must be at least 1, got {corners}.")
     draws = _raw(seed, epoch, count, values=2 * count)[count:]
-    places = np.uint64(corners)
-    # Of the 64 bits the highest is the flip, and two times 31 bits are the corner.
-    rows = (draws & np.uint64(2**31 - 1)) % places
-    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % places
+    rows, columns = _pixels(draws, corners, corners)
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 
 def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.ndarray:
     """Returns the centre of a square in each of `count` images of an epoch.
 
-    Like the order they depend on the arguments only; they follow the crops and flips
-    of the same seed and epoch in their common stream.
-
-    Args:
-        seed: the run's seed, in [0, 2**64).
-        epoch: number of the epoch, from 0.
-        count: number of images.
-        height: pixels of an image.
-        width: pixels of an image.
+    The draws follow the crops and flips in the random stream of (seed, epoch).
 
     Returns:
-        int32 array `(count, 2)`: row and column, uniform over the image's pixels.
+        int32 array `(count, 2)`: row and column, uniform over `height` x `width`
+        pixels.
 
     Raises:
         UsageError: an argument is out of its range.
     """
     draws = _raw(seed, epoch, count, values=3 * count)[2 * count :]
-    rows = (draws & np.uint64(2**31 - 1)) % np.uint64(height)
-    columns = (draws >> np.uint64(31) & np.uint64(2**31 - 1)) % np.uint64(width)
-    return np.stack([rows, columns], 1).astype("int32")
+    return np.stack(_pixels(draws, height, width), 1).astype("int32")
 
 
 def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
     """Returns `each` random integers for each of `count` images in an epoch.
 
-    Like the permutation they depend on the arguments only; in the random stream of seed
-    and epoch they follow the permutation.
-
-    Args:
-        seed: the run's seed, in [0, 2**64).
-        epoch: number of the epoch, from 0.
-        count: number of images.
-        each: number of integers for an image, at least 1.
+    The draws follow the permutation in the random stream of (seed, epoch).
 
     Returns:
         int32 array `(count, each)`, uniform in 0..2**31 - 1.
 
     Raises:
-        UsageError: an argument is out of its range.
+        UsageError: an argument is out of its range; `each` is at least 1.
     """
     if each < 1:
         raise errors.UsageError(f"each must be at least 1, got {each}.")
@@ -164,6 +140,7 @@ def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
 
 
 def _raw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
+    """Returns the first `values` 64-bit outputs of the stream of (seed, epoch)."""
     ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
     for name, value, bound in ranges:
         if not 0 <= value < bound:
@@ -171,3 +148,10 @@ def _raw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
                 f"{name} must be at least 0 and below {bound}, got {value}."
             )
     return np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(values)
+
+
+def _pixels(draws: np.ndarray, rows: int, columns: int) -> list[np.ndarray]:
+    """Returns a row and a column for each draw, from its low 62 bits."""
+    low = draws & np.uint64(2**31 - 1)
+    high = draws >> np.uint64(31) & np.uint64(2**31 - 1)
+    return [low % np.uint64(rows), high % np.uint64(columns)]

@@ -9,24 +9,20 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, files
-from elu_zoo.data import class_names, imagenet, images, records, survey
-from elu_zoo.data.encoded import Example
-from elu_zoo.data.folder import ImageFolder
-from elu_zoo.data.records import Records
-from elu_zoo.data.survey import Seen
+from elu_zoo.data import class_names, decoding, imagenet, images, records
+from elu_zoo.data.encoded import EncodedImages, Example
 from elu_zoo.layers import statistics_file
 
 REPORT = "report.json"
-_PART = 256  # images, which are written at once
 
 
 @dataclasses.dataclass
 class Report:
-    """Report of a preparation; written beside the data.
+    """Report of a preparation; written to the folder of the data.
 
     Attributes:
-        images: number of images that were written, by split.
-        odd: names of unusual images, by property; see `images.decode_checked`.
+        images: number of written images, by split.
+        odd: names of unusual images, by properties; see `images.decode_checked`.
         bad: name of each image that was left out, and the reason.
     """
 
@@ -46,12 +42,12 @@ def prepare(
 ) -> Report:
     """Writes the images of a data set as small JPEGs into an indexed data set.
 
-    Images are resized to `image_size` x `image_size` as in the paper (4.4), and the
+    Images are resized to `image_size` x `image_size` as in the paper (section 4.4). The
     mean of the training images is computed, without the images that `imagenet.load`
     holds out of a data set that has no validation split.
 
     Args:
-        folder: the folder of the images, see `imagenet.load`; one of
+        folder: the folder of the images, see `imagenet.load`; a data set of
             tensorflow-datasets may be in any format.
         output: a new folder. It appears when it is complete.
         data_dir: see `imagenet.load`.
@@ -72,39 +68,36 @@ def prepare(
             f"{image_size}, {quality}, {max_bad_examples}."
         )
     found, splits = _find(folder, image_size, data_dir)
-    mean, report = survey.Mean(), Report({}, {}, [])
-
+    mean, report = decoding.ExactMean(), Report({}, {}, [])
     shape = (image_size, image_size, 3)
 
     def encode(image: np.ndarray) -> tuple[bytes, np.ndarray]:
         content = tf.io.encode_jpeg(image, quality=quality).numpy()
         return content, images.decode(tf.constant(content), shape).numpy()
 
-    def written(split: str) -> Iterator[list[Example]]:
-        part: list[Example] = []
-        count = 0
-        for seen in survey.look(splits[split], shape, encode):
-            if not _usable(seen, report, max_bad_examples):
+    def encoded(split: str) -> Iterator[Example]:
+        report.images[split] = 0
+        for decoded in decoding.decode_all(splits[split], shape, encode):
+            if decoded.problem:
+                _leave_out(decoded, report, max_bad_examples)
                 continue
-            image, as_read = seen.made
+            if decoded.unusual:
+                report.odd.setdefault(decoded.unusual, []).append(decoded.name)
+            content, pixels = decoded.processed
             if split == "train":
-                mean.add(as_read)
-            part.append(Example(_short(seen.name), image, seen.label))
-            count += 1
-            if len(part) == _PART:
-                yield part
-                part = []
-        yield part
-        report.images[split] = count
+                mean.add(pixels)
+            report.images[split] += 1
+            yield Example(_short_name(decoded.name), content, decoded.label)
 
     def write(made: Path) -> None:
-        records.write(made, found.name, found.classes, {s: written(s) for s in splits})
+        examples = {split: encoded(split) for split in splits}
+        records.write(made, found.name, found.classes, examples)
         image = mean.value()
-        data = imagenet.data_of(records.find(made), image_size)
-        if "validation" not in splits:  # a part of the written images is held out
-            image = survey.mean_image(data.train, classes=data.num_classes)
+        data = imagenet.shuffled(records.find(made), image_size)
+        if "validation" not in splits:  # some of the written images are held out
+            image = decoding.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(made, data.images, image)
-        _write_names(made, found)
+        _write_class_names(made, found)
         files.write_json(made / REPORT, dataclasses.asdict(report))
 
     try:
@@ -115,49 +108,46 @@ def prepare(
     return report
 
 
-def _short(name: str) -> str:
-    """Returns the last two parts of a file's path, as valid UTF-8."""
-    return "/".join(Path(name).parts[-2:]).encode("utf-8", "replace").decode()
-
-
-def _write_names(folder: Path, found: Records | ImageFolder) -> None:
-    """Writes the names of classes for people beside the records."""
-    named = zip(found.classes, found.class_names, strict=True)
-    lines = "".join(f"{key}\t{name}\n" for key, name in named)
-    files.write_bytes(folder / class_names.FILE, lines.encode())
-
-
 def _find(
     folder: str | os.PathLike, image_size: int, data_dir: str | None
-) -> tuple[Records | ImageFolder, dict[str, Iterable[Callable[[], Example]]]]:
+) -> tuple[EncodedImages, dict[str, Iterable[Callable[[], Example]]]]:
     """Returns a data set, and functions that read the examples of each split."""
     path = imagenet.find_folder(folder, data_dir)
     found = imagenet.find(path)
-    if isinstance(found, Records) and not found.indexed:
-        return found, {n: _read(path, n) for n in imagenet.SPLITS if n in found.splits}
-    data = imagenet.data_of(found, image_size)
+    if not found.is_indexed:
+        names = [name for name in imagenet.SPLITS if name in found.splits]
+        return found, {name: _sequential_readers(path, name) for name in names}
+    data = imagenet.shuffled(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
     return found, {
-        name: survey.read_each(split.examples, split.positions)
+        name: decoding.readers(split.examples, split.positions)
         for name, split in splits
     }
 
 
-def _read(path: Path, split: str) -> Iterator[Callable[[], Example]]:
-    for example in records.read_through(path, split):
+def _sequential_readers(path: Path, split: str) -> Iterator[Callable[[], Example]]:
+    for example in records.read_sequentially(path, split):
         yield lambda example=example: example
 
 
-def _usable(seen: Seen, report: Report, most: int) -> bool:
-    if seen.pixels is not None:
-        if seen.oddity:
-            report.odd.setdefault(seen.oddity, []).append(seen.name)
-        return True
-    report.bad.append((seen.name, seen.oddity))
-    if len(report.bad) > most:
+def _leave_out(image: decoding.DecodedImage, report: Report, limit: int) -> None:
+    """Adds an unusable image to the report; raises `DataError` above the limit."""
+    report.bad.append((image.name, image.problem))
+    if len(report.bad) > limit:
         named = "; ".join(f"{name}: {reason}" for name, reason in report.bad[-5:])
         raise errors.DataError(
-            f"{len(report.bad)} images cannot be used, max_bad_examples is {most}. "
+            f"{len(report.bad)} images cannot be used, max_bad_examples is {limit}. "
             f"The last ones are {named}."
         )
-    return False
+
+
+def _short_name(name: str) -> str:
+    """Returns the last two parts of a file's path, as valid UTF-8."""
+    return "/".join(Path(name).parts[-2:]).encode("utf-8", "replace").decode()
+
+
+def _write_class_names(folder: Path, found: EncodedImages) -> None:
+    """Writes the display names of classes to the folder of the records."""
+    named = zip(found.classes, found.class_names, strict=True)
+    lines = "".join(f"{key}\t{name}\n" for key, name in named)
+    files.write_bytes(folder / class_names.FILE, lines.encode())

@@ -7,7 +7,7 @@ from elu_zoo import errors
 
 Shape = tuple[int, int, int]  # (height, width, channels)
 
-LEAST_SIDE = 8  # pixels; nothing can be recognised in a smaller image
+MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
 _LIMIT_BYTES = 2**31  # of the pixels of a user's images
 
 
@@ -18,11 +18,11 @@ def check_shape(shape: Any) -> Shape:
         UsageError: it is not `(height, width, channels)` with 1 or 3 channels.
     """
     try:
-        found = tuple(int(n) for n in shape if n == int(n))
+        found = tuple(int(n) for n in shape)
+        is_valid = found == tuple(shape) and len(found) == 3 and min(found) > 0
     except (TypeError, ValueError):
-        found = ()
-    whole = len(found) == 3 == len(tuple(shape)) and min(found) > 0
-    if not whole or found[2] not in (1, 3):
+        is_valid = False
+    if not is_valid or found[2] not in (1, 3):
         raise errors.UsageError(
             "image_shape is (height, width, channels), with 1 or 3 channels. Received: "
             f"{shape!r}."
@@ -30,20 +30,16 @@ def check_shape(shape: Any) -> Shape:
     return found
 
 
-def check_size(count: int, shape: tuple[int, ...]) -> None:
-    """Checks that images fit the memory.
-
-    Args:
-        count: number of images.
-        shape: shape of each image.
+def check_memory(count: int, shape: tuple[int, ...]) -> None:
+    """Checks that `count` images of a shape take at most 2 GiB.
 
     Raises:
-        ResourceError: they take more than 2 GiB.
+        ResourceError: they take more.
     """
     size = count * math.prod(shape)
     if size > _LIMIT_BYTES:
         raise errors.ResourceError(
             f"{count} images of {tuple(shape)} take {size / 2**30:.1f} GiB of memory; "
-            f"{_LIMIT_BYTES // 2**30} GiB is the limit. Take a smaller image_shape, or "
-            "train elu_imagenet_15, whose images stay on the disk."
+            f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape, or "
+            "train elu_imagenet_15, which keeps its images on disk."
         )

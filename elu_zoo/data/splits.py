@@ -10,18 +10,18 @@ from elu_zoo.data.cache import Arrays
 from elu_zoo.data.dataset import ImageData, Split
 
 NAMES = ("train", "validation", "test")
-_HELD_OUT = 0.1  # of the images, for each split that is missing
+_HELD_OUT = 0.1  # of the images, for each missing split
 
 
 def split(name: str, arrays: Arrays, terms: str) -> ImageData:
-    """Checks arrays, and makes the data set of them.
+    """Checks arrays and makes a data set of them.
 
-    A validation or test split that they lack is about a tenth of the images for
-    training: those whose pixels have a hash in a tenth of all hashes. An image stays in
-    its split whatever other images are added or removed, and so do its copies.
+    A missing validation or test split is about a tenth of the training images: those
+    whose pixels have a hash in a tenth of all hashes. Images stay in their split when
+    other images are added or removed, and equal images are in the same split.
 
     Args:
-        name: of the data set.
+        name: name of the data set.
         arrays: `<split>_images` uint8 `(n, height, width, channels)` and
             `<split>_labels` of one or more of `NAMES`, and `class_names`.
         terms: see `ImageData`.
@@ -57,32 +57,32 @@ def _with_held_out(name: str, found: dict[str, Split]) -> dict[str, Split]:
     if not missing:
         return found
     train = found["train"]
-    drawn = np.array([_uniform(image) for image in train.images])
-    place = np.minimum(drawn / _HELD_OUT, 2).astype(int)  # 0, 1, or 2 for training
-    order = np.argsort(drawn, kind="stable")
+    hashes = np.array([_uniform_hash(image) for image in train.images])
+    place = np.minimum(hashes / _HELD_OUT, 2).astype(int)  # 0, 1, or 2 for training
+    order = np.argsort(hashes, kind="stable")
     for index, part in enumerate(("validation", "test")):
         if part not in missing:
             place[place == index] = 2
-        elif not (place == index).any():  # happens with a few images only
+            continue
+        if not (place == index).any():  # happens only with few images
             place[next(i for i in order if place[i] == 2)] = index
-        if part in missing:
-            chosen = np.flatnonzero(place == index)
-            found[part] = Split(train.images[chosen], train.labels[chosen])
-            images = "1 image is" if len(chosen) == 1 else f"{len(chosen)} images are"
-            logging.info("%s: %s held out for %s.", name, images, part)
+        chosen = np.flatnonzero(place == index)
+        found[part] = Split(train.images[chosen], train.labels[chosen])
+        logging.info("%s: %d images held out for %s.", name, len(chosen), part)
     # In the order of their hashes, so that the first images are of all classes.
     rest = [i for i in order if place[i] == 2]
     found["train"] = Split(train.images[rest], train.labels[rest])
     return found
 
 
-def _uniform(image: np.ndarray) -> float:
+def _uniform_hash(image: np.ndarray) -> float:
     """Returns the hash of an image as a number in [0, 1)."""
     digest = hashlib.sha256(np.ascontiguousarray(image).data).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
+    """Checks the number of images and classes, the shapes and the labels."""
     shape, classes = None, len(class_names)
     for part in NAMES:
         if f"{part}_images" not in arrays:
@@ -99,14 +99,15 @@ def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
         if len(bad):
             raise errors.DataError(
                 f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}, the "
-                f"first one {labels[bad[0]]}, of image {bad[0]}. It has {classes} "
+                f"first is {labels[bad[0]]} (image {bad[0]}). There are {classes} "
                 "class names."
             )
     if classes < 2:
         raise errors.DataError(
-            f"{name} has one class, {class_names[0]}; two are the fewest."
+            f"{name} has one class, {class_names[0]}; expected at least two."
         )
     if len(arrays["train_images"]) < len(NAMES):
         raise errors.DataError(
-            f"{name} has too few images: {len(arrays['train_images'])} to train on."
+            f"{name} has too few training images: {len(arrays['train_images'])}; "
+            f"expected at least {len(NAMES)}."
         )

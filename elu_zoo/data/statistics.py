@@ -1,4 +1,4 @@
-"""Statistics of training images that preprocessing takes: whitening and mean."""
+"""Statistics of training images for preprocessing: whitening and mean."""
 
 import contextlib
 import math
@@ -15,46 +15,43 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
 
 NORM = 55.0  # norm of every image after global contrast normalisation
-# Kinds of preprocessing that a run applies to all images before its steps: they need
-# the memory, and the zeros with which a crop is padded are zeros of their output.
+# Kinds of preprocessing that a run applies to all images before its first step: they
+# need the memory, and crops are padded with zeros of their output.
 AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
-_SLICE = 5_000  # images at once, to bound the memory
+_BATCH = 5_000  # images at once, to bound the memory
 # Values of an image: with more, the matrix takes many minutes and gigabytes.
-_MOST_VALUES = 2**13
+_MAX_VALUES = 2**13
 
 
 def of_kind(kind: str, data: ImageData) -> str:
     """Returns the name of the statistics that a kind of preprocessing needs.
 
+    Statistics without a file are computed, and written to `$ELU_ZOO_HOME/statistics`.
+
     Raises:
-        UsageError: the images are too large for it.
+        UsageError: the images are too large for whitening.
         DataError: images cannot be used; the message counts and names them.
         ResourceError: the folder of statistics cannot be written.
     """
     if kind == "gcn_zca":
-        return find(data)
+        return find_whitening(data)
     if kind == "mean_crop":
-        return find_mean(data)
+        return find_encoded_mean(data)
     return _find_resident_mean(data, normalized=kind == "gcn_mean")
 
 
-def find(data: ImageData) -> str:
+def find_whitening(data: ImageData) -> str:
     """Returns the name of the whitening statistics of a data set's images.
 
-    Where no file has them yet, they are fitted on the training and validation images
-    (about 15 s for CIFAR on two cores); the file is kept in
-    `$ELU_ZOO_HOME/statistics`.
-
-    Raises:
-        UsageError: the images are too large for a matrix of all their values.
-        ResourceError: that folder cannot be written.
+    They are fitted on the training and validation images (about 15 s for CIFAR on two
+    cores); see `of_kind`.
     """
     values = math.prod(data.image_shape)
-    if values > _MOST_VALUES:
+    if values > _MAX_VALUES:
         raise errors.UsageError(
-            f"Images of {data.image_shape} have {values} values; whitening takes a "
-            f"matrix of as many rows, and at most {_MOST_VALUES}. Take smaller ones, "
+            f"Images of {data.image_shape} have {values} values; whitening takes at "
+            f"most {_MAX_VALUES}, the rows of a matrix. Use smaller images, "
             "--config.data.image_shape='(32, 32, 3)', or another network."
         )
     try:
@@ -68,60 +65,38 @@ def find(data: ImageData) -> str:
 def _find_resident_mean(data: ImageData, normalized: bool) -> str:
     """Returns the name of the mean of images in memory, raw or contrast-normalised."""
     images = f"{data.images}_gcn" if normalized else data.images
-    try:
+    with contextlib.suppress(errors.NotFoundError):
         return statistics_file.find(images, "mean").stem
-    except errors.NotFoundError:
-        mean = mean_image((data.train.images, data.validation.images), normalized)
-        return _write(statistics_file.write_mean, images, mean)
-
-
-def mean_image(splits: Sequence[np.ndarray], normalized: bool) -> np.ndarray:
-    """Returns the mean of images, `(height, width, channels)`, in float64.
-
-    Args:
-        splits: uint8 images, `(n, height, width, channels)` each.
-        normalized: whether images are contrast-normalised first.
-    """
+    splits = data.train.images, data.validation.images
     total = 0.0
     for part in _parts(splits):
         rows = _normalized(part) if normalized else part.reshape(len(part), -1)
         total = total + rows.sum(0, dtype=np.float64)
-    return (total / sum(map(len, splits))).reshape(splits[0].shape[1:])
+    mean = (total / sum(map(len, splits))).reshape(data.image_shape)
+    return _write(statistics_file.write_mean, images, mean)
 
 
-def _parts(splits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    return [i[a : a + _SLICE] for i in splits for a in range(0, len(i), _SLICE)]
+def find_encoded_mean(data: ImageData) -> str:
+    """Returns the name of the mean of the training images of encoded splits.
 
-
-def find_mean(data: ImageData) -> str:
-    """Returns the name of the mean of a data set's training images.
-
-    Where no file has it yet, it is computed, which decodes every image once, those of
-    the test split too (about 5 ms each, on one core); the file is kept in
-    `$ELU_ZOO_HOME/statistics`.
-
-    Args:
-        data: a data set of encoded images.
-
-    Raises:
-        DataError: images cannot be used; the message counts and names them.
-        ResourceError: that folder cannot be written.
+    To compute it, every image is decoded once, test images too (about 5 ms each, on
+    one core); see `of_kind`.
     """
     try:
         return statistics_file.find(data.images, "mean").stem
     except errors.NotFoundError:
         count = len(data.train) + len(data.test)
-        logging.info("Looking at all %d images of %s, once.", count, data.name)
-    from elu_zoo.data import survey
+        logging.info("Decoding all %d images of %s once.", count, data.name)
+    from elu_zoo.data import decoding
 
     with _cache_folder() as folder:
         files.check_writable(folder)  # before the computation, which may take hours
-    mean = survey.mean_image(data.train, data.test, classes=data.num_classes)
+    mean = decoding.mean_image(data.train, data.test, classes=data.num_classes)
     return _write(statistics_file.write_mean, data.images, mean)
 
 
-def keep(path: Path) -> None:
-    """Copies a file of statistics to the folder where they are looked for.
+def copy_to_cache(path: Path) -> None:
+    """Copies a file of statistics to the cache folder.
 
     Raises:
         ResourceError: that folder cannot be written.
@@ -132,7 +107,10 @@ def keep(path: Path) -> None:
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
-    """Copies the statistics of a preprocessing to a folder, unless they are shipped."""
+    """Copies a preprocessing's statistics from the cache to a folder.
+
+    Statistics that the package contains are not in the cache and are not copied.
+    """
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():
         files.write_bytes(folder / path.name, path.read_bytes())
@@ -145,13 +123,14 @@ def _write(write: Callable, images: str, fitted: Any) -> str:
 
 @contextlib.contextmanager
 def _cache_folder() -> Iterator[Path]:
+    """Yields the cache folder; an OSError in the block becomes a ResourceError."""
     folder = statistics_file.cache_folder()
     try:
         yield folder
     except OSError as error:
         raise errors.ResourceError(
             f"The statistics cannot be written to {folder}: {error}. Set "
-            "$ELU_ZOO_HOME to a folder that can."
+            "$ELU_ZOO_HOME to a writable folder."
         ) from error
 
 
@@ -187,7 +166,12 @@ def fit(*splits: np.ndarray) -> Statistics:
     return Statistics(mean, (axes / np.sqrt(variances)) @ axes.T)
 
 
+def _parts(splits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [i[a : a + _BATCH] for i in splits for a in range(0, len(i), _BATCH)]
+
+
 def _normalized(images: np.ndarray) -> np.ndarray:
+    """Returns images after global contrast normalisation, as rows, in float64."""
     x = images.reshape(len(images), -1).astype(np.float64)
     x -= x.mean(1, keepdims=True)
     divisor = np.sqrt((x * x).sum(1, keepdims=True)) / NORM

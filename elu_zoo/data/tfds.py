@@ -1,13 +1,10 @@
-"""Data sets that tensorflow-datasets prepared: where they are, and their arrays.
-
-Nothing is ever downloaded.
-"""
+"""Data sets that tensorflow-datasets prepared; nothing is ever downloaded."""
 
 import dataclasses
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +17,15 @@ from elu_zoo.data.cache import Arrays
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A data set found on this machine, not read yet.
+    """A data set on this machine that has not been read yet.
 
     Args:
         version: version of the data, part of the name under which they are cached.
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
-            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. Where the
-            labels are not the data set's usual ones it adds `<split>_usual_labels`.
-        remedy: one sentence: what to do when the files are bad.
+            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
+            labels are not the usual ones it adds `<split>_usual_labels`.
+        remedy: a sentence that says how to repair bad files.
     """
 
     version: str
@@ -43,14 +40,13 @@ def find(
     """Finds the newest version `major.*.*` of a data set of the zoo.
 
     Args:
-        name: the data set's name in tensorflow-datasets.
-        major: the major version that is accepted.
-        data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
-            ~/tensorflow_datasets.
+        name: see `find_folder`.
+        major: see `find_folder`.
+        data_dir: see `find_folder`.
         label: the feature that holds the class.
 
     Raises:
-        DataError: there is none.
+        DataError: it is not prepared.
     """
     folder = find_folder(name, major, data_dir)
     return _source(name, folder, lambda remedy: _read(folder, label, remedy))
@@ -59,17 +55,17 @@ def find(
 def find_images(
     name: str, data_dir: str | Path | None, shape: shapes.Shape | None
 ) -> Source:
-    """Finds any data set with one image and one label an example.
+    """Finds any data set with one image and one label per example.
 
     Args:
-        name: its name in tensorflow-datasets, with its config where it has one.
-        data_dir: see `find`.
+        name: see `find_folder`.
+        data_dir: see `find_folder`.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
             them as they are.
 
     Returns:
-        A source whose `read` returns the splits train, validation and test that the
-        data set has, and its `terms`.
+        A source whose `read` returns those of the splits train, validation and test
+        that the data set has, and its `terms`.
 
     Raises:
         DataError: it is not prepared.
@@ -82,12 +78,13 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     """Returns the folder of a data set's newest version `major.*.*`.
 
     Args:
-        name: the data set's name, with its config where it has one.
-        major: the major version that is accepted; None takes any.
-        data_dir: see `find`.
+        name: name in tensorflow-datasets, with the config if it has one.
+        major: accepted major version; None accepts any.
+        data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
+            ~/tensorflow_datasets.
 
     Raises:
-        DataError: there is none.
+        DataError: it is not prepared.
     """
     environment = os.environ.get("TFDS_DATA_DIR")
     if data_dir is not None:
@@ -107,22 +104,23 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
         raise errors.DataError(
             f"Data set {name!r} is not prepared: no "
             f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
-            f"{_describe(root / name)} Nothing is downloaded here; on a machine with a "
+            f"{_content(root / name)} Nothing is downloaded here; on a machine with a "
             f"network run {_command(name, root)}, and copy the folder if that is "
             "another machine."
         )
     return prepared[max(prepared)]
 
 
-def _describe(folder: Path) -> str:
+def _content(folder: Path) -> str:
+    """Returns a sentence that says what a folder holds instead of a data set."""
     found = sorted(path.name for path in folder.glob("*"))
     if not folder.is_dir():
         return f"{folder} does not exist."
     if not found:
         return f"{folder} is empty."
     hint = " (an interrupted preparation; delete it)"
-    incomplete = any("incomplete" in name for name in found)
-    return f"{folder} holds only {', '.join(found)}{hint if incomplete else ''}."
+    is_incomplete = any("incomplete" in name for name in found)
+    return f"{folder} holds only {', '.join(found)}{hint if is_incomplete else ''}."
 
 
 def _command(name: str, root: Path) -> str:
@@ -141,6 +139,7 @@ def _source(name: str, folder: Path, read: Callable[[str], Arrays]) -> Source:
 
 
 def _read(folder: Path, label: str, remedy: str) -> Arrays:
+    """Returns the arrays of a data set of the zoo, see `Source.read`."""
     try:
         import tensorflow  # noqa: F401
         import tensorflow_datasets as tfds
@@ -151,35 +150,36 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
             f"$ELU_ZOO_HOME/data, to {files.home() / 'data'}."
         ) from error
 
-    keys = {"images": "image", "labels": label, "usual_labels": "label"}
-    if label == "label":
-        del keys["usual_labels"]
+    keys = {"images": "image", "labels": label}
+    if label != "label":
+        keys["usual_labels"] = "label"
 
-    def chosen(example):
+    def select(example):
         return {array: example[key] for array, key in keys.items()}
 
     arrays: Arrays = {}
     try:
         builder = tfds.builder_from_directory(folder)
         for split in ("train", "test"):
-            # These images are PNG: every decoder makes the same pixels of them.
-            arrays |= _read_split(builder, split, chosen)
+            # These images are PNG: every decoder gives the same pixels.
+            arrays |= _read_split(builder, split, select)
         arrays["class_names"] = np.array(builder.info.features[label].names)
-    # What TFDS raises for damaged records and metadata is open-ended: OpError,
-    # ParseError, ValueError, AssertionError; all of them mean that the files are bad.
+    # TFDS raises errors of many types for damaged records and metadata: OpError,
+    # ParseError, ValueError, AssertionError.
     except Exception as error:
         raise _unreadable(folder, error, remedy, "train", "test") from error
     return arrays
 
 
 def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Arrays:
+    """Returns the arrays of any data set of images, see `find_images`."""
     import tensorflow_datasets as tfds
 
     from elu_zoo.data import images
 
     try:
         builder = tfds.builder_from_directory(folder)
-    # What TFDS raises for damaged metadata is open-ended, as in _read.
+    # TFDS raises errors of many types, as in _read.
     except Exception as error:
         raise _unreadable(folder, error, remedy) from error
     info = builder.info
@@ -188,15 +188,16 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
     target = shape or stored
     if None in target:
         raise errors.UsageError(
-            f"The images of {folder} have no shape in common, {stored}: image_shape "
-            "says which (height, width, channels) they get. Received: None."
+            f"The images of {folder} differ in shape, {stored}. Set image_shape, "
+            "(height, width, channels), to resize them. Received: None."
         )
     if "train" not in info.splits:
         raise errors.DataError(
             f"{folder} has no split 'train'. It has {', '.join(info.splits)}."
         )
     found = [split for split in splits.NAMES if split in info.splits]
-    shapes.check_size(sum(info.splits[split].num_examples for split in found), target)
+    counts = {split: info.splits[split].num_examples for split in found}
+    shapes.check_memory(sum(counts.values()), target)
 
     def decoded(example):
         pixels = images.decode(example[image], target)
@@ -206,11 +207,11 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         "class_names": np.array(info.features[label].names),
         "terms": np.array(_terms(info)),
     }
+    decoders = {image: tfds.decode.SkipDecoding()}
     for split in found:
-        if not info.splits[split].num_examples:
+        if not counts[split]:
             raise errors.DataError(f"The split {split!r} of {folder} has no examples.")
         try:
-            decoders = {image: tfds.decode.SkipDecoding()}
             arrays |= _read_split(builder, split, decoded, decoders)
         except Exception as error:
             raise _unreadable(folder, error, remedy, split) from error
@@ -218,14 +219,14 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
 
 
 def _read_split(
-    builder: Any, split: str, chosen: Callable[[Any], Any], decoders: Any = None
+    builder: Any, split: str, select: Callable[[Any], Any], decoders: Any = None
 ) -> Arrays:
-    """Returns the arrays that `chosen` makes of one split's examples, in file order."""
+    """Returns the arrays that `select` makes of a split's examples, in file order."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
-    # AutoGraph has nothing to convert here, and rewrites the messages of errors.
-    chosen = tf.autograph.experimental.do_not_convert(chosen)
+    # AutoGraph has nothing to convert here, and changes the messages of errors.
+    select = tf.autograph.experimental.do_not_convert(select)
     dataset = builder.as_dataset(
         split=split,
         shuffle_files=False,
@@ -233,7 +234,7 @@ def _read_split(
         read_config=tfds.ReadConfig(try_autocache=False),
     )
     dataset = dataset.map(
-        chosen, num_parallel_calls=os.cpu_count() or 1, deterministic=True
+        select, num_parallel_calls=os.cpu_count() or 1, deterministic=True
     )
     batches = list(tfds.as_numpy(dataset.batch(1000)))
     return {
@@ -242,17 +243,21 @@ def _read_split(
     }
 
 
-def _features(folder: Path, features: Any) -> Sequence[str]:
+def _features(folder: Path, features: Any) -> tuple[str, str]:
     """Returns the names of the features that hold image and label."""
     import tensorflow_datasets as tfds
 
-    images = [k for k, v in features.items() if isinstance(v, tfds.features.Image)]
-    labels = [k for k, v in features.items() if isinstance(v, tfds.features.ClassLabel)]
-    image = "image" if "image" in images else images[0] if len(images) == 1 else None
-    label = "label" if "label" in labels else labels[0] if len(labels) == 1 else None
+    def only(name: str, kind: type) -> str | None:
+        found = [k for k, v in features.items() if isinstance(v, kind)]
+        if name in found:
+            return name
+        return found[0] if len(found) == 1 else None
+
+    image = only("image", tfds.features.Image)
+    label = only("label", tfds.features.ClassLabel)
     if image is None or label is None or features[image].dtype != np.uint8:
         raise errors.DataError(
-            f"{folder} is no data set of one 8-bit image and one label an example. Its "
+            f"{folder} does not have one 8-bit image and one label per example. Its "
             f"features are: {', '.join(features)}."
         )
     return image, label
@@ -269,5 +274,7 @@ def _terms(info: Any) -> str:
 def _unreadable(
     folder: Path, error: Exception, remedy: str, *in_splits: str
 ) -> errors.DataError:
-    told = damage.told(folder, error, *in_splits)
-    return errors.DataError(f"Cannot read the data set in {folder}: {told} {remedy}")
+    described = damage.describe(folder, error, *in_splits)
+    return errors.DataError(
+        f"Cannot read the data set in {folder}: {described} {remedy}"
+    )

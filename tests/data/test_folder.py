@@ -1,3 +1,5 @@
+"""Folders of image files: layouts, names, errors and fingerprints."""
+
 import os
 import re
 import shutil
@@ -45,7 +47,6 @@ def listed(found):
             ("a",),
             {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
         ),
-        (["train/a/1.png"], ("a",), {"train": [("a/1.png", 0)]}),
         (
             ["val/1.png", "validation/1.png"],
             ("val", "validation"),
@@ -65,41 +66,29 @@ def test_layouts(tmp_path, paths, classes, splits):
     found = image_folder.find(tree(tmp_path, *paths))
     assert found.classes == found.class_names == classes
     assert listed(found) == splits
-    assert {name: len(split) for name, split in found.splits.items()} == {
-        name: len(expected) for name, expected in splits.items()
-    }
+    assert len(found.splits["train"]) == len(splits["train"])
     assert all(split.labels.dtype == np.int32 for split in found.splits.values())
 
 
-@pytest.mark.parametrize("name", "1.jpeg 1.jpg 1.png 1.JPEG 1.JPG 1.PNG 1.Jpg".split())
-def test_images(tmp_path, name):
+@pytest.mark.parametrize("name", ["1.jpeg", "1.png", "1.JPG", "1.Jpg"])
+def test_suffixes_of_images(tmp_path, name):
     found = image_folder.find(tree(tmp_path, f"a/{name}"))
     assert listed(found) == {"train": [(f"a/{name}", 0)]}
 
 
 @pytest.mark.parametrize(
     "path",
-    ["a/1.csv", "a/1.txt", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", "a/._1.JPEG"]
+    ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg"]
     + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "b/1.md"],
 )
-def test_no_images(tmp_path, path):
-    """Neither they nor their folders count."""
+def test_ignored_files(tmp_path, path):
     (tmp_path / "empty").mkdir()
     found = image_folder.find(tree(tmp_path, "a/2.jpg", path))
     assert listed(found) == {"train": [("a/2.jpg", 0)]}
     assert found.classes == ("a",)
 
 
-def test_a_class_folder_without_images_is_no_class(tmp_path):
-    tree(tmp_path, "train/b/1.jpg", "val/b/1.jpg")
-    for split in ("train", "val"):
-        (tmp_path / split / "a").mkdir()
-    found = image_folder.find(tmp_path)
-    assert found.classes == ("b",)
-    assert listed(found)["validation"] == [("b/1.jpg", 0)]
-
-
-def test_linked_folders_and_files_count(tmp_path):
+def test_linked_folders_and_files_are_read(tmp_path):
     tree(tmp_path / "elsewhere", "a/1.jpg")
     (tmp_path / "linked" / "b").mkdir(parents=True)
     (tmp_path / "linked" / "a").symlink_to(tmp_path / "elsewhere" / "a")
@@ -119,36 +108,26 @@ def test_links_to_nothing(tmp_path, path, points_to):
         image_folder.find(tmp_path)
 
 
-def test_what_is_ignored_is_told(tmp_path, caplog):
+def test_ignored_files_are_logged(tmp_path, caplog):
     caplog.set_level("INFO", logger="absl")
     image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
-    tree(tmp_path, "b/2.txt")
-    image_folder.find(tmp_path)
-    said = f"{tmp_path}/b/2.txt is no image: ignored."
+    image_folder.find(tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
+    assert f"{tmp_path}/b holds no images: no class." in caplog.messages
+    said = f"Ignored in {tmp_path}, not images: a/3.csv (2 in total)."
     assert said in caplog.messages
-    tree(tmp_path, "a/3.csv", "b/4/5.jpg")
-    image_folder.find(tmp_path)
-    said = f"3 files and folders in {tmp_path} are no images, such as "
-    assert f"{said}a/3.csv: ignored." in caplog.text
-
-
-def test_an_empty_class_is_told(tmp_path, caplog):
-    tree(tmp_path, "a/1.jpg", "b/.y", "c/1.jpg")
-    assert image_folder.find(tmp_path).classes == ("a", "c")
-    assert f"{tmp_path}/b holds no images: no class." in caplog.text
 
 
 @pytest.mark.parametrize(
     ("paths", "words"),
     [
-        (["1.jpg", "2.png"], "2 images lie in .*x itself, not in a folder of a class"),
+        (["1.jpg", "2.png"], "2 images are in .*x itself, not in a class folder"),
         (["sub/a/1.jpg", "sub/b/1.jpg"], "Perhaps you mean .*x/sub, whose folders"),
-        (["a/1.txt", "b/2.csv"], r"Found are files \.csv \.txt; convert"),
+        (["a/1.txt", "b/2.csv"], r"It holds \.csv \.txt files; convert"),
         (["a/none"], r"val/<class>/\.\.\.$"),
     ],
 )
-def test_what_a_folder_without_images_holds_instead(tmp_path, paths, words):
+def test_hints_about_a_folder_without_images(tmp_path, paths, words):
     with pytest.raises(errors.DataError, match=words):
         image_folder.find(tree(tmp_path / "x", *paths))
 
@@ -163,19 +142,9 @@ def test_reads_by_position(tmp_path):
     assert split.read([]) == []
 
 
-def test_a_file_that_is_gone(tmp_path):
-    split = image_folder.find(tree(tmp_path, "a/1.jpg", "a/2.jpg")).splits["train"]
-    (tmp_path / "a/2.jpg").unlink()
-    message = rf"^Cannot read {tmp_path}/a/2\.jpg: No such file or directory\.$"
-    with pytest.raises(errors.DataError, match=message):
-        split.read([0, 1])
-    assert len(split.read([0])) == 1
-
-
 @pytest.mark.parametrize(
     ("paths", "error", "message"),
     [
-        ([], errors.NotFoundError, r"^There is no folder .*/data\.$"),
         (["data"], errors.NotFoundError, r"^There is no folder .*/data\.$"),
         (["data/a.txt"], errors.DataError, r"data holds no images \(PNG, JPEG\)"),
         (["data/a.jpg", "data/b.jpg"], errors.DataError, "<class>/<file>.JPEG, or tra"),
@@ -184,11 +153,11 @@ def test_a_file_that_is_gone(tmp_path):
         (
             ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],
             errors.DataError,
-            r"data/val/b/2\.jpg is of a class that .*/data/train does not have\.$",
+            r"data/val/b/2\.jpg is of a class that the training split does not",
         ),
     ],
 )
-def test_refuses(tmp_path, paths, error, message):
+def test_folders_that_cannot_be_used(tmp_path, paths, error, message):
     with pytest.raises(error, match=message):
         image_folder.find(tree(tmp_path, *paths) / "data")
 
@@ -202,13 +171,13 @@ def test_the_home_folder(tmp_path, monkeypatch):
 def test_a_class_whose_name_is_not_utf8(tmp_path):
     tree(tmp_path, "a/1.jpg", "b/1.jpg")
     os.rename(bytes(tmp_path / "a"), bytes(tmp_path / "a") + b"\xe9")
-    message = r"folder b'a\\xe9' in .* is not UTF-8.* Rename it\.$"
+    message = r"folder b'a\\xe9' in .* is not UTF-8\. Rename it\.$"
     with pytest.raises(errors.DataError, match=message) as caught:
         image_folder.find(tmp_path)
     assert str(caught.value).isprintable()
 
 
-def test_class_names_in_no_regular_file(tmp_path):
+def test_class_names_in_an_unusable_file(tmp_path):
     tree(tmp_path, "a/1.jpg")
     os.mkfifo(tmp_path / "class_names.txt")
     with pytest.raises(errors.DataError, match=r"names\.txt is not a regular file: it"):
@@ -223,10 +192,8 @@ def test_class_names_in_no_regular_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("a cat\nb dog\n", ("cat", "dog")),
         ("b dog\n\n  a\ttabby  cat \nc bird\n", ("tabby  cat", "dog")),
         ("a crane\nb crane", ("crane", "crane")),
-        ("a cat\nb dog\na lion\n", ("lion", "dog")),
         ("a Schäferhund\nb 猫", ("Schäferhund", "猫")),
     ],
 )
@@ -242,7 +209,7 @@ def test_class_names(tmp_path, text, names):
     [
         ("a 1\nc 3\nd 4\ne 5", r"class_names\.txt does not name 1 of 5 classes: b\.$"),
         ("", r"does not name 5 of 5 classes: a, b, c\.$"),
-        ("a cat\n\n b \n", r"class_names\.txt, line 3, gives 'b' no name\.$"),
+        ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )
 def test_class_names_that_do_not_fit(tmp_path, text, message):
@@ -265,9 +232,7 @@ def _moved(root):
         _renamed,
         _moved,
         lambda root: tree(root, "train/a/1.jpg", size=3),
-        lambda root: tree(root, "val/a/1.jpg", size=3),
-        lambda root: tree(root, "train/b/7.jpg"),
-        lambda root: (root / "train/a/0.jpg").unlink(),
+        lambda root: (root / "val/a/0.jpg").unlink(),
         lambda root: shutil.rmtree(root / "val"),
     ],
 )

@@ -43,7 +43,9 @@ def box(brand):
 )
 def test_formats(content, name, is_image):
     expected = f"it is {name}; expected PNG or JPEG" if name else None
-    assert str(formats.refusal(content)) == (expected or "it is neither JPEG nor PNG")
+    assert str(formats.unsupported_error(content)) == (
+        expected or "it is neither JPEG nor PNG"
+    )
     assert formats.is_image(content) == is_image
 
 

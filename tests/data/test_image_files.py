@@ -1,15 +1,20 @@
-"""Image files and folders of them, read to predict."""
+"""Image files and folders of them, read for prediction."""
 
 import logging
+import os
+import socket
+import struct
+import zlib
 
 import numpy as np
 import pytest
-from image_files import fill, jpeg, noise, png
+from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, png_of
 
 from elu_zoo import errors
-from elu_zoo.data import image_files, images
+from elu_zoo.data import image_files, images, load
 
 GREY = noise(6, 5, channels=1)
+SHAPE = 6, 5, 1
 GIF = b"GIF89a" + bytes(20)
 
 
@@ -19,8 +24,8 @@ def test_reads_a_folder_sorted_by_name(tmp_path):
         encode = png if name in ("a.png", "c") else jpeg
         (tmp_path / name).write_bytes(encode(np.full((4, 4, 3), shade, "uint8")))
     (tmp_path / "class_names.txt").write_text("a\tnot an image")
-    (tmp_path / "array.npy").write_bytes(bytes(100))
-    (tmp_path / "._a.png").write_text("what another system leaves behind")
+    (tmp_path / "._a.png").write_text("a file that macOS leaves behind")
+    os.mkfifo(tmp_path / "pipe")
     read = image_files.read_images(tmp_path, (4, 4, 1))
     assert [path.name for path in read.paths] == ["a.png", "b.JPG", "c", "d.jpeg"]
     assert (read.pixels.dtype, read.pixels.shape) == (np.uint8, (4, 4, 4, 1))
@@ -28,7 +33,7 @@ def test_reads_a_folder_sorted_by_name(tmp_path):
     assert read.left_out == []
 
 
-def test_reads_files_in_the_given_order_whatever_their_suffix(tmp_path):
+def test_reads_files_of_any_suffix_in_the_given_order(tmp_path):
     for name, value in (("z", 10), ("a.dat", 20)):
         (tmp_path / name).write_bytes(png(np.full((2, 2, 1), value, "uint8")))
     read = image_files.read_images([tmp_path / "z", tmp_path / "a.dat"], (2, 2, 1))
@@ -36,41 +41,35 @@ def test_reads_files_in_the_given_order_whatever_their_suffix(tmp_path):
     assert read.pixels[:, 0, 0, 0].tolist() == [10, 20]
 
 
-def test_what_a_folder_holds_and_cannot_be_used_is_left_out(tmp_path):
+def test_unusable_files_of_a_folder_are_left_out(tmp_path):
     bad = {"empty.png": b"", "moving": GIF, "photo.heic": b"\0\0\0\x18ftypheic"}
     fill(tmp_path, {"1.png": png(GREY), "9.png": png(255 - GREY), **bad})
-    read = image_files.read_images(tmp_path, (6, 5, 1))
+    (tmp_path / "link.png").symlink_to(tmp_path / "none")
+    read = image_files.read_images(tmp_path, SHAPE)
     np.testing.assert_array_equal(read.pixels, [GREY, 255 - GREY])
     assert read.left_out == [
         f"{tmp_path}/empty.png cannot be used: the file is empty.",
+        f"{tmp_path}/link.png does not exist.",
         f"{tmp_path}/moving cannot be used: it is a GIF; expected PNG or JPEG.",
         f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG or JPEG.",
     ]
 
 
-def test_a_link_that_leads_nowhere_is_left_out(tmp_path):
-    fill(tmp_path, {"a.png": png(GREY)})
-    (tmp_path / "b.png").symlink_to(tmp_path / "none")
-    read = image_files.read_images(tmp_path, (6, 5, 1))
-    assert read.paths == [tmp_path / "a.png"]
-    assert read.left_out == [f"{tmp_path}/b.png does not exist."]
-
-
-def test_a_folder_of_nothing_else(tmp_path):
+def test_a_folder_without_a_usable_file(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
     with pytest.raises(
         errors.DataError, match="^No image of 7 can be used: "
     ) as caught:
-        image_files.read_images(tmp_path, (6, 5, 1))
+        image_files.read_images(tmp_path, SHAPE)
     assert str(caught.value).count("it is a GIF; expected PNG or JPEG.") == 5
     assert str(caught.value).endswith(" And 2 more.")
 
 
-def test_what_was_named_among_others_is_left_out(tmp_path):
+def test_unusable_paths_among_others_are_left_out(tmp_path):
     fill(tmp_path, {"good/1.png": png(GREY), "my.gif": GIF})
     (tmp_path / "none").mkdir()
     paths = [tmp_path / name for name in ("none", "my.gif", "good")]
-    read = image_files.read_images(paths, (6, 5, 1))
+    read = image_files.read_images(paths, SHAPE)
     np.testing.assert_array_equal(read.pixels, [GREY])
     assert read.paths == [tmp_path / "good" / "1.png"]
     assert read.left_out == [
@@ -87,49 +86,123 @@ def test_what_was_named_among_others_is_left_out(tmp_path):
         (["my.gif", "none"], "^No image of 2 can be used: .*none holds .*my.gif can"),
     ],
 )
-def test_nothing_else_was_named(tmp_path, names, message):
+def test_only_unusable_paths(tmp_path, names, message):
     fill(tmp_path, {"my.gif": GIF})
     (tmp_path / "none").mkdir()
     with pytest.raises(errors.DataError, match=message):
-        image_files.read_images([tmp_path / name for name in names], (6, 5, 1))
+        image_files.read_images([tmp_path / name for name in names], SHAPE)
 
 
-def test_a_missing_file_is_told_before_any_is_read(tmp_path, monkeypatch):
+def test_a_missing_file_is_found_before_any_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(image_files, "read_image", None)
     fill(tmp_path, {"good.png": png(GREY)})
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
         image_files.read_images(
-            [tmp_path / "good.png", tmp_path / "missing.png"], (6, 5, 1)
+            [tmp_path / "good.png", tmp_path / "missing.png"], SHAPE
         )
 
 
-def test_folders_in_a_folder_are_told(tmp_path, caplog):
+def test_folders_in_a_folder_are_named(tmp_path, caplog):
     fill(tmp_path, {"x/1.png": png(GREY), "x/cats/2.png": b"", "x/dogs/3.png": b""})
     with caplog.at_level(logging.WARNING):
-        read = image_files.read_images(tmp_path / "x", (6, 5, 1))
+        read = image_files.read_images(tmp_path / "x", SHAPE)
     assert len(read.paths) == 1
-    assert "x: the folders in it are not looked into (cats, dogs)" in caplog.text
+    assert "x: the folders in it are not read: cats, dogs." in caplog.text
     with pytest.raises(errors.DataError, match=r"Name the folders in it instead: x\."):
-        image_files.read_images(tmp_path, (6, 5, 1))
+        image_files.read_images(tmp_path, SHAPE)
 
 
 @pytest.mark.parametrize("encode", [png, jpeg])
-def test_too_many_pixels_are_refused_before_decoding(tmp_path, monkeypatch, encode):
-    monkeypatch.setattr(images, "MOST_PIXELS", 29)
+def test_images_of_too_many_pixels_are_not_decoded(tmp_path, monkeypatch, encode):
+    monkeypatch.setattr(images, "MAX_PIXELS", 29)
     monkeypatch.setattr(images, "decode", None)
     (tmp_path / "big").write_bytes(encode(noise(6, 5)))
-    with pytest.raises(errors.DataError, match=r"big .* 6 x 5 pixels; .* most 29 pix"):
+    with pytest.raises(errors.DataError, match=r"big .* 6 x 5 pixels; .* most 29 in"):
         image_files.read_images(tmp_path / "big", (6, 5, 3))
 
 
 def test_bad_paths(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        image_files.read_images([tmp_path / "missing.png"], (6, 5, 1))
-    with pytest.raises(errors.DataError, match="holds no image; expected PNG or JP"):
-        image_files.read_images(tmp_path, (6, 5, 1))
     with pytest.raises(errors.UsageError, match="No image was given"):
-        image_files.read_images([], (6, 5, 1))
+        image_files.read_images([], SHAPE)
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        image_files.read_image(tmp_path / "missing.png", (6, 5, 1))
+        image_files.read_image(tmp_path / "missing.png", SHAPE)
     with pytest.raises(errors.DataError, match="cannot be used: .*: it is a folder"):
-        image_files.read_image(tmp_path, (6, 5, 1))
+        image_files.read_image(tmp_path, SHAPE)
+
+
+# The header claims more pixels than the file holds: nothing may decode them.
+HUGE = png_of(30_000, 30_000, 0, (b"IDAT", zlib.compress(bytes(30_001))))
+BITMAP = b"BM" + bytes(12) + struct.pack("<IiiHH", 40, 30_000, 30_000, 1, 24)
+DAMAGED = "the file is damaged or cut off"
+# The content of a file, and the error of a training set; None is usable.
+BAD_FILES = {
+    "corrupt_png": (png(noise(16, 16))[:60], DAMAGED),
+    "corrupt_jpeg": (jpeg(noise(64, 64))[:500], DAMAGED),
+    "jpeg_without_an_end": (jpeg(noise(64, 64))[:4], DAMAGED),
+    "text": (b"no image at all", "it is text; expected PNG or JPEG"),
+    "zero_bytes": (b"", "the file is empty"),
+    "zeros": (bytes(1000), "it is neither JPEG nor PNG"),
+    "one_pixel": (png(noise(1, 1)), "it has 1 x 1 pixels; expected at least 8"),
+    "huge_png": (HUGE, "it has 30000 x 30000 pixels; expected"),
+    "huge_jpeg": (jpeg_of(30_000, 30_000), "it has 30000 x 30000 pixels; expected"),
+    "huge_bitmap": (BITMAP + bytes(24), "it is a BMP; expected PNG or JPEG"),
+    "grey_png": (png(noise(16, 16, channels=1)), None),
+    "transparent": (png(noise(16, 16, channels=4)), None),
+    "cmyk": (CMYK, None),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_unusual_files_to_train_on_and_to_predict(tmp_path, kind):
+    content, words = BAD_FILES[kind]
+    folder = fill(tmp_path, {**classes({"a": 6, "b": 6}), "a/odd.png": content})
+    path = folder / "a/odd.png"
+    if words is None:
+        data = load.load(folder, None, (16, 16, 3))
+        assert sum(map(len, (data.train, data.validation, data.test))) == 13
+    else:
+        message = rf"^1 of 13 images cannot be used: {path}: {words}.* Fix or delete"
+        with pytest.raises(errors.DataError, match=message):
+            load.load(folder, None, (16, 16, 3))
+    for channels in (1, 3):
+        shape = 28, 28, channels
+        if words is None or kind == "one_pixel":
+            assert image_files.read_image(path, shape).shape == shape
+        else:
+            with pytest.raises(errors.DataError, match=f"^{path} cannot be .*{words}"):
+                image_files.read_image(path, shape)
+
+
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))  # an absolute path may be too long for it
+
+
+def make_large(path):
+    path.touch()
+    os.truncate(path, 2**40)
+
+
+SPECIAL = {
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
+    "named_pipe": (os.mkfifo, "it is a named pipe"),
+    "socket": (make_socket, "it is a socket"),
+    "folder": (os.mkdir, "it is a folder"),
+    "too_large": (make_large, f"is {2**40} bytes; an image file has at most {2**29}"),
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_a_special_file_is_never_read(tmp_path, monkeypatch, kind):
+    make, words = SPECIAL[kind]
+    monkeypatch.chdir(tmp_path)
+    photos = fill(tmp_path / "photos", classes({"a": 5, "b": 5}))
+    make(photos / "a/odd.png")
+    expected = rf"^1 of 11 images cannot be used: {photos}/a/odd\.png: it .*{words}\. F"
+    with pytest.raises(errors.DataError, match=expected):
+        load.load(photos, None, (16, 16, 3))
+    if kind != "folder":
+        read = image_files.read_images(photos / "a", (16, 16, 3))
+        assert len(read.paths) == 5
+        (left_out,) = read.left_out
+        assert left_out.startswith(f"{photos}/a/odd.png cannot be used: it ")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import small_images
 
+from elu_zoo.data import decoding, imagenet, prepare, statistics
 from elu_zoo.data import folder as image_folder
-from elu_zoo.data import imagenet, prepare, statistics, survey
 from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.layers import statistics_file
 
@@ -38,10 +38,9 @@ def test_fifty_of_them(imagenet_sample, home):
     data = imagenet.load(imagenet_sample, 256)
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
     chosen = data.train.first(50)
-    seen = list(
-        survey.look(survey.read_each(chosen.examples, chosen.positions), (256, 256, 3))
-    )
-    assert [x.oddity for x in seen if x.pixels is None] == []
+    readers = decoding.readers(chosen.examples, chosen.positions)
+    seen = list(decoding.decode_all(readers, (256, 256, 3)))
+    assert [x.problem for x in seen if x.problem] == []
     assert [x.label for x in seen] == chosen.positions.tolist()
     parts = list(chosen.parts(20))
     assert [len(part) for part in parts] == [20, 20, 10]
@@ -53,7 +52,7 @@ def test_fifty_of_them(imagenet_sample, home):
 
 
 def test_twenty_of_them_prepared(imagenet_sample, tmp_path):
-    """The copies are hardly to be told from the originals."""
+    """The copies differ little from the originals."""
     folder = tmp_path / "twenty"
     for wnid in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
         folder.mkdir(exist_ok=True)
@@ -78,8 +77,8 @@ def test_twenty_of_them_prepared(imagenet_sample, tmp_path):
 @pytest.mark.slow
 def test_all_of_them_are_usable(imagenet_sample, home, caplog):
     caplog.set_level("INFO", logger="absl")
-    name = statistics.find_mean(imagenet.load(imagenet_sample, 256))
-    assert "Looking at all 1000 images of imagenet_sample, once." in caplog.text
+    name = statistics.find_encoded_mean(imagenet.load(imagenet_sample, 256))
+    assert "Decoding all 1000 images of imagenet_sample once." in caplog.text
     mean = statistics_file.read_mean(name)
     assert mean.shape == (256, 256, 3)
     np.testing.assert_allclose(mean.mean((0, 1)), [123, 117, 104], atol=8)

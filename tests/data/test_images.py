@@ -158,16 +158,18 @@ def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
 @pytest.mark.parametrize("encode", [jpeg, png])
 @pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
 def test_images_of_nothing(encode, height, width):
-    message = f"^it has {height} x {width} pixels; usable are sides of at least 8 and "
+    message = f"^it has {height} x {width} pixels; expected at least 8 on each side"
     with pytest.raises(errors.DataError, match=message):
         images.decode_checked(encode(noise(height, width)), (16, 16, 3))
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
 def test_the_most_pixels(encode, monkeypatch):
-    monkeypatch.setattr(images, "MOST_PIXELS", 1200)
+    monkeypatch.setattr(images, "MAX_PIXELS", 1200)
     assert images.decode_checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
-    with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 pixels"):
+    with pytest.raises(
+        errors.DataError, match="40 x 31 pixels.* at most 1200 in total"
+    ):
         images.decode_checked(encode(noise(40, 31)), (8, 8, 3))
 
 

@@ -1,3 +1,5 @@
+"""Preparation of data sets: small JPEGs, their mean, and unusable images."""
+
 import dataclasses
 import io
 import json
@@ -10,7 +12,7 @@ from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, write_im
 from PIL import Image
 
 from elu_zoo import errors
-from elu_zoo.data import imagenet, prepare, records, statistics, survey
+from elu_zoo.data import decoding, imagenet, prepare, records, statistics
 from elu_zoo.layers import statistics_file
 
 SIDE = 16
@@ -76,16 +78,11 @@ def test_a_plain_folder(flat, tmp_path):
             given = tf.io.decode_jpeg(x.image).numpy().astype(float)
             np.testing.assert_allclose(given, small, atol=12)
     names = [str(path) for path in sorted(flat.glob("*/*.png"))]
+    order = [x.name for x in found["train"]]
+    assert len({name[0] for name in order[:9]}) == 2  # shuffled
     assert report.images == {"train": 18, "validation": 2}
     assert sorted(report.odd.pop("png, tiny")) == names
     assert (report.odd, report.bad) == ({}, [])
-
-
-def test_the_examples_are_shuffled(flat, tmp_path):
-    prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
-    names = [x.name for x in stored(tmp_path / "out")["train"]]
-    assert names != sorted(names) and names != sorted(names, reverse=True)
-    assert len({name[0] for name in names[:9]}) == 2
 
 
 def test_the_same_every_time(flat, tmp_path):
@@ -149,20 +146,13 @@ def test_a_data_set_without_a_validation_split(tmp_path, file_format):
     np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
 
 
-def test_imagenet_of_tensorflow_datasets(tmp_path):
-    _records(tmp_path / "imagenet2012" / "5.1.0", "tfrecord")
-    out = tmp_path / "out"
-    report = prepare.prepare("", out, data_dir=str(tmp_path), image_size=SIDE)
-    assert report.images == {"train": 15, "validation": 9}
-
-
 def test_the_mean_is_that_of_the_stored_training_images(flat, tmp_path, monkeypatch):
     prepare.prepare(flat, tmp_path / "out", image_size=SIDE, quality=30)
     np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
     data = imagenet.load(tmp_path / "out", SIDE)
-    expected = survey.mean_image(data.train, classes=data.num_classes)
-    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
-    mean = statistics_file.read_mean(statistics.find_mean(data))
+    expected = decoding.mean_image(data.train, classes=data.num_classes)
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked again"))
+    mean = statistics_file.read_mean(statistics.find_encoded_mean(data))
     np.testing.assert_allclose(mean, expected, rtol=1e-6)
 
 
@@ -173,13 +163,6 @@ def test_quality(flat, tmp_path):
         prepare.prepare(flat, folder, image_size=SIDE, quality=quality)
         sizes.append(sum(len(x.image) for x in stored(folder)["train"]))
     assert sizes == sorted(set(sizes))
-
-
-def test_many_images(flat, tmp_path, monkeypatch):
-    monkeypatch.setattr(prepare, "_PART", 3)
-    report = prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
-    assert report.images == {"train": 18, "validation": 2}
-    assert len({x.name for x in stored(tmp_path / "out")["train"]}) == 18
 
 
 ODD = {
@@ -197,7 +180,7 @@ BAD = {
 REASONS = {
     "a/empty.jpg": "the file is empty",
     "a/text.png": "it is text; expected PNG or JPEG",
-    "b/huge.jpg": "it has 30000 x 30000 pixels; usable are ",
+    "b/huge.jpg": "it has 30000 x 30000 pixels; expected at least ",
     "b/cut.jpg": "the file is damaged or cut off",
 }
 
@@ -227,7 +210,7 @@ def test_bad_images_are_left_out_and_odd_ones_told(flat, tmp_path):
     np.testing.assert_allclose(*mean_of(out), rtol=1e-6)
 
 
-@pytest.mark.parametrize("most", [0, 1, 3])
+@pytest.mark.parametrize("most", [0, 3])
 def test_too_many_bad_images(flat, tmp_path, most):
     fill(flat, BAD)
     before = sorted(tmp_path.iterdir())
@@ -241,22 +224,9 @@ def test_too_many_bad_images(flat, tmp_path, most):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_no_image_can_be_used(tmp_path):
-    folder = fill(tmp_path / "in", {f"{name}/1.jpg": b"" for name in "abc"})
-    with pytest.raises(errors.DataError, match="images"):
-        prepare.prepare(folder, tmp_path / "out", image_size=SIDE, max_bad_examples=9)
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-@pytest.mark.parametrize("existing", ["a folder", "a full folder", "a file"])
-def test_an_output_that_exists(flat, tmp_path, existing):
+def test_an_output_that_exists(flat, tmp_path):
     output = tmp_path / "out"
-    if existing == "a file":
-        output.write_text("mine")
-    else:
-        output.mkdir()
-    if existing == "a full folder":
-        (output / "mine").touch()
+    output.mkdir()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(errors.UsageError, match=f"{output} exists already"):
         prepare.prepare(flat, output, image_size=SIDE)
@@ -279,21 +249,24 @@ def test_arguments_out_of_range(tmp_path, arguments, received):
 
 
 def test_no_images(tmp_path):
+    folder = fill(tmp_path / "empty", {f"{name}/1.jpg": b"" for name in "abc"})
+    with pytest.raises(errors.DataError, match="There are no images to train on"):
+        prepare.prepare(folder, tmp_path / "out", image_size=SIDE, max_bad_examples=9)
     with pytest.raises(errors.NotFoundError, match="There is no folder"):
         prepare.prepare(tmp_path / "in", tmp_path / "out")
     with pytest.raises(errors.DataError, match="holds no images"):
         prepare.prepare(tmp_path, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_file_that_vanishes(flat, tmp_path, monkeypatch):
-    look = survey.look
+    look = decoding.decode_all
 
     def look_too_late(*arguments):
         (flat / "a/05.png").unlink(missing_ok=True)
         return look(*arguments)
 
-    monkeypatch.setattr(survey, "look", look_too_late)
+    monkeypatch.setattr(decoding, "decode_all", look_too_late)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/05\.png"):
         prepare.prepare(flat, tmp_path / "out", image_size=SIDE)
@@ -312,7 +285,7 @@ def test_a_full_disk(flat, tmp_path, monkeypatch):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_file_name_that_is_no_text(tmp_path):
+def test_a_file_name_that_is_not_utf8(tmp_path):
     folder = fill(tmp_path / "in", classes({"a": 2, "b": 2}, SIDE))
     os.rename(folder / "a/00.png", os.fsencode(folder / "a") + b"/\xff.png")
     prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
@@ -320,7 +293,7 @@ def test_a_file_name_that_is_no_text(tmp_path):
     assert names == {"a/?.png", "a/01.png", "b/00.png", "b/01.png"}
 
 
-@pytest.mark.parametrize("names", [("a b", "a c"), ("Käfer", "猫"), ("1", "01")])
+@pytest.mark.parametrize("names", [("a b", "a c"), ("Käfer", "猫")])
 def test_any_names_of_classes(tmp_path, names):
     folder = fill(tmp_path / "in", classes(dict.fromkeys(names, 5), SIDE))
     prepare.prepare(folder, tmp_path / "out", image_size=SIDE)

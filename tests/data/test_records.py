@@ -1,3 +1,5 @@
+"""Data sets in ArrayRecord files: reading, writing and damaged files."""
+
 import re
 
 import numpy as np
@@ -19,10 +21,9 @@ IMAGE = tfds.features.Image(encoding_format="jpeg")
 LABEL = tfds.features.ClassLabel(names=CLASSES)
 
 
-def write(folder, examples=EXAMPLES, part=7):
+def write(folder, examples=EXAMPLES):
     folder.mkdir()
-    parts = [examples[i : i + part] for i in range(0, len(examples), part)]
-    splits = {"train": iter(parts), "validation": iter([examples[:2]])}
+    splits = {"train": iter(examples), "validation": iter(examples[:2])}
     records.write(folder, "things", CLASSES, splits)
     return folder
 
@@ -35,9 +36,9 @@ def written(tmp_path_factory):
         return write(tmp_path_factory.mktemp("records") / "written")
 
 
-def test_what_was_written_is_found(written):
+def test_written_records_are_found(written):
     found = records.find(written)
-    assert (found.name, found.indexed) == ("things", True)
+    assert (found.name, found.is_indexed) == ("things", True)
     assert found.classes == found.class_names == tuple(CLASSES)
     lengths = {name: len(split) for name, split in found.splits.items()}
     assert lengths == {"train": 20, "validation": 2}
@@ -53,17 +54,6 @@ def test_reads_by_position(written):
         split.read([20])
 
 
-def test_names_of_classes_for_people(tmp_path):
-    write(tmp_path / "a", EXAMPLES[:3])
-    (tmp_path / "a/class_names.txt").write_text("n03 cat\nn01 dog\nn02 cat\nn04 cow\n")
-    found = records.find(tmp_path / "a")
-    assert found.class_names == ("dog", "cat", "cat")
-    assert found.classes == tuple(CLASSES)
-    (tmp_path / "a/class_names.txt").write_text("n03 cat\n")
-    with pytest.raises(errors.DataError, match="does not name 2 of 3 classes: n01, n"):
-        records.find(tmp_path / "a")
-
-
 def test_the_fingerprint_is_of_the_description(tmp_path, written):
     fingerprints = [
         records.find(write(tmp_path / name, examples)).fingerprint
@@ -73,12 +63,6 @@ def test_the_fingerprint_is_of_the_description(tmp_path, written):
     assert fingerprints[0] == fingerprints[1] != fingerprints[2]
     # Other files, of eight examples each.
     assert records.find(written).fingerprint not in fingerprints
-
-
-@pytest.mark.parametrize("part", [1, 20, 50])
-def test_the_parts_in_which_it_is_written_change_nothing(tmp_path, part):
-    split = records.find(write(tmp_path / "a", part=part)).splits["train"]
-    assert split.read(range(20)) == EXAMPLES
 
 
 def test_tensorflow_datasets_reads_it(written):
@@ -93,30 +77,27 @@ def test_tensorflow_datasets_reads_it(written):
         np.testing.assert_allclose(source[i]["image"], pixels, atol=10)
 
 
-def test_an_empty_split_beside_another(tmp_path):
+def test_a_data_set_with_an_empty_split(tmp_path):
     (tmp_path / "a").mkdir()
-    splits = {"train": iter([EXAMPLES[:2], []]), "validation": iter([[]])}
+    splits = {"train": EXAMPLES[:2], "validation": []}
     records.write(tmp_path / "a", "things", CLASSES, splits)
     found = records.find(tmp_path / "a")
     assert len(found.splits["train"]) == 2
 
 
-def test_reads_through_files_without_index(tmp_path):
-    splits = {"train": ROWS[:15], "validation": ROWS[15:]}
+def test_reads_files_without_index_sequentially(tmp_path):
+    splits = {"train": ROWS * 3, "validation": ROWS[15:]}
     folder = write_imagenet(tmp_path / "a", splits, CLASSES, name="others")
+    (folder / "class_names.txt").write_text("n03 cat\nn01 dog\nn02 cat\n")
+    assert len(list(folder.glob("*train.tfrecord*"))) == 3
     found = records.find(folder)
+    assert found.class_names == ("dog", "cat", "cat")
     assert (found.name, found.classes) == ("others", tuple(CLASSES))
-    assert not found.indexed
-    assert list(records.read_through(folder, "train")) == EXAMPLES[:15]
-    assert list(records.read_through(folder, "validation")) == EXAMPLES[15:]
-
-
-def test_reads_through_several_files(tmp_path):
-    folder = write_imagenet(tmp_path / "a", {"train": ROWS * 3}, CLASSES)
-    assert len(list(folder.glob("*.tfrecord*"))) == 3
-    whole = list(records.read_through(folder, "train"))
+    assert not found.is_indexed
+    whole = list(records.read_sequentially(folder, "train"))
     assert sorted(whole) == sorted(EXAMPLES * 3)
-    assert list(records.read_through(folder, "train")) == whole
+    assert list(records.read_sequentially(folder, "train")) == whole
+    assert list(records.read_sequentially(folder, "validation")) == EXAMPLES[15:]
 
 
 def test_images_without_the_name_of_a_file(tmp_path):
@@ -124,7 +105,7 @@ def test_images_without_the_name_of_a_file(tmp_path):
     features = {"image": IMAGE, "label": LABEL}
     expected = [x._replace(name="an image") for x in EXAMPLES[:3]]
     folder = write_tfds(tmp_path / "a", {"train": rows}, features)
-    assert list(records.read_through(folder, "train")) == expected
+    assert list(records.read_sequentially(folder, "train")) == expected
     folder = write_tfds(tmp_path / "b", {"train": rows}, features, "array_record")
     assert records.find(folder).splits["train"].read(range(3)) == expected
 
@@ -142,7 +123,7 @@ def test_images_without_the_name_of_a_file(tmp_path):
         (
             {"image": tfds.features.Text(), "label": LABEL},
             {"image": "a tench"},
-            r"The data set in {} is none of images\.$",
+            r"The data set in {} does not hold images\.$",
         ),
     ],
 )
@@ -158,8 +139,6 @@ def test_data_sets_of_other_things(tmp_path, features, row, message):
     ("name", "text", "message"),
     [
         ("dataset_info.json", "no JSON", "ParseError"),
-        ("dataset_info.json", "{}", "ValueError: Invalid version"),
-        ("features.json", "{", "JSONDecodeError"),
         ("features.json", None, "Cannot restore"),
     ],
 )
@@ -178,10 +157,8 @@ def test_damaged_descriptions(tmp_path, name, text, message):
         lambda path: path.unlink(),
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(path.read_bytes()[:-1]),
-        lambda path: path.write_bytes(path.read_bytes()[: 2**16]),
-        lambda path: path.write_bytes(bytes(2**17)),
     ],
-    ids="gone empty byte_short half zeros".split(),
+    ids=["missing", "empty", "byte_short"],
 )
 def test_damaged_files(tmp_path, damage):
     folder = write(tmp_path / "a")
@@ -198,7 +175,7 @@ def test_damaged_files(tmp_path, damage):
     assert found.splits["validation"].read([0]) == EXAMPLES[:1]
 
 
-def test_no_byte_changes_unnoticed(tmp_path):
+def test_changed_bytes_are_noticed(tmp_path):
     folder = write(tmp_path / "a")
     path = next(folder.glob("*-train.array_record*"))
     content = path.read_bytes()
@@ -217,19 +194,12 @@ def test_no_byte_changes_unnoticed(tmp_path):
     assert refused > 30
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(path.read_bytes()[:-9]),
-        lambda path: path.write_bytes(path.read_bytes()[:99] + b"!!" * 9),
-    ],
-)
-def test_damaged_files_without_index(tmp_path, damage):
+def test_damaged_files_without_index(tmp_path):
     splits = {"train": ROWS, "validation": ROWS[:3]}
     folder = write_imagenet(tmp_path / "a", splits, CLASSES)
-    damage(next(folder.glob("*-train.tfrecord*")))
-    message = f"^Cannot read train in {folder}: .* prepare the data set again"
+    path = next(folder.glob("*-train.tfrecord*"))
+    path.write_bytes(path.read_bytes()[:-9])
+    message = f"^Cannot read train in {folder}: {path} cannot be read at record 19: "
     with pytest.raises(errors.DataError, match=message):
-        list(records.read_through(folder, "train"))
-    assert list(records.read_through(folder, "validation")) == EXAMPLES[:3]
+        list(records.read_sequentially(folder, "train"))
+    assert list(records.read_sequentially(folder, "validation")) == EXAMPLES[:3]

@@ -1,3 +1,5 @@
+"""Statistics of training images: whitening and mean, and their files."""
+
 import importlib.util
 import os
 from pathlib import Path
@@ -7,7 +9,7 @@ import pytest
 from image_files import classes, fill, noise
 
 from elu_zoo import errors
-from elu_zoo.data import dataset, imagenet, load, statistics, survey
+from elu_zoo.data import dataset, decoding, imagenet, load, statistics
 from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
@@ -41,9 +43,9 @@ def data():
     return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
 
 
-@pytest.mark.parametrize("slice_", [5_000, 7, 1])
-def test_fit_has_the_defining_properties(monkeypatch, slice_):
-    monkeypatch.setattr(statistics, "_SLICE", slice_)
+@pytest.mark.parametrize("batch", [5_000, 7])
+def test_fit_has_the_defining_properties(monkeypatch, batch):
+    monkeypatch.setattr(statistics, "_BATCH", batch)
     first, second = pictures(60), pictures(21, 1)
     found = statistics.fit(first, second)
     x = normalized(np.concatenate([first, second]))
@@ -64,17 +66,6 @@ def test_fit_has_the_defining_properties(monkeypatch, slice_):
     )
 
 
-def test_fit_on_one_split_or_several():
-    images = pictures(50)
-    whole, parts = statistics.fit(images), statistics.fit(images[:20], images[20:])
-    np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-12)
-    np.testing.assert_allclose(parts.matrix, whole.matrix, atol=1e-9)
-    backwards = statistics.fit(images[::-1])
-    np.testing.assert_allclose(backwards.matrix, whole.matrix, atol=1e-9)
-    empty = statistics.fit(images, images[:0])
-    np.testing.assert_array_equal(empty.matrix, whole.matrix)
-
-
 def test_an_image_of_one_grey_counts_as_zeros():
     images = pictures(50)
     images[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]
@@ -89,21 +80,20 @@ def test_an_image_of_one_grey_counts_as_zeros():
     np.testing.assert_allclose(only.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
-def test_refuses_what_is_not_uint8(dtype):
+def test_images_that_are_not_uint8():
     images = pictures(5)
     with pytest.raises(errors.DataError, match="fitted on raw uint8 images"):
-        statistics.fit(images, images.astype(dtype))
+        statistics.fit(images, images.astype("float32"))
 
 
-def test_find_fits_once(data, home, monkeypatch, caplog):
+def test_whitening_is_fitted_once(data, home, monkeypatch, caplog):
     caplog.set_level("INFO", logger="absl")
-    name = statistics.find(data)
+    name = statistics.of_kind("gcn_zca", data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz" and name.startswith("tiny_zca-")
     assert "Fitting the whitening statistics of tiny." in caplog.text
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted again"))
-    assert statistics.find(data) == name
+    assert statistics.find_whitening(data) == name
     found = stored.read(name)
     x = normalized(np.concatenate([data.train.images, data.validation.images]))
     np.testing.assert_allclose(found.mean, x.mean(0), atol=0.01)
@@ -112,21 +102,21 @@ def test_find_fits_once(data, home, monkeypatch, caplog):
     np.testing.assert_allclose(product, np.eye(VALUES), atol=0.05)
 
 
-def test_find_takes_what_ships(data, monkeypatch):
+def test_shipped_statistics_are_found(data, monkeypatch):
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
     for images in ("cifar10", "cifar100"):
         cifar = dataset.ImageData(
             *("cifar_coarse", data.train, data.validation, data.test),
             *(("0",), "", "", images),
         )
-        assert statistics.find(cifar) == stored.find(images).stem
+        assert statistics.find_whitening(cifar) == stored.find(images).stem
 
 
 def test_a_folder_that_cannot_be_written(data, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
-        statistics.find(data)
+        statistics.find_whitening(data)
 
 
 @pytest.fixture
@@ -138,42 +128,42 @@ def encoded(tmp_path):
 def test_find_mean_is_that_of_the_training_images(encoded, home, monkeypatch, caplog):
     caplog.set_level("INFO", logger="absl")
     data = imagenet.load(encoded, 16)
-    name = statistics.find_mean(data)
+    name = statistics.of_kind("mean_crop", data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz" and name.startswith(f"{data.images}_mean-")
-    assert "Looking at all 40 images of pictures, once." in caplog.text
+    assert "Decoding all 40 images of pictures once." in caplog.text
     train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
     expected = np.mean(train, 0, np.float64)
     np.testing.assert_allclose(stored.read_mean(name), expected, rtol=1e-7)
-    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked again"))
-    assert statistics.find_mean(imagenet.load(encoded, 16)) == name
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked again"))
+    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) == name
 
 
 def test_other_images_have_another_mean(encoded):
-    first = statistics.find_mean(imagenet.load(encoded, 16))
-    assert statistics.find_mean(imagenet.load(encoded, 8)) != first
+    first = statistics.find_encoded_mean(imagenet.load(encoded, 16))
+    assert statistics.find_encoded_mean(imagenet.load(encoded, 8)) != first
     fill(encoded, {"a/99.png": (encoded / "a/00.png").read_bytes()})
-    assert statistics.find_mean(imagenet.load(encoded, 16)) != first
+    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) != first
 
 
-def test_bad_images_have_no_mean(encoded, home):
+def test_bad_images_are_named_instead_of_a_mean(encoded, home):
     """Held out ones, as b/21, are counted too."""
     data = imagenet.load(encoded, 16)
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
         rf"{encoded}/b/02\.png: it is text; expected PNG or JPEG; "
-        rf"{encoded}/b/21\.png: the file is empty\. Mend or delete them. "
+        rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them. "
     )
     with pytest.raises(errors.DataError, match=message):
-        statistics.find_mean(data)
+        statistics.find_encoded_mean(data)
     assert not home.exists()
 
 
-@pytest.mark.parametrize("slice_", [5_000, 7])
+@pytest.mark.parametrize("batch", [5_000, 7])
 @pytest.mark.parametrize(("kind", "normal"), [("mean", False), ("gcn_mean", True)])
-def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, slice_):
-    monkeypatch.setattr(statistics, "_SLICE", slice_)
+def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, batch):
+    monkeypatch.setattr(statistics, "_BATCH", batch)
     name = statistics.of_kind(kind, data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz"
@@ -182,26 +172,20 @@ def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, sli
     rows = normalized(images) if normal else images.reshape(len(images), -1)
     expected = rows.mean(0, np.float64).reshape(data.image_shape)
     np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
-    monkeypatch.setattr(statistics, "mean_image", lambda *_: pytest.fail("again"))
+    monkeypatch.setattr(statistics, "_parts", lambda *_: pytest.fail("again"))
     assert statistics.of_kind(kind, data) == name
 
 
-def test_the_kinds_of_others(data, encoded, home):
-    assert statistics.of_kind("gcn_zca", data) == statistics.find(data)
-    found = statistics.of_kind("mean_crop", imagenet.load(encoded, 16))
-    assert found == statistics.find_mean(imagenet.load(encoded, 16))
-
-
 def test_a_mean_that_cannot_be_written(encoded, monkeypatch):
-    """It is said before all images are looked at."""
+    """The error comes before all images are decoded."""
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
-    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked"))
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
-        statistics.find_mean(imagenet.load(encoded, 16))
+        statistics.find_encoded_mean(imagenet.load(encoded, 16))
 
 
-def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys):
+def test_the_tool_writes_to_the_weights(data, tmp_path, monkeypatch, capsys):
     specification = importlib.util.spec_from_file_location("fit_statistics", TOOL)
     tool = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(tool)
@@ -211,7 +195,7 @@ def test_the_tool_writes_beside_the_weights(data, tmp_path, monkeypatch, capsys)
     tool.main(["fit_statistics.py", "tiny_coarse"])
     (path,) = (tmp_path / "weights").iterdir()
     assert capsys.readouterr().out == f"{path}\n"
-    assert path.stem == statistics.find(data)
+    assert path.stem == statistics.find_whitening(data)
     other = path.with_name(f"{data.images}_zca-{'0' * 16}.npz")
     other.touch()
     tool.main(["fit_statistics.py", "tiny_coarse"])

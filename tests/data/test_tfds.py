@@ -1,4 +1,4 @@
-"""Any data set of tensorflow-datasets: what is read of it, and what is refused."""
+"""Data sets of tensorflow-datasets by name: their arrays, and damaged ones."""
 
 import numpy as np
 import pytest
@@ -29,12 +29,12 @@ def examples(count, seed=0, shape=(28, 28, 1)):
     ]
 
 
-@pytest.mark.parametrize("name", ["fashion", "fashion/small"])
-def test_a_data_set_of_tensorflow_datasets(tmp_path, name):
+def test_a_data_set_with_a_config(tmp_path):
+    name = "fashion/small"
     splits = {"train": examples(30), "test": examples(6, 50)}
     write_tfds(tmp_path / name / "3.0.1", splits, features(), name="fashion")
     data = load.load(name, tmp_path, (28, 28, 3))
-    assert data.name == name.replace("/", "_")
+    assert data.name == "fashion_small"
     assert data.class_names == ("shirt", "bag")
     assert "terms unknown to tensorflow-datasets" in data.terms
     expected = [np.repeat(x["image"], 3, axis=2) for x in splits["test"]]
@@ -53,7 +53,7 @@ def test_images_of_several_sizes(tmp_path):
     assert len(everything) == 20
     kept = [(i % 2, x["image"].tobytes()) for i, x in enumerate(several[10:])]
     assert set(kept) <= set(everything)
-    with pytest.raises(errors.UsageError, match="no shape in common"):
+    with pytest.raises(errors.UsageError, match="differ in shape"):
         load.load("photos", tmp_path)
 
 
@@ -62,9 +62,14 @@ def test_images_of_several_sizes(tmp_path):
     [
         ({"test": examples(4)}, features(), "no split 'train'. It has test"),
         (
+            {"train": examples(4), "test": []},
+            features(),
+            "The split 'test' of .*/other/1.0.0 has no examples",
+        ),
+        (
             {"train": [{"image": x["image"]} for x in examples(4)]},
             {"image": features()["image"]},
-            "no data set of one 8-bit image and one label .* features are: image",
+            "does not have one 8-bit image and one label .* features are: image",
         ),
         (
             {
@@ -73,7 +78,7 @@ def test_images_of_several_sizes(tmp_path):
                 ]
             },
             features(dtype=np.uint16),
-            "no data set of one 8-bit image",
+            "does not have one 8-bit image",
         ),
     ],
 )
@@ -83,15 +88,74 @@ def test_other_data_sets(tmp_path, splits, given, words):
         load.load("other", tmp_path, SHAPE)
 
 
-def test_damaged_records(tmp_path):
+def _flipped(content, byte):
+    return content[:byte] + bytes([content[byte] ^ 1]) + content[byte + 1 :]
+
+
+def _length(content):
+    """The length of the first record, with its frame."""
+    return int.from_bytes(content[:8], "little") + 16
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        pytest.param(lambda c: c[:-9], "cannot be read at record 3: Data", id="cut"),
+        pytest.param(
+            lambda c: c[: _length(c)], "ends after 1 records of 4", id="cut_between"
+        ),
+        pytest.param(lambda c: b"", "ends after 0 records of 4", id="emptied"),
+        pytest.param(
+            lambda c: _flipped(c, _length(c) + 500),
+            "cannot be read at record 1: DataLossError: corrupted record",
+            id="flipped_bit",
+        ),
+        pytest.param(None, "cannot be read at record 0: FileNotFoundE", id="missing"),
+    ],
+)
+def test_damaged_records(tmp_path, home, damage, words):
+    splits = {"train": examples(24), "test": examples(2)}
+    folder = write_tfds(tmp_path / "things/1.0.0", splits, features())
+    path = folder / "things-train.tfrecord-00001"
+    if damage:
+        path.write_bytes(damage(path.read_bytes()))
+    else:
+        path.unlink()
+    with pytest.raises(errors.DataError) as caught:
+        load.load("things", tmp_path)
+    text = str(caught.value)
+    assert f"Cannot read the data set in {folder}: {path} {words}" in text
+    assert f" Delete {folder} and prepare it again with `tfds build things " in text
+    assert "{{" not in text and "\n" not in text
+    assert not list(home.rglob("*.npz*"))
+
+
+def test_damaged_description(tmp_path):
     folder = write_tfds(tmp_path / "d/1.0.0", {"train": examples(9)}, features())
-    (record,) = folder.glob("*tfrecord*")
-    record.write_bytes(record.read_bytes()[:-7])
-    with pytest.raises(errors.DataError, match="DataLossError.*Delete .*`tfds build d"):
-        load.load("d", tmp_path, SHAPE)
     (folder / "dataset_info.json").write_text("{")
     with pytest.raises(errors.DataError, match="Cannot read the data set in"):
         load.load("d", tmp_path, (8, 8, 3))
+
+
+def test_labels_of_more_classes_than_there_are(tmp_path):
+    given = features() | {"label": tfds.features.ClassLabel(num_classes=5)}
+    rows_of_five = [x | {"label": i % 5} for i, x in enumerate(examples(24))]
+    folder = write_tfds(tmp_path / "t/1.0.0", {"train": rows_of_five}, given)
+    path = folder / "features.json"
+    path.write_text(path.read_text().replace('"numClasses": "5"', '"numClasses": "2"'))
+    with pytest.raises(errors.DataError, match=r"outside 0\.\.1, the first is [2-4]"):
+        load.load("t", tmp_path)
+
+
+def test_a_set_that_was_prepared_again_is_read_again(tmp_path):
+    counts = []
+    for number, labels in enumerate(([0, 0], [0, 1])):
+        data = [x | {"label": labels[i % 2]} for i, x in enumerate(examples(9))]
+        folder = write_tfds(tmp_path / "t/1.0.0", {"train": data}, features())
+        train = load.load("t", tmp_path).train
+        counts.append(np.bincount(train.labels, minlength=2).tolist())
+        folder.rename(tmp_path / f"old{number}")
+    assert counts[0][1] == 0 and counts[1][1] > 0
 
 
 def test_what_does_not_fit_the_memory(tmp_path):

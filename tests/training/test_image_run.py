@@ -12,7 +12,7 @@ from PIL import Image
 
 import elu_zoo
 from elu_zoo import errors, training, zoo
-from elu_zoo.data import imagenet, order, survey
+from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.config import dict_hash
@@ -160,7 +160,7 @@ def test_images_that_change_while_it_trains(tmp_path, stop_after):
 def test_arguments_are_refused_before_all_images_are_looked_at(
     folder, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(survey, "look", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
     with pytest.raises(errors.UsageError, match="pyramid|spp_levels|bins"):
         training.train(config, tmp_path / "run")

@@ -1,6 +1,5 @@
-"""Data sets by name or path: the user's folders and .npz files, and the zoo's sets."""
+"""Data sets by name or path: folders and .npz files of users, and the zoo's sets."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from image_files import classes, fill, jpeg, noise, png, rows, uniform
 
 from elu_zoo import errors
-from elu_zoo.data import cache, dataset, load, survey
+from elu_zoo.data import cache, catalog, dataset, decoding, load
 
 SHAPE = 16, 16, 3
 
@@ -35,7 +34,7 @@ def test_a_folder(tmp_path):
     assert rows(data.train, data.validation, data.test) == expected
 
 
-def test_the_parts_of_a_folder_are_kept(tmp_path):
+def test_given_splits_of_a_folder_are_kept(tmp_path):
     folder = fill(tmp_path / "a/train", classes({"x": 4, "y": 4}))
     fill(tmp_path / "a/val", classes({"x": 2}, seed=20))
     fill(tmp_path / "a/test", classes({"y": 3}, seed=30))
@@ -108,23 +107,6 @@ def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
         np.testing.assert_allclose(found, expected, atol=1.01)
 
 
-def test_bad_images_are_counted_and_named(tmp_path):
-    images = classes({"a": 5, "b": 5})
-    images |= {"a/00.png": b"", "a/01.png": png(noise(1, 1)), "b/03.png": b"GIF89a"}
-    folder = fill(tmp_path / "x", images)
-    with pytest.raises(
-        errors.DataError, match="^3 of 10 images cannot be used"
-    ) as caught:
-        load.load(str(folder), None, SHAPE)
-    for words in (
-        "a/00.png: the file is empty",
-        "1 x 1 pixels",
-        "b/03.png: it is a GIF; expected PNG or JPEG",
-    ):
-        assert words in str(caught.value)
-    assert not list((tmp_path / "home").rglob("*.npz"))
-
-
 def test_an_npz_file(tmp_path):
     images = np.stack([noise(8, 9, seed) for seed in range(50)])
     labels = np.arange(50) % 2
@@ -144,8 +126,7 @@ def test_an_npz_file(tmp_path):
         ("cifar1O", errors.UsageError, "Did you mean 'cifar10'.*`tfds build cifar1O"),
         ("./none", errors.NotFoundError, "no folder or .npz file ./none"),
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
-        ("mnist/", errors.NotFoundError, "no folder or .npz file mnist/"),
-        ("my_phots/", errors.NotFoundError, "Did you mean '.*my_photos'"),
+        ("my_phots/", errors.NotFoundError, "Did you mean 'my_photos'"),
         ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
     ],
@@ -166,16 +147,16 @@ def arrays(count=20, labels=None, **more):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (arrays(labels=np.zeros(20, int)), "has one class, 0; two are the fewest"),
+        (arrays(labels=np.zeros(20, int)), "has one class, 0; expected at least two"),
         (
             arrays(labels=np.arange(20) - 1, class_names=np.arange(20)),
-            "1 train labels are outside 0..19, the first one -1, of image 0",
+            "1 train labels are outside 0..19, the first is -1 .image 0",
         ),
         (
             arrays(labels=np.arange(20), class_names=np.array(list("ab"))),
-            "18 train labels are outside 0..1, the first one 2, of image 2",
+            "18 train labels are outside 0..1, the first is 2 .image 2",
         ),
-        (arrays(2), "too few images: 2 to train on"),
+        (arrays(2), "too few training images: 2"),
         (
             arrays(x_test=np.zeros((0, 8, 8, 3), "uint8"), y_test=np.zeros(0, int)),
             "has no test images",
@@ -194,7 +175,7 @@ def test_bad_data(tmp_path, given, words):
 
 def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
     folder = str(fill(tmp_path / "x", classes({"a": 2, "b": 2})))
-    with pytest.raises(errors.UsageError, match="image_shape says"):
+    with pytest.raises(errors.UsageError, match="Set image_shape"):
         load.load(folder)
     with pytest.raises(errors.ResourceError, match="4 images of .* take 12.0 GiB"):
         load.load(folder, None, (2**15, 2**15, 3))
@@ -204,40 +185,42 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32, (32, 32, -1)]
+    "shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32]
 )
-def test_other_shapes_are_refused(shape):
+def test_invalid_shapes(shape):
     with pytest.raises(errors.UsageError, match="image_shape is .height, width, chann"):
         load.load("mnist_5k", image_shape=shape)
 
 
-def test_a_path_is_a_folder_and_a_name_the_zoos(tmp_path, monkeypatch, caplog):
+def test_a_path_is_a_folder_and_a_name_the_zoos(
+    tmp_path, mnist_5k, monkeypatch, caplog
+):
+    monkeypatch.setattr(catalog, "load", lambda *_: mnist_5k)
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "mnist_5k", classes({"a": 20, "b": 20}))
     assert load.load(Path("mnist_5k"), None, SHAPE).name == "mnist_5k_own"
     assert load.load("./mnist_5k", None, SHAPE).name == "mnist_5k_own"
-    assert "is the data set of the zoo" not in caplog.text
+    assert "Loading the zoo's data set" not in caplog.text
     assert load.load("mnist_5k").name == "mnist_5k"
-    assert "./mnist_5k would be the folder" in caplog.text
+    assert "to load the folder, write ./mnist_5k." in caplog.text
 
 
-def test_data_of_the_zoo_are_adapted_too():
-    data = load.load("mnist_5k")
+def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
+    monkeypatch.setattr(catalog, "load", lambda *_: mnist_5k)
     small = load.load("mnist_5k", image_shape=(14, 14, 3))
     assert small.image_shape == (14, 14, 3) and small.images == "mnist_5k_14_14_3"
-    np.testing.assert_array_equal(small.train.labels, data.train.labels)
+    np.testing.assert_array_equal(small.train.labels, mnist_5k.train.labels)
     red, _, blue = np.moveaxis(small.test.images, 3, 0)
     np.testing.assert_array_equal(red, blue)
-    assert abs(float(red.mean()) - float(data.test.images.mean())) < 1
-    same = load.load("mnist_5k", image_shape=(28, 28, 1))
-    assert dataclasses.replace(same, images="") and same.images == "mnist_5k"
+    assert abs(float(red.mean()) - float(mnist_5k.test.images.mean())) < 1
+    assert load.load("mnist_5k", image_shape=(28, 28, 1)) is mnist_5k
 
 
 def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
     load.load(folder, None, SHAPE)
-    look, read = survey.look, []
-    monkeypatch.setattr(survey, "look", lambda *a: read.append(1) or look(*a))
+    look, read = decoding.decode_all, []
+    monkeypatch.setattr(decoding, "decode_all", lambda *a: read.append(1) or look(*a))
     load.load(folder, None, SHAPE)
     assert not read
     monkeypatch.setattr(cache, "_DECODER", "another")

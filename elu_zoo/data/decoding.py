@@ -1,0 +1,169 @@
+"""Decoding of all images of a data set once, on all cores, and their mean."""
+
+import collections
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors
+from elu_zoo.data import images
+from elu_zoo.data.encoded import EncodedSplit, Example, Examples, UnusableFileError
+from elu_zoo.data.shapes import Shape
+
+_AHEAD = 8  # images that are decoded ahead, per core
+_NAMED = 5  # images in a message
+_LOGGED = 10_000  # images between two lines of the log
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DecodedImage:
+    """A decoded image, or the reason why it cannot be used.
+
+    Attributes:
+        name: name of the file.
+        label: class of the image.
+        pixels: uint8 `(height, width, channels)`; None for an unusable image.
+        unusual: unusual properties of the image, see `images.decode_checked`.
+        problem: why the image cannot be used; "" for a usable image.
+        processed: result of `process` for the pixels, see `decode_all`.
+    """
+
+    name: str
+    label: int
+    pixels: np.ndarray | None = None
+    unusual: str = ""
+    problem: str = ""
+    processed: Any = None
+
+
+def readers(
+    examples: Examples, positions: Iterable[int]
+) -> Iterator[Callable[[], Example]]:
+    """Yields, for each position, a function that reads the example there."""
+    for position in positions:
+        yield lambda position=position: examples.read([position])[0]
+
+
+def decode_all(
+    readers: Iterable[Callable[[], Example]],
+    shape: Shape,
+    process: Callable[[np.ndarray], Any] | None = None,
+) -> Iterator[DecodedImage]:
+    """Yields every image, in order; images are read and decoded on all cores.
+
+    Args:
+        readers: for each example a function that reads it.
+        shape: `(height, width, channels)` of the pixels, see `images.decode`.
+        process: function of the pixels, called on the same cores.
+
+    Raises:
+        DataError: files cannot be read at all.
+    """
+
+    def decode(read: Callable[[], Example]) -> DecodedImage:
+        try:
+            example = read()
+        except UnusableFileError as error:
+            return DecodedImage(error.name, error.label, problem=error.reason)
+        try:
+            pixels, unusual = images.decode_checked(example.image, shape)
+        except errors.DataError as error:
+            return DecodedImage(example.name, example.label, problem=str(error))
+        processed = process(pixels) if process else None
+        return DecodedImage(
+            example.name, example.label, pixels, unusual, processed=processed
+        )
+
+    workers = os.cpu_count() or 1
+    pending: collections.deque[Future[DecodedImage]] = collections.deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for count, read in enumerate(readers, 1):
+                pending.append(pool.submit(decode, read))
+                if count % _LOGGED == 0:
+                    logging.info("Decoded %d images.", count)
+                if len(pending) > _AHEAD * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class ExactMean:
+    """Mean of images; exact, so it does not depend on their order."""
+
+    def __init__(self):
+        self._sum, self._count = np.zeros((), np.uint64), 0
+
+    def add(self, image: np.ndarray) -> None:
+        """Adds one image, uint8 `(height, width, channels)`."""
+        self._sum = self._sum + image
+        self._count += 1
+
+    def value(self) -> np.ndarray:
+        """Returns the mean, float64.
+
+        Raises:
+            DataError: there are no images.
+        """
+        if not self._count:
+            raise errors.DataError("There are no images to train on.")
+        return self._sum / self._count
+
+
+def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
+    """Returns the mean of a split's images, float64 `(side, side, 3)`.
+
+    Unusual images are counted and named in the log.
+
+    Args:
+        split: the split.
+        *others: splits that are only checked.
+        classes: number of classes; labels are below it.
+
+    Raises:
+        DataError: images or labels cannot be used; the message counts and names
+            them.
+    """
+    mean, bad = ExactMean(), []
+    unusual: dict[str, list[str]] = {}
+    for checked in (split, *others):
+        each = readers(checked.examples, np.sort(checked.positions))
+        for image in decode_all(each, checked.image_shape):
+            if not 0 <= image.label < classes:
+                problem = f"its label is {image.label}, not one of 0..{classes - 1}"
+                image = dataclasses.replace(image, problem=problem)
+            if image.problem:
+                bad.append(image)
+                continue
+            if checked is split:
+                mean.add(image.pixels)
+            if image.unusual:
+                unusual.setdefault(image.unusual, []).append(image.name)
+    if bad:
+        raise errors.DataError(
+            f"{unusable_error(bad, sum(map(len, (split, *others))))} "
+            "tools/prepare_data.py --max_bad_examples leaves them out."
+        )
+    for properties, names in unusual.items():
+        logging.info("%d images are %s: %s", len(names), properties, _listed(names))
+    return mean.value()
+
+
+def unusable_error(bad: Sequence[DecodedImage], count: int) -> errors.DataError:
+    """Returns an error that counts and names the unusable ones of `count` images."""
+    named = _listed([f"{image.name}: {image.problem}" for image in bad])
+    return errors.DataError(
+        f"{len(bad)} of {count} images cannot be used: {named}. Fix or delete them."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "; ".join(names[:_NAMED]) + more

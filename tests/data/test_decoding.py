@@ -1,0 +1,169 @@
+"""Decoding of all images of a data set, and their mean."""
+
+import dataclasses
+import os
+import threading
+
+import numpy as np
+import pytest
+from image_files import CMYK, classes, fill, jpeg, noise, png
+
+from elu_zoo import errors
+from elu_zoo.data import decoding
+from elu_zoo.data import folder as image_folder
+from elu_zoo.data.encoded import EncodedSplit, Example
+from elu_zoo.data.images import decode_checked
+
+SIDE, P = 16, np.arange(12)
+SHAPE = SIDE, SIDE, 3
+
+
+def reading(*images):
+    """Functions that read these files."""
+    return [
+        lambda i=i, image=image: Example(f"{i}", image, i % 3)
+        for i, image in enumerate(images)
+    ]
+
+
+def of_folder(folder):
+    examples = image_folder.find(folder).splits["train"]
+    return EncodedSplit(examples, np.arange(len(examples)), SIDE)
+
+
+@pytest.mark.parametrize("cores", [1, 3, None])
+def test_yields_every_image_in_order(monkeypatch, cores):
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    images = [noise(SIDE, SIDE, seed) for seed in range(60)]
+    found = list(decoding.decode_all(reading(*map(png, images)), SHAPE))
+    assert [x.name for x in found] == [str(i) for i in range(60)]
+    assert [x.label for x in found] == [i % 3 for i in range(60)]
+    np.testing.assert_array_equal([x.pixels for x in found], images)
+    assert {(x.unusual, x.problem, x.processed) for x in found} == {
+        ("png, tiny", "", None)
+    }
+
+
+def test_processes_usable_images_on_the_same_threads():
+    threads = set()
+
+    def process(image):
+        threads.add(threading.current_thread())
+        return int(image.sum())
+
+    image = noise(SIDE, SIDE)
+    found = list(decoding.decode_all(reading(png(image), b"text"), SHAPE, process))
+    assert [x.processed for x in found] == [int(image.sum()), None]
+    assert [x.problem for x in found] == ["", "it is text; expected PNG or JPEG"]
+    assert threading.current_thread() not in threads and len(threads) == 1
+
+
+def test_progress_is_logged(monkeypatch, caplog):
+    monkeypatch.setattr(decoding, "_LOGGED", 3)
+    caplog.set_level("INFO", logger="absl")
+    list(decoding.decode_all(reading(*[png(noise(SIDE, SIDE))] * 7), SHAPE))
+    assert caplog.messages == ["Decoded 3 images.", "Decoded 6 images."]
+
+
+def test_decodes_only_a_few_images_ahead(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    asked, image = [], png(noise(SIDE, SIDE))
+
+    def readers():
+        for i in range(500):
+            asked.append(i)
+            yield lambda i=i: Example(f"{i}", image, 0)
+
+    found = decoding.decode_all(readers(), SHAPE)
+    assert next(found).name == "0"
+    found.close()
+    assert len(asked) < 50
+
+
+def test_a_missing_file_ends_the_decoding(tmp_path):
+    split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
+    (tmp_path / "a/02.png").unlink()
+    readers = decoding.readers(split.examples, [1, 0, 2])
+    found = decoding.decode_all(readers, SHAPE)
+    assert [next(found).name for _ in range(2)] == [
+        str(tmp_path / "a/01.png"),
+        str(tmp_path / "a/00.png"),
+    ]
+    with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
+        next(found)
+
+
+def test_special_files_are_counted_and_named(tmp_path):
+    split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
+    (tmp_path / "a/02.png").unlink()
+    os.mkfifo(tmp_path / "a/02.png")
+    reason = "it is not a regular file: it is a named pipe"
+    with pytest.raises(errors.DataError, match=rf"^1 of 4 .*/a/02\.png: {reason}\. F"):
+        decoding.mean_image(split, classes=2)
+    with pytest.raises(errors.DataError, match=rf"/a/02\.png cannot be used: {reason}"):
+        list(split.parts(2))
+
+
+def test_the_mean_is_exact_in_any_order():
+    images = [noise(3, 5, seed) for seed in range(50)] + [np.full((3, 5, 3), 255, "u1")]
+    means = []
+    for order in (images, images[::-1]):
+        mean = decoding.ExactMean()
+        for image in order:
+            mean.add(image)
+        means.append(mean.value())
+    assert means[0].dtype == np.float64
+    np.testing.assert_array_equal(*means)
+    np.testing.assert_allclose(means[0], np.mean(images, 0, np.float64), rtol=1e-15)
+
+
+def test_the_mean_of_a_split_and_the_check_of_another(tmp_path, caplog):
+    caplog.set_level("INFO", logger="absl")
+    images = {f"a/{i}.jpg": jpeg(noise(40, 40, i)) for i in range(4)}
+    images |= {f"a/{i}.jpg": jpeg(noise(20, 40, i)) for i in range(4, 11)}
+    images |= {"b/0.jpg": CMYK}
+    whole = of_folder(fill(tmp_path, images))
+    # By name: 0, 1, 10, 2, 3, ..., 9 of a, and one of b.
+    paths = whole.examples.paths
+    assert paths[2] == "a/10.jpg"
+    first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
+    decoded = [decode_checked(images[path], SHAPE)[0] for path in paths[:5]]
+    mean = decoding.mean_image(first, other, classes=2)
+    np.testing.assert_allclose(mean, np.mean(decoded, 0, np.float64), rtol=1e-15)
+    five = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
+    assert f"7 images are tiny: {five}; and 2 more\n" in caplog.text
+    assert f"1 images are cmyk, tiny: {tmp_path}/b/0.jpg\n" in caplog.text
+    (tmp_path / "b/0.jpg").write_bytes(b"")
+    with pytest.raises(errors.DataError, match=r"^1 of 12 images .*/b/0\.jpg: the f"):
+        decoding.mean_image(first, other, classes=2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (
+            [2, 5],
+            r"^2 of 9 images .*: {0}/a/02\.png: the file is empty; {0}/a/05\.png: the "
+            r"file is empty\. Fix or delete them. tools/prepare_data\.py --max_bad_ex",
+        ),
+        (
+            range(1, 6),
+            r"^5 of 9 images [^;]*a/01.*a/02.*a/03.*a/04.*a/05\S+ the \w+ is empty\. F",
+        ),
+        (range(1, 8), r"^7 of 9 images .*/a/05\.png: the file is empty; and 2 more\. "),
+    ],
+)
+def test_bad_images_are_counted_and_named(tmp_path, bad, message):
+    images = classes({"a": 9}, SIDE)
+    images.update({f"a/{i:02}.png": b"" for i in bad})
+    split = of_folder(fill(tmp_path, images))
+    with pytest.raises(errors.DataError, match=message.format(tmp_path)):
+        decoding.mean_image(split, classes=2)
+
+
+def test_bad_labels_are_counted_and_named(tmp_path):
+    split = of_folder(fill(tmp_path, classes({"a": 2, "b": 3, "c": 1}, SIDE)))
+    assert decoding.mean_image(split, classes=3).shape == SHAPE
+    message = r"^1 of 6 images .*/c/00\.png: its label is 2, not one of 0\.\.1\. Fix"
+    with pytest.raises(errors.DataError, match=message):
+        decoding.mean_image(split, classes=2)
