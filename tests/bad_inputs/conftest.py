@@ -1,4 +1,4 @@
-"""Runs binaries that must refuse, and looks at what they leave behind."""
+"""Binaries that must fail, and a check that they leave no files behind."""
 
 import tempfile
 
@@ -24,10 +24,10 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refused(here, tmp_path, monkeypatch):
-    """Runs a binary that must fail: (exit code, binary, *arguments) -> its one line.
+    """Runs a binary that must fail: (exit code, binary, *arguments) -> error line.
 
-    There is no traceback, and neither the folder nor the one for temporary files has
-    changed.
+    Checks that the binary prints no traceback and leaves no files in the working
+    folder or the folder of temporary files.
     """
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -38,7 +38,7 @@ def refused(here, tmp_path, monkeypatch):
         result = run_here(binary, *arguments)
         assert result.code == code, result.err
         assert _files(here) == before
-        # TensorFlow's own, which it deletes when the process ends.
+        # TensorFlow deletes its __autograph files when the process ends.
         left = [name for name in _files(scratch) if "__autograph" not in name]
         assert left == []
         return result.error
