@@ -1,8 +1,9 @@
-import json
 import os
 
 import numpy as np
 import pytest
+import tensorflow_datasets as tensorflow_data
+from image_files import write_tfds
 
 from elu_zoo.data import catalog, load, tfds
 
@@ -55,60 +56,22 @@ def small(monkeypatch):
 
 @pytest.fixture
 def prepare():
-    """Writes what tensorflow-datasets would: records, dataset_info, features."""
+    """Writes examples as tensorflow-datasets does; returns their folder."""
     return _prepare
 
 
 def _prepare(root, examples, *, version="3.0.1", num_classes=3):
-    import tensorflow as tf
-
-    folder = root / "small" / version
-    folder.mkdir(parents=True)
-    splits = []
-    for split, (images, labels) in examples.items():
-        path = folder / f"small-{split}.tfrecord-00000-of-00001"
-        with tf.io.TFRecordWriter(str(path)) as writer:
-            for image, label in zip(images, labels, strict=True):
-                feature = {
-                    "image": tf.train.Feature(
-                        bytes_list=tf.train.BytesList(
-                            value=[tf.io.encode_png(image).numpy()]
-                        )
-                    ),
-                    "label": tf.train.Feature(
-                        int64_list=tf.train.Int64List(value=[int(label)])
-                    ),
-                }
-                example = tf.train.Example(features=tf.train.Features(feature=feature))
-                writer.write(example.SerializeToString())
-        splits.append(
-            {
-                "name": split,
-                "numBytes": str(path.stat().st_size),
-                "shardLengths": [str(len(labels))],
-                "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
-            }
-        )
-    info = {"name": "small", "version": version, "fileFormat": "tfrecord"}
-    (folder / "dataset_info.json").write_text(json.dumps({**info, "splits": splits}))
-    python = "tensorflow_datasets.core.features"
-    shape = {"dimensions": [str(size) for size in images.shape[1:]]}
     features = {
-        "image": {
-            "pythonClassName": f"{python}.image_feature.Image",
-            "image": {"dtype": "uint8", "shape": shape},
-        },
-        "label": {
-            "pythonClassName": f"{python}.class_label_feature.ClassLabel",
-            "classLabel": {"numClasses": str(num_classes)},
-        },
+        "image": tensorflow_data.features.Image(
+            shape=examples["train"][0].shape[1:], encoding_format="png"
+        ),
+        "label": tensorflow_data.features.ClassLabel(num_classes=num_classes),
     }
-    (folder / "features.json").write_text(
-        json.dumps(
-            {
-                "pythonClassName": f"{python}.features_dict.FeaturesDict",
-                "featuresDict": {"features": features},
-            }
-        )
-    )
-    return folder
+    splits = {
+        split: [
+            {"image": image, "label": label}
+            for image, label in zip(images, labels, strict=True)
+        ]
+        for split, (images, labels) in examples.items()
+    }
+    return write_tfds(root / "small" / version, splits, features, name="small")

@@ -199,7 +199,11 @@ def test_data_that_differ_from_their_entry(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
-    folder = prepare(tmp_path, examples, num_classes=num_classes)
+    folder = prepare(tmp_path, examples, num_classes=8)
+    path = folder / "features.json"
+    count = f'"numClasses": "{num_classes}"'
+    text = path.read_text().replace('"numClasses": "8"', count)
+    path.write_text(text)
     with pytest.raises(errors.DataError, match=message) as caught:
         load.load("small", tmp_path)
     assert f"Delete {folder}" in str(caught.value)

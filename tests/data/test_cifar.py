@@ -3,13 +3,13 @@
 import collections
 import dataclasses
 import hashlib
-import json
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
+import tensorflow_datasets as tensorflow_data
+from image_files import write_tfds
 
 from elu_zoo import errors
 from elu_zoo.data import catalog, load, statistics, tfds
@@ -33,26 +33,23 @@ def label_of(*splits):
 
 
 @pytest.fixture
-def prepared(tmp_path, monkeypatch, examples, prepare):
+def prepared(tmp_path, monkeypatch, examples):
     """A small cifar100 with fine labels 0, 1, 2 and coarse ones, 1 for 2 alone."""
-    folder = prepare(tmp_path, examples)
-    for path in folder.glob("*.tfrecord*"):
-        records = [r.numpy() for r in tf.data.TFRecordDataset(str(path))]
-        with tf.io.TFRecordWriter(str(path)) as writer:
-            for record in records:
-                example = tf.train.Example.FromString(record)
-                features = example.features.feature
-                fine = features["label"].int64_list.value[0]
-                features["coarse_label"].int64_list.value.append(fine // 2)
-                writer.write(example.SerializeToString())
-    description = json.loads((folder / "features.json").read_text())
-    features = description["featuresDict"]["features"]
-    features["coarse_label"] = {
-        **features["label"],
-        "classLabel": {"numClasses": "2"},
+    labels = {"label": 3, "coarse_label": 2}
+    features = {
+        "image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")
     }
-    (folder / "features.json").write_text(json.dumps(description))
-    folder.parent.rename(tmp_path / "cifar100")
+    for name, num_classes in labels.items():
+        label = tensorflow_data.features.ClassLabel(num_classes=num_classes)
+        features[name] = label
+    splits = {
+        split: [
+            {"image": image, "label": label, "coarse_label": label // 2}
+            for image, label in zip(*arrays, strict=True)
+        ]
+        for split, arrays in examples.items()
+    }
+    write_tfds(tmp_path / "cifar100/3.0.2", splits, features)
     for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
         row = dataclasses.replace(
             catalog.ENTRIES[name],
@@ -100,12 +97,10 @@ def test_unprepared_cifar(tmp_path, name):
 @pytest.mark.data("cifar10", "cifar100")
 def test_the_entries_match_the_prepared_sets():
     """Only the descriptions are read; slow tests read the images."""
-    import tensorflow_datasets as tfds
-
     for name in NAMES:
         entry = catalog.ENTRIES[name]
         folder = Path(os.environ["TFDS_DATA_DIR"], entry.images, "3.0.2")
-        builder = tfds.builder_from_directory(folder)
+        builder = tensorflow_data.builder_from_directory(folder)
         label = "coarse_label" if name.endswith("_coarse") else "label"
         assert builder.info.features[label].num_classes == entry.num_classes
         assert builder.info.features["image"].shape == entry.image_shape
