@@ -1,4 +1,4 @@
-"""Encoded images, and folders of them as people and tensorflow-datasets make them."""
+"""Encoded images, folders of them, and data sets of tensorflow-datasets."""
 
 import base64
 import hashlib
@@ -36,13 +36,13 @@ def png(pixels):
 
 
 def on_white(pixels):
-    """Pixels of two or four channels laid on white, the last one being opacity."""
+    """Pixels blended with white; the last of two or four channels is opacity."""
     colours, opacity = pixels[..., :-1] / 1.0, pixels[..., -1:] / 255
     return np.round(colours * opacity + 255 * (1 - opacity)).astype("uint8")
 
 
 def png_of(height, width, color_type, *chunks):
-    """A PNG of 8 bits whose header may claim what its chunks do not hold."""
+    """A PNG of 8 bits; its header may contradict its chunks."""
     header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
     content = b"\x89PNG\r\n\x1a\n"
     for name, data in ((b"IHDR", header), *chunks, (b"IEND", b"")):
@@ -52,20 +52,20 @@ def png_of(height, width, color_type, *chunks):
 
 
 def jpeg_of(height, width):
-    """A JPEG of a few pixels whose header claims others."""
+    """A JPEG of a few pixels whose header claims another size."""
     content = jpeg(noise(16, 16))
     size = content.index(b"\xff\xc0") + 5
     return content[:size] + struct.pack(">HH", height, width) + content[size + 4 :]
 
 
 def with_exif(encoded, orientation, order="<", others=0):
-    """A JPEG with an EXIF segment after its first one.
+    """A JPEG with an EXIF segment after its first segment.
 
     Args:
         encoded: a JPEG.
         orientation: the value of its tag 0x0112; None for no such tag.
-        order: of bytes, "<" little endian or ">" big endian.
-        others: how many tags stand before it.
+        order: byte order, "<" little endian or ">" big endian.
+        others: number of tags before it.
     """
     entries = [(0x100 + i % 16, 3, 1, 99) for i in range(others)]
     if orientation is not None:
@@ -80,7 +80,7 @@ def with_exif(encoded, orientation, order="<", others=0):
 
 
 def fill(root, contents):
-    """Writes files by their path in a folder."""
+    """Writes files, given by their paths in a folder; returns the folder."""
     for path, content in contents.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)
@@ -88,13 +88,13 @@ def fill(root, contents):
 
 
 def classes(counts, side=16, seed=0):
-    """Different images of that side, lossless, `<class>/<number>.png`."""
+    """Different square PNGs: `<class>/<number>.png`."""
     names = [f"{name}/{i:02}.png" for name, n in counts.items() for i in range(n)]
     return {name: png(noise(side, side, seed + i)) for i, name in enumerate(names)}
 
 
 def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
-    """Writes examples, dicts, with tensorflow-datasets alone."""
+    """Writes examples, dicts, with tensorflow-datasets."""
     identity = tfds.core.dataset_info.DatasetIdentity(
         name=name,
         version=tfds.core.Version("1.0.0"),
@@ -116,7 +116,7 @@ def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
 
 
 def write_imagenet(folder, splits, names, **options):
-    """Writes `{split: [(file name, image, label)]}` as imagenet2012 has them."""
+    """Writes `{split: [(file name, image, label)]}` in the format of imagenet2012."""
     features = {
         "image": tfds.features.Image(encoding_format="jpeg"),
         "label": tfds.features.ClassLabel(names=names),
@@ -131,7 +131,7 @@ def write_imagenet(folder, splits, names, **options):
 
 
 def rows(*splits):
-    """The pixels and labels of splits, in an order of their own."""
+    """The sorted labels and pixels of splits."""
     pairs = [
         (int(label), image.tobytes())
         for split in splits

@@ -25,14 +25,14 @@ ENTRIES = {
 
 
 def write(root, classes, count, side=20, seed=0):
-    """Writes noise as <root>/<class>/<file>, JPEG and PNG in turn.
+    """Writes noise as <root>/<class>/<file>, alternately JPEG and PNG.
 
     Args:
         root: a folder that does not exist.
-        classes: how many.
-        count: files a class.
-        side: of the images, in pixels.
-        seed: of the noise.
+        classes: number of classes.
+        count: number of files per class.
+        side: height and width of the images, in pixels.
+        seed: seed of the noise.
     """
     shape = classes, count, side, side, 3
     images = np.random.default_rng(seed).integers(0, 256, shape, "uint8")
@@ -45,7 +45,7 @@ def write(root, classes, count, side=20, seed=0):
 
 
 def write_splits(root, classes=3, train=7, val=4, **arguments):
-    """Writes <root>/train and <root>/val, with so many files a class."""
+    """Writes <root>/train and <root>/val; `train` and `val` are files per class."""
     write(root / "train", classes, train, **arguments)
     write(root / "val", classes, val, seed=1, **arguments)
 
@@ -60,5 +60,5 @@ def get_config(folder, entries=()):
 
 
 def sample():
-    """The folder of 1,000 images of ImageNet; its tests are marked `data`."""
+    """The folder of 1,000 images of ImageNet; tests that read it are marked `data`."""
     return Path(os.environ["TFDS_DATA_DIR"]).parent / "imagenet_sample"

@@ -64,9 +64,7 @@ def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndar
     batch, so a step is one program of one shape. Another epoch drops other examples.
 
     Args:
-        seed: see `permutation`.
-        epoch: see `permutation`.
-        count: see `permutation`.
+        seed, epoch, count: see `permutation`.
         batch_size: size of the global batch, over all replicas.
 
     Returns:
@@ -87,9 +85,7 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     The draws follow the permutation in the random stream of (seed, epoch).
 
     Args:
-        seed: see `permutation`.
-        epoch: see `permutation`.
-        count: number of images.
+        seed, epoch, count: see `permutation`.
         corners: number of positions of a crop's corner along each side of the image.
 
     Returns:

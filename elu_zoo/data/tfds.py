@@ -40,9 +40,7 @@ def find(
     """Finds the newest version `major.*.*` of a data set of the zoo.
 
     Args:
-        name: see `find_folder`.
-        major: see `find_folder`.
-        data_dir: see `find_folder`.
+        name, major, data_dir: see `find_folder`.
         label: the feature that holds the class.
 
     Raises:
@@ -58,8 +56,7 @@ def find_images(
     """Finds any data set with one image and one label per example.
 
     Args:
-        name: see `find_folder`.
-        data_dir: see `find_folder`.
+        name, data_dir: see `find_folder`.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
             them as they are.
 

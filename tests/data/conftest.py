@@ -33,7 +33,7 @@ def mnist_5k():
 
 @pytest.fixture
 def examples():
-    """Small images, all different, labels 0, 1, 2 in turn: 8 to train on, 4 to test."""
+    """Small images, all different, labels 0, 1, 2, 0, ...: 8 to train on, 4 to test."""
     images = np.random.default_rng(0).integers(0, 256, (12, 3, 2, 1), "uint8")
     labels = np.arange(12) % 3
     return {"train": (images[:8], labels[:8]), "test": (images[8:], labels[8:])}

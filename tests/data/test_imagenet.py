@@ -16,7 +16,7 @@ SPLIT = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}
 
 
 def write(folder, splits, names=("n01", "n02"), **options):
-    """Prepared images, as many of each split, labels 0 and 1 in turn."""
+    """Writes records: numbers of images by split, labels alternately 0 and 1."""
     rows = {
         split: [(f"{i}.JPEG", jpeg(noise(SIDE, SIDE, i)), i % 2) for i in range(n)]
         for split, n in splits.items()
@@ -27,7 +27,7 @@ def write(folder, splits, names=("n01", "n02"), **options):
 
 @pytest.fixture
 def flat(tmp_path):
-    """Forty images of two classes, in no splits."""
+    """Forty images of two classes, without splits."""
     return fill(tmp_path / "Flat Set", classes({"a": 15, "b": 25}, SIDE))
 
 

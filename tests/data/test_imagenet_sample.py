@@ -1,4 +1,4 @@
-"""The pipeline on 1,000 real images of ImageNet, one a class."""
+"""The pipeline on 1,000 real images of ImageNet, one per class."""
 
 import re
 

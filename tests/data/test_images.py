@@ -89,7 +89,7 @@ GREY = noise(40, 40, channels=1)
 
 
 @pytest.mark.parametrize(
-    ("encoded", "oddity", "expected"),
+    ("encoded", "unusual", "expected"),
     [
         (png(COLOUR), "png", COLOUR),
         (png(GREY), "png, grey", np.repeat(GREY, 3, -1)),
@@ -109,13 +109,13 @@ GREY = noise(40, 40, channels=1)
     ],
     ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
 )
-def test_kinds_of_images(encoded, oddity, expected):
-    found, told = images.decode_checked(encoded, (40, 40, 3))
-    assert (found.dtype, found.shape, told) == (np.uint8, (40, 40, 3), oddity)
+def test_kinds_of_images(encoded, unusual, expected):
+    found, properties = images.decode_checked(encoded, (40, 40, 3))
+    assert (found.dtype, found.shape, properties) == (np.uint8, (40, 40, 3), unusual)
     if expected is None:
         expected = pillow(encoded)
     np.testing.assert_array_equal(found, expected)
-    if "grey" in oddity:
+    if "grey" in unusual:
         assert (found == found[..., :1]).all()
         assert np.abs(found.astype(float) - GREY).mean() < 4
     np.testing.assert_array_equal(
@@ -124,47 +124,41 @@ def test_kinds_of_images(encoded, oddity, expected):
 
 
 def test_cmyk():
-    found, oddity = images.decode_checked(CMYK, (12, 12, 3))
-    assert oddity == "cmyk, tiny"
+    found, unusual = images.decode_checked(CMYK, (12, 12, 3))
+    assert unusual == "cmyk, tiny"
     for column, inks in zip((2, 9), CMYK_INKS, strict=True):
         colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
         np.testing.assert_allclose(found[:, column], np.tile(colour, (12, 1)), atol=6)
 
 
 @pytest.mark.parametrize(
-    ("height", "width", "oddity"),
-    [(8, 8, "tiny"), (31, 40, "tiny"), (40, 31, "tiny"), (32, 32, ""), (33, 40, "")],
-)
-def test_tiny_images_are_told(height, width, oddity):
-    found, told = images.decode_checked(jpeg(noise(height, width)), (16, 16, 3))
-    assert (found.shape, told) == ((16, 16, 3), oddity)
-
-
-@pytest.mark.parametrize(
-    ("encode", "channels", "side", "oddity"),
+    ("encode", "channels", "height", "width", "unusual"),
     [
-        (jpeg, 1, 31, "grey, tiny"),
-        (png, 1, 40, "png, grey"),
-        (png, 2, 31, "png, grey, tiny"),
-        (png, 3, 31, "png, tiny"),
-        (png, 4, 40, "png"),
+        (jpeg, 3, 31, 40, "tiny"),
+        (jpeg, 3, 40, 31, "tiny"),
+        (jpeg, 3, 32, 32, ""),
+        (jpeg, 1, 31, 31, "grey, tiny"),
+        (png, 1, 40, 40, "png, grey"),
+        (png, 2, 31, 31, "png, grey, tiny"),
+        (png, 3, 31, 31, "png, tiny"),
+        (png, 4, 40, 40, "png"),
     ],
 )
-def test_all_that_is_unusual_is_told(encode, channels, side, oddity):
-    image = noise(side, side, channels=channels)
-    assert images.decode_checked(encode(image), (16, 16, 3))[1] == oddity
+def test_unusual_properties(encode, channels, height, width, unusual):
+    image = noise(height, width, channels=channels)
+    assert images.decode_checked(encode(image), (16, 16, 3))[1] == unusual
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
 @pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
-def test_images_of_nothing(encode, height, width):
+def test_images_that_are_too_small(encode, height, width):
     message = f"^it has {height} x {width} pixels; expected at least 8 on each side"
     with pytest.raises(errors.DataError, match=message):
         images.decode_checked(encode(noise(height, width)), (16, 16, 3))
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
-def test_the_most_pixels(encode, monkeypatch):
+def test_the_greatest_number_of_pixels(encode, monkeypatch):
     monkeypatch.setattr(images, "MAX_PIXELS", 1200)
     assert images.decode_checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
     with pytest.raises(
@@ -212,7 +206,7 @@ def test_formats_that_only_tensorflow_takes(encoded):
     ],
     ids="empty text png24 png25 png_cut png_bad jpeg3 jpeg_cut jpeg_bad".split(),
 )
-def test_what_is_no_image(encoded, message):
+def test_files_that_are_not_images(encoded, message):
     with pytest.raises(errors.DataError, match=message) as caught:
         images.decode_checked(encoded, (16, 16, 3))
     for part in ("\n", "[Op:", "{{"):

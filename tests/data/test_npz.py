@@ -1,4 +1,4 @@
-"""Images and labels of .npz files: what is read, and what is refused."""
+"""Images and labels of .npz files: accepted forms, and errors."""
 
 import os
 import struct

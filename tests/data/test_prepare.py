@@ -20,7 +20,7 @@ COUNTS = {"train": {"b": 6, "a": 9}, "val": {"a": 4, "b": 5}}
 
 
 def smooth(seed, height=20, width=24):
-    """A picture that JPEG hardly changes."""
+    """An image that JPEG hardly changes."""
     colours = np.random.default_rng(seed).uniform(40, 180, (2, 3))
     down, across = np.ogrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
     weights = ((down + across) / 2)[..., None]
@@ -34,20 +34,20 @@ def pictures(counts):
 
 @pytest.fixture
 def flat(tmp_path):
-    """Twenty images of two classes, in no splits."""
+    """Twenty images of two classes, without splits."""
     folder = fill(tmp_path / "flat", pictures({"b": 6, "a": 14}))
     (folder / "class_names.txt").write_text("b crane\na crane  bird\nc cow\n")
     return folder
 
 
 def stored(folder):
-    """What a prepared folder holds: examples of each split."""
+    """The examples of each split of a prepared folder."""
     splits = records.find(folder).splits
     return {name: split.read(range(len(split))) for name, split in splits.items()}
 
 
 def mean_of(folder):
-    """The stored mean image, and what it should be, of a prepared folder."""
+    """The stored mean image of a prepared folder, and the expected one."""
     (path,) = folder.glob("*.npz")
     data = imagenet.load(folder, SIDE)
     assert path.name.startswith(f"{data.images}_mean-")
@@ -136,7 +136,7 @@ def test_data_sets_with_a_validation_split(tmp_path, make):
 
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 def test_a_data_set_without_a_validation_split(tmp_path, file_format):
-    """What is held out of the copy is not in its mean."""
+    """Images that are held out of the copy are not in its mean."""
     rows = [(k, image, 0) for k, image in pictures({"a": 30}).items()]
     options = {"file_format": file_format}
     folder = write_imagenet(tmp_path / "in", {"train": rows}, ["a", "b"], **options)
@@ -185,7 +185,7 @@ REASONS = {
 }
 
 
-def test_bad_images_are_left_out_and_odd_ones_told(flat, tmp_path):
+def test_bad_images_are_left_out_and_unusual_ones_reported(flat, tmp_path):
     fill(flat, ODD | BAD)
     out = tmp_path / "out"
     report = prepare.prepare(flat, out, image_size=SIDE, max_bad_examples=4)

@@ -61,7 +61,7 @@ def test_the_fingerprint_is_of_the_description(tmp_path, written):
     ]
     assert re.fullmatch("[0-9a-f]{8}", fingerprints[0])
     assert fingerprints[0] == fingerprints[1] != fingerprints[2]
-    # Other files, of eight examples each.
+    # `written` has the same examples in other files.
     assert records.find(written).fingerprint not in fingerprints
 
 
@@ -165,7 +165,6 @@ def test_damaged_files(tmp_path, damage):
     path = next(folder.glob("*-train.array_record*"))
     damage(path)
     found = records.find(folder)
-    # One clause and no bare full stop, whatever the reader said.
     message = (
         rf"^Cannot read train in {folder}: {path} cannot be read at record 0: "
         rf"\w+(: .*[^.])?\. Delete {folder} and prepare the data set again\.$"

@@ -7,8 +7,7 @@ from image_files import noise, uniform
 from elu_zoo.data import load
 
 
-def test_an_image_stays_in_its_part(tmp_path):
-    """Whatever others come and go: none that was trained on is measured on later."""
+def test_an_image_stays_in_its_split_when_others_change(tmp_path):
     images = np.stack([noise(8, 8, seed) for seed in range(60)])
     parts = []
     for name, chosen in {
@@ -36,7 +35,7 @@ def test_the_order_of_the_training_images_is_that_of_their_hashes(tmp_path):
 
 
 @pytest.mark.parametrize("count", [3, 4, 7])
-def test_a_few_images_have_all_parts(tmp_path, count):
+def test_few_images_have_all_splits(tmp_path, count):
     images = np.stack([noise(8, 8, seed) for seed in range(count)])
     np.savez(tmp_path / "x.npz", x=images, y=np.arange(count) % 2)
     data = load.load(str(tmp_path / "x.npz"))

@@ -1,5 +1,6 @@
 """Statistics of training images: whitening and mean, and their files."""
 
+import dataclasses
 import importlib.util
 import os
 from pathlib import Path
@@ -17,7 +18,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "fit_statistics.py"
 
 
 def pictures(count, seed=0):
-    """Images whose values depend on each other, uint8."""
+    """Images with correlated values, uint8."""
     rng = np.random.default_rng(seed)
     mixing = np.random.default_rng(9).normal(size=(VALUES, VALUES))
     x = 128 + 12 * rng.normal(size=(count, VALUES)) @ mixing
@@ -35,7 +36,7 @@ def normalized(images):
 
 @pytest.fixture
 def data():
-    """Statistics of these are of images that no file knows."""
+    """A data set without a file of statistics."""
     train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
     splits = [
         dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)
@@ -53,7 +54,7 @@ def test_fit_has_the_defining_properties(monkeypatch, batch):
     np.testing.assert_allclose(found.mean, x.mean(0), atol=1e-12)
     p, covariance = found.matrix, np.cov(x, rowvar=False, bias=True)
     biased = covariance + 0.1 * np.eye(VALUES)
-    # The one positive symmetric matrix with P (C + 0.1 I) P = I.
+    # P is the only positive symmetric matrix with P (C + 0.1 I) P = I.
     np.testing.assert_allclose(p, p.T, atol=1e-12)
     assert np.linalg.eigvalsh(p).min() > 0
     np.testing.assert_allclose(p @ biased @ p, np.eye(VALUES), atol=1e-9)
@@ -78,6 +79,13 @@ def test_an_image_of_one_grey_counts_as_zeros():
     only = statistics.fit(images[[3, 30]])
     np.testing.assert_array_equal(only.mean, 0)
     np.testing.assert_allclose(only.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
+
+
+def test_images_that_are_too_large_for_whitening(data):
+    images = np.zeros((1, 64, 64, 3), np.uint8)
+    large = dataclasses.replace(data, train=dataset.Split(images, np.zeros(1, "int32")))
+    with pytest.raises(errors.UsageError, match="have 12288 values; .* at most 8192"):
+        statistics.of_kind("gcn_zca", large)
 
 
 def test_images_that_are_not_uint8():
@@ -147,7 +155,7 @@ def test_other_images_have_another_mean(encoded):
 
 
 def test_bad_images_are_named_instead_of_a_mean(encoded, home):
-    """Held out ones, as b/21, are counted too."""
+    """Held out images, such as b/21, are counted too."""
     data = imagenet.load(encoded, 16)
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
