@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     import keras
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-# The first bytes of other formats.
-_OTHER_CONTENTS = {
-    b"PK": "a ZIP archive, as .keras, .npz and .pt files are",
-    b"\x1f\x8b": "compressed by gzip",
-    b"\x80": "a pickle",
-    b"\x93NUMPY": "an .npy file",
-    b"\x00\x00\x00\x00": "zeros at its start",
-}
-_OTHER_FORMATS = (
-    ".keras .h5 .hdf5 .npz .npy .pkl .pickle .pt .pth .ckpt .zip .tar .tgz .gz .tflite "
-    ".onnx .pb .safetensors"
-).split()
 _FORMAT = (
     f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
 )
@@ -115,9 +103,7 @@ def read(
                 f"expected {sha256}. {remedy}"
             )
     if not content.startswith(_MAGIC):
-        raise errors.CorruptError(
-            f"{path} is not an HDF5 file{_other_format(content)}. Expected: {_FORMAT}."
-        )
+        raise errors.CorruptError(f"{path} is not an HDF5 file. Expected: {_FORMAT}.")
     cycles.check(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
@@ -128,16 +114,6 @@ def read(
     except Exception as error:
         reason = untrusted.printable(str(error), 300)
         raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
-
-
-def _other_format(content: bytes) -> str:
-    """Returns the recognized format of a file as the end of a sentence, or ""."""
-    if not content:
-        return ": it is empty"
-    if content[257:262] == b"ustar":
-        return " but a tar archive"
-    kinds = (k for start, k in _OTHER_CONTENTS.items() if content.startswith(start))
-    return next((f" but {kind}" for kind in kinds), "")
 
 
 def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
@@ -201,10 +177,9 @@ def check_name(path: Path) -> None:
         CorruptError: the name does not end in `.weights.h5`.
     """
     if not path.name.endswith(SUFFIX):
-        other = next((s for s in _OTHER_FORMATS if path.name.endswith(s)), None)
-        reason = f" {other} files are not read, only {_FORMAT}." if other else ""
         raise errors.CorruptError(
-            f"{path} is not a weight file: its name does not end in {SUFFIX}.{reason}"
+            f"{path} is not a weight file: its name does not end in {SUFFIX}. "
+            f"Expected: {_FORMAT}."
         )
 
 
