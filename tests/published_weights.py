@@ -1,4 +1,4 @@
-"""Made weight files and entries, published for the length of one test."""
+"""Small weight files and entries for tests, and a manifest of them."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def make(
     input_shape=(28, 28, 1),
     **changes,
 ):
-    """Returns (entry, content of the weight file, the model itself)."""
+    """Returns (entry, content of the weight file, model)."""
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
@@ -69,7 +69,7 @@ def write(folder: Path, entry, content) -> Path:
 
 
 def publish(monkeypatch, home: Path, *made) -> None:
-    """Makes these the whole manifest; their files lie in `home`/weights."""
+    """Makes these entries the manifest, and writes their files to `home`/weights."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(home))
     for entry, content, _ in made:
         write(home / "weights", entry, content)
@@ -78,5 +78,5 @@ def publish(monkeypatch, home: Path, *made) -> None:
 
 
 def read(path: Path, model, sha256: str | None = None) -> weight_file.Arrays:
-    """Reads a weight file for a model of its shapes, unverified by default."""
+    """Reads a weight file for a model, without a hash by default."""
     return weight_file.read(path, weight_file.shapes(model), sha256)

@@ -1,1 +1,1 @@
-"""SavedModels that servers take unchanged."""
+"""Export of models to SavedModel, ONNX and LiteRT."""

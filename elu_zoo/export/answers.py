@@ -1,4 +1,4 @@
-"""What an exported model answers: from raw images to outputs by name."""
+"""The answer of an exported model: raw images to named outputs."""
 
 import dataclasses
 import math
@@ -18,16 +18,16 @@ _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
 
 @dataclasses.dataclass(frozen=True)
 class Autoencoder:
-    """How the output of an autoencoder is read.
+    """How to read the output of an autoencoder.
 
     Attributes:
         code: the name of the layer whose output, (batch, units), is the code.
-        readout: "sigmoid" of an output of one logit a pixel, or "linear".
-        scale: the factor of the model's preprocessing. The readout is divided by it,
-            so that a reconstruction has the units of the raw images.
+        readout: "sigmoid" for an output of one logit per pixel, or "linear".
+        scale: the factor of the model's preprocessing. The readout is divided by it, so
+            that a reconstruction has the range of the raw images.
 
     Raises:
-        UsageError: another readout, or a scale that is not finite and positive.
+        UsageError: the readout is unknown, or the scale is not finite and positive.
     """
 
     code: str
@@ -45,15 +45,15 @@ class Autoencoder:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """From raw images to outputs by name.
+    """A function from raw images to named outputs.
 
     Attributes:
-        model: raw images (batch, height, width, channels) -> what `read` takes.
-        read: what `model` returns -> outputs by name.
+        model: raw images (batch, height, width, channels) -> the input of `read`.
+        read: the output of `model` -> outputs by name.
         readout: the activation that `read` applies to the first output of `model`.
-        compared: the outputs that an export is held against.
-        class_names: in the order of a classifier's logits, else none.
-        has_features: whether `read` gives `features` as well, the classifier's input.
+        compared: the outputs that the parity check of an export compares.
+        class_names: in the order of a classifier's logits; () for an autoencoder.
+        has_features: whether `read` also returns `features`, the classifier's input.
     """
 
     model: keras.Model
@@ -68,7 +68,7 @@ class Answer:
         return {name: outputs[name] for name in outputs if name != FEATURES}
 
     def all_outputs(self, images: Any) -> dict[str, tf.Tensor]:
-        """Returns the answer and, of a model that has them, `features`."""
+        """Returns all outputs by name, with `features` if the answer has them."""
         return self.read(self.model(images, training=False))
 
     @property
@@ -85,27 +85,26 @@ def make(
 ) -> Answer:
     """Returns the answer of a classifier or of an autoencoder.
 
-    A classifier's is `logits` and `probabilities`, float32 (batch, classes), and
-    `classes`, int64 (batch,), the index of the largest logit. Its `features`, float32
-    (batch, units), are the input of the classifier layer, where that is named: of a
-    map, as of a 1 x 1 convolution, the mean over its pixels. An autoencoder's is
-    `reconstructions`, float32 of the images' shape and units, and `codes`, float32
-    (batch, units).
+    A classifier answers `logits` and `probabilities`, float32 (batch, classes), and
+    `classes`, int64 (batch,), the index of the largest logit. With `classifier`, it
+    also has `features`, float32 (batch, units), the input of that layer; a feature map
+    is averaged over its pixels. An autoencoder answers `reconstructions`, float32 in
+    the shape and range of the images, and `codes`, float32 (batch, units).
 
     Args:
         model: one input, (batch, height, width, 1 or 3), and one output: logits
-            (batch, classes), or one number a pixel in the shape of the input.
+            (batch, classes), or one number per pixel in the shape of the input.
         class_names: of a classifier, else None.
         autoencoder: of an autoencoder, else None.
-        classifier: the name of the layer that makes a classifier's logits.
+        classifier: the name of the layer that outputs the logits.
 
     Raises:
-        UsageError: both or none are given, or the model does not fit.
+        UsageError: both or neither are given, or the model does not fit.
     """
     if (class_names is None) == (autoencoder is None):
         raise errors.UsageError(
             "Give class_names for a classifier, or autoencoder for an autoencoder; "
-            f"got {'none of them' if class_names is None else 'both'}."
+            f"got {'neither' if class_names is None else 'both'}."
         )
     if autoencoder is None:
         return _classifier(model, class_names, classifier)
@@ -133,7 +132,7 @@ def _classifier(
             raise errors.UsageError(f"A class name must be one line, got {name!r}.")
     if classifier is not None:
         features = _known_layer(model, classifier).input
-        model = _with_tensor(model, features, classifier)
+        model = _with_output(model, features, classifier)
 
     def read(outputs):
         logits, features = outputs if classifier else (outputs, None)
@@ -143,16 +142,18 @@ def _classifier(
             "probabilities": tf.nn.softmax(logits),
             "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
         }
-        return answer if features is None else {**answer, FEATURES: _vector(features)}
+        if features is not None:
+            answer[FEATURES] = _pooled(features)
+        return answer
 
     compared, names = ("logits",), tuple(class_names)
     return Answer(model, read, "softmax", compared, names, classifier is not None)
 
 
-def _vector(values: tf.Tensor) -> tf.Tensor:
-    between = list(range(1, values.shape.rank - 1))
-    values = tf.cast(values, tf.float32)
-    return tf.reduce_mean(values, between) if between else values
+def _pooled(features: tf.Tensor) -> tf.Tensor:
+    """Returns features as float32 (batch, units): the mean over the pixels of a map."""
+    pixel_axes = list(range(1, features.shape.rank - 1))
+    return tf.reduce_mean(tf.cast(features, tf.float32), pixel_axes)
 
 
 def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
@@ -164,7 +165,7 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
             "The code must be one output (batch, units), the layer "
             f"{autoencoder.code!r} has {shapes}."
         )
-    both = _with_tensor(model, code, autoencoder.code)
+    both = _with_output(model, code, autoencoder.code)
     apply, factor = _READOUTS[autoencoder.readout], 1 / autoencoder.scale
 
     def read(outputs):
@@ -181,25 +182,25 @@ def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:
     return model.get_layer(name)
 
 
-def _with_tensor(model: keras.Model, tensor: Any, layer: str) -> keras.Model:
-    """Returns the model with a second output, a tensor at one of its layers."""
+def _with_output(model: keras.Model, tensor: Any, layer: str) -> keras.Model:
+    """Returns the model with a second output: a tensor at one of its layers."""
     try:
         return keras.Model(model.inputs[0], [model.outputs[0], tensor], name=model.name)
     except ValueError as error:
         raise errors.UsageError(
             f"The layer {layer!r} was part of another model before. Export a model "
-            "whose layers are its own."
+            "that shares no layers."
         ) from error
 
 
 def _check_form(model: keras.Model, output: str, fits: Callable) -> None:
     inputs = [tuple(tensor.shape) for tensor in getattr(model, "inputs", None) or ()]
     outputs = [tuple(tensor.shape) for tensor in getattr(model, "outputs", None) or ()]
-    is_of_images = [len(shape) for shape in inputs] == [4] and inputs[0][-1] in (1, 3)
-    is_of_images = is_of_images and None not in inputs[0][1:]
-    if not (is_of_images and len(outputs) == 1 and fits(inputs[0], outputs[0])):
+    takes_images = [len(shape) for shape in inputs] == [4] and inputs[0][-1] in (1, 3)
+    takes_images = takes_images and None not in inputs[0][1:]
+    if not (takes_images and len(outputs) == 1 and fits(inputs[0], outputs[0])):
         raise errors.UsageError(
             "The model must map one image input (batch, height, width, 1 or 3) of "
             f"fixed size to one output {output}, got {inputs} to {outputs}. "
-            "A classifier is described by class_names, an autoencoder by autoencoder."
+            "Describe a classifier by class_names, an autoencoder by autoencoder."
         )

@@ -1,4 +1,4 @@
-"""What a SavedModel has to pass before it gets its version number."""
+"""The checks of a SavedModel before it gets its version number."""
 
 import functools
 from collections.abc import Mapping
@@ -14,25 +14,21 @@ from tensorflow.core.protobuf import saved_model_pb2
 from elu_zoo import errors
 from elu_zoo.export.answers import FEATURES, Answer
 
-# They call back into the Python process that made them.
+# Ops that call back into the Python process that traced them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 TOLERANCE = 1e-5
 
-Parity = dict[str, dict[str, float]]
+Parity = dict[str, dict[str, float]]  # output -> {"difference": ..., "allowed": ...}
 
 
 def check(directory: Path, answer: Answer) -> Parity:
-    """Checks a written SavedModel: its graph, that it loads, and its parity.
-
-    Returns:
-        As `check_parity`.
+    """Checks the graph of a written SavedModel, and that it answers as the model.
 
     Raises:
-        EluZooError: see `check_graph` and `check_parity`; or it does not run.
+        EluZooError: the SavedModel does not run, or see `check_graph`, `check_parity`.
     """
     check_graph(directory)
-    # An accelerator may choose its kernels, and with them the precision, differently
-    # for the model and for its export.
+    # An accelerator may use kernels of different precision for the two.
     with tf.device("CPU:0"):
         try:
             saved = tf.saved_model.load(str(directory))
@@ -44,14 +40,11 @@ def check(directory: Path, answer: Answer) -> Parity:
 
 
 def check_graph(directory: Path) -> None:
-    """Checks that stock TensorFlow, without an XLA compiler, can run every node.
-
-    Args:
-        directory: the folder with saved_model.pb.
+    """Checks that stock TensorFlow can run every node without an XLA compiler.
 
     Raises:
-        EluZooError: a function must be compiled by XLA, or an op is a Python
-            callback or not among TensorFlow's own.
+        EluZooError: a function must be compiled by XLA, or an op is a Python callback
+            or not part of TensorFlow.
         CorruptError: saved_model.pb cannot be parsed.
     """
     saved = saved_model_pb2.SavedModel()
@@ -65,30 +58,27 @@ def check_graph(directory: Path) -> None:
             if function.attr["_XlaMustCompile"].b:
                 raise errors.EluZooError(
                     f"The function {function.signature.name} of the graph must be "
-                    "compiled by XLA, which a server may lack. Export the plain form "
-                    "of the layer, without jit_compile=True."
+                    "compiled by XLA, which a server may lack. Export the layer "
+                    "without jit_compile=True."
                 )
             nodes.extend(function.node_def)
         for node in nodes:
             if node.op in _PYTHON_OPS or not hasattr(tf.raw_ops, node.op):
                 raise errors.EluZooError(
                     f"The node {node.name} is a {node.op}, which a server does not "
-                    "have. Use TensorFlow's own ops in every layer."
+                    "have. Use ops of TensorFlow in every layer."
                 )
 
 
 def check_parity(answer: Answer, signatures: Any) -> Parity:
-    """Checks that every signature gives the answer of the Keras model, see `compare`.
+    """Checks that every signature answers as the Keras model, see `compare`.
 
     Args:
         answer: of the Keras model.
         signatures: of the loaded SavedModel.
 
     Returns:
-        As `compare`, of each output the signature that differs most.
-
-    Raises:
-        As `expected_outputs` and `compare`.
+        For each output, the result of `compare` with the largest difference.
     """
     pixels = noise(answer.image_shape)
     expected = expected_outputs(answer, pixels)
@@ -112,28 +102,29 @@ def check_parity(answer: Answer, signatures: Any) -> Parity:
 
 
 def noise(shape: tuple[int, int, int]) -> np.ndarray:
-    """Returns the batch of a check: three images of seeded noise and a black one."""
+    """Returns the images of the parity check: three of seeded noise and a black one."""
     images = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
     return np.concatenate([images, np.zeros((1, *shape), np.uint8)])
 
 
 def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray]:
-    """Returns what the Keras model answers, those outputs that are compared.
+    """Returns the compared outputs of the Keras model.
 
     Raises:
-        UsageError: the model's output is read out already: it is probabilities, or
-            pixels, where logits are expected.
-        EluZooError: values that are not finite.
+        UsageError: the model returns probabilities or pixels instead of logits.
+        EluZooError: an output is not finite.
     """
     call = functools.partial(answer.model, training=False)
     if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
-        # Of reduced precision a graph rounds less often than eager layers do; an
-        # export can agree with the model's own graph only.
+        # In reduced precision a graph rounds less often than eager layers, so an
+        # export can only agree with a graph of the model.
         call = tf.function(call)
     outputs = call(tf.constant(pixels, tf.float32))
-    answered = answer.read(outputs)
-    names = (*answer.compared, *([FEATURES] if answer.has_features else []))
-    expected = {name: answered[name].numpy() for name in names}
+    names = answer.compared
+    if answer.has_features:
+        names += (FEATURES,)
+    named = answer.read(outputs)
+    expected = {name: named[name].numpy() for name in names}
     for name, values in expected.items():
         if not np.isfinite(values).all():
             raise errors.EluZooError(
@@ -149,18 +140,13 @@ def compare(
     source: str,
     tolerance: float = TOLERANCE,
 ) -> Parity:
-    """Checks outputs by the rule for exports.
-
-    The largest |difference| is at most tolerance * max(1, largest |value|).
+    """Checks that |difference| <= tolerance * max(1, largest |value|) for each output.
 
     Args:
         expected: outputs of the Keras model by name.
-        found: outputs of its export.
-        source: what of the export gave them.
+        found: outputs of the export by name.
+        source: the part of the export, for messages.
         tolerance: relative to the largest value.
-
-    Returns:
-        The largest `difference` and how much was `allowed`, for each of `expected`.
 
     Raises:
         EluZooError: a difference is too large.
@@ -169,7 +155,7 @@ def compare(
     for name, values in expected.items():
         limit = tolerance * max(1.0, float(np.abs(values).max()))
         difference = float(np.abs(found[name] - values).max())
-        # Written so that a NaN fails.
+        # A NaN fails this comparison.
         if not difference <= limit:
             raise errors.EluZooError(
                 f"The {name} of {source} differ by {difference:.3g} from the Keras "

@@ -1,4 +1,4 @@
-"""Images to predict, and a name of each."""
+"""Images to predict, with their names."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -18,10 +18,9 @@ class Inputs:
 
     Attributes:
         images: uint8 `(n, height, width, channels)`, 0..255.
-        rows: of each image, its name under `image`, and its class, where it is known,
-            under `true`.
-        left_out: see `data.images.Images`.
-        inverted: whether the images are 255 minus what was read.
+        rows: for each image its name as `image`, and its class, if known, as `true`.
+        left_out: a sentence for each file that cannot be used.
+        inverted: whether the pixels are 255 minus the pixels of the files.
     """
 
     images: np.ndarray
@@ -30,17 +29,13 @@ class Inputs:
     inverted: bool = False
 
     def inverse(self) -> "Inputs":
-        """Returns the same with 255 - pixels."""
+        """Returns the images with 255 - pixels."""
         return dataclasses.replace(
             self, images=255 - self.images, inverted=not self.inverted
         )
 
     def complaints(self, predictor: Predictor) -> list[str]:
-        """Returns sentences: what was left out, and what is not as the model takes it.
-
-        Args:
-            predictor: of the model.
-        """
+        """Returns warnings: files left out, and images unlike the training images."""
         names = [row["image"] for row in self.rows]
         read = 255 - self.images if self.inverted else self.images
         found = [*self.left_out, plausibility.scale_complaint(read, names)]
@@ -52,18 +47,18 @@ class Inputs:
     def answered(
         self, predictor: Predictor, top: int
     ) -> tuple[list[dict[str, Any]], np.ndarray | None]:
-        """Returns the rows with the answers, and an autoencoder's reconstructions.
+        """Returns the rows with predictions, and the reconstructions if any.
 
         Args:
             predictor: of the model.
-            top: classes of an image, at most.
+            top: the largest number of classes per image.
         """
         if predictor.is_autoencoder:
             found, pixels = reconstructed(predictor, self.images)
         else:
             found, pixels = ranked(predictor, self.images, top), None
         both = zip(self.rows, found, strict=True)
-        return [row | one for row, one in both], pixels
+        return [row | prediction for row, prediction in both], pixels
 
 
 def of_files(paths: Sequence[str], predictor: Predictor) -> Inputs:
@@ -79,7 +74,7 @@ def of_data(
     if name in load.ENCODED:
         raise errors.UsageError(
             f"The images of {name} stay on the disk: name their files or folders "
-            "instead of --data. elu-zoo-evaluate measures all of them."
+            "instead of --data. elu-zoo-evaluate measures all test images."
         )
     data = load.load(name, data_dir, predictor.image_shape)
     test = data.test.first(min(count, len(data.test)))

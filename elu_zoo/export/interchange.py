@@ -1,4 +1,4 @@
-"""Keras model -> ONNX or LiteRT file, by Keras' own exporters."""
+"""Export of a Keras model to ONNX or LiteRT by the exporters of Keras."""
 
 import contextlib
 import dataclasses
@@ -25,11 +25,7 @@ Outputs = dict[str, np.ndarray]
 
 
 def load_onnx(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
-    """Returns what ONNX Runtime answers for images, by the name of the output.
-
-    Args:
-        path: of a model.onnx that `export_interchange` wrote.
-    """
+    """Returns a function from images to the named outputs of a model.onnx."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(
@@ -45,15 +41,11 @@ def load_onnx(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
 
 
 def load_litert(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
-    """Returns what LiteRT answers for images, by the name of the output.
-
-    Args:
-        path: of a model.tflite that `export_interchange` wrote.
-    """
+    """Returns a function from images to the named outputs of a model.tflite."""
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(str(path))
-    with quiet.native():  # it names its delegate, once
+    with quiet.native():  # It prints the name of its delegate.
         interpreter.allocate_tensors()
     runner = interpreter.get_signature_runner("serving_default")
     return lambda images: runner(**{INPUT: np.asarray(images, np.float32)})
@@ -61,14 +53,13 @@ def load_litert(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A format, which is also the name of its extra.
+    """A format of exported models.
 
     Attributes:
         file: the name of the model's file.
-        packages: what writes and runs it.
-        load: from the file to what it answers.
-        tolerance: the largest |difference| of an image's outputs from the Keras
-            model's, relative to the largest |value| of that output, or to 1.
+        packages: needed to write and run the file.
+        load: path of the file -> function from images to outputs by name.
+        tolerance: of `checks.compare`.
     """
 
     file: str
@@ -77,9 +68,10 @@ class Format:
     tolerance: float = checks.TOLERANCE
 
 
+# By the name of the format, which is also the name of the package's extra.
 FORMATS = {
-    # Whitening real images cancels large sums, and ONNX Runtime adds in another order:
-    # over the CIFAR test sets up to 9.2e-5 of an image's largest logit, on noise 2e-6.
+    # ONNX Runtime adds in another order, and whitening real images cancels large sums:
+    # up to 9.2e-5 of an image's largest logit on the CIFAR test sets, 2e-6 on noise.
     "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx, 2e-4),
     "litert": Format(versions.LITERT, ("ai_edge_litert",), load_litert),
 }
@@ -97,36 +89,32 @@ def export_interchange(
     version: int | None = None,
     replace: bool = False,
 ) -> Path:
-    """Writes `model` into <directory>/<name>/<version>/, whole or not at all.
+    """Writes `model` to <directory>/<name>/<version>/ atomically.
 
-    The file is model.onnx or model.tflite, from `images`, raw ones, float32 of any
-    batch size, to `logits`, of an autoencoder to `reconstructions` and `codes`, as
-    of `answers.make`. Beside it lie labels.txt with the names of the classes, one a
-    line, and elu_zoo.json, see `origin.write`. Before the folder gets its number, the
-    format's runtime answers for the file, and is held against `model`, within the
-    tolerance of `FORMATS`. Unlike a SavedModel the file does not refuse NaN.
+    The file model.onnx or model.tflite maps `images`, raw and float32, of any batch
+    size, to the compared outputs of `answers.make`: `logits`, or `reconstructions` and
+    `codes`. The folder also contains labels.txt with one class name per line, and
+    elu_zoo.json, see `origin.write`. The outputs of the format's runtime are compared
+    with those of `model` before the folder gets its number. Unlike a SavedModel, the
+    file does not refuse NaN.
 
     Args:
-        model: as of `export_saved_model`, of float32 layers.
-        directory: as of `export_saved_model`; no model's folder in it may hold
-            versions of a SavedModel as well.
+        model: as in `export_saved_model`, with float32 layers.
+        directory: the base of all exports; a name in it has versions of one format.
         name: the model's name.
         format: `onnx` or `litert`.
-        class_names: of a classifier, one for each class, in the order of the outputs.
-        autoencoder: of an autoencoder, instead of `class_names`.
-        source: where the model comes from, for elu_zoo.json; see `origin.of_weights`.
-        version: as of `export_saved_model`, and so `replace`.
+        class_names, autoencoder, source, version, replace: as in `export_saved_model`.
 
     Returns:
         The version's folder.
 
     Raises:
-        UsageError: the format's packages are not installed, the model is not of this
-            form, the version exists already, or the name has another model's and
-            `replace` is false.
-        ResourceError: the disk refused.
-        EluZooError: Keras cannot write the model in this format, or what was written
-            answers otherwise.
+        UsageError: the packages of the format are not installed, the model has another
+            form, the version exists, or the name belongs to another model and `replace`
+            is False.
+        ResourceError: the folder cannot be written.
+        EluZooError: Keras cannot write the model in this format, or the outputs of the
+            file differ.
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)
@@ -140,8 +128,8 @@ def export_interchange(
     answer = answers.make(model, class_names, autoencoder)
     if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
         raise errors.UsageError(
-            f"{chosen.file} is written of float32 layers, but the model has others. "
-            "Build it in float32; the weights are the same."
+            f"{chosen.file} needs a model of float32 layers, but the model has other "
+            "layers. Build it in float32; the weights are the same."
         )
     target = Target(directory, name, chosen.file, version, source, replace)
     with target.written() as (path, temporary):
@@ -171,7 +159,7 @@ def export_interchange(
 
 
 class _Named(keras.Model):
-    """From images to the compared outputs, by name."""
+    """A model from images to the compared outputs by name."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(name="exported")
@@ -189,7 +177,7 @@ def _write(answer: Answer, format: str, file: Path) -> None:
     named(tf.zeros((1, *answer.image_shape)))
     constants = in_graphs() if format == "onnx" else contextlib.nullcontext()
     with warnings.catch_warnings(), constants:
-        # Of what the converters use of NumPy and TensorFlow.
+        # The converters use deprecated parts of NumPy and TensorFlow.
         warnings.simplefilter("ignore")
         named.export(str(file), format=format, verbose=False, input_signature=[spec])
 
@@ -206,7 +194,7 @@ def _check_installed(format: str) -> None:
 
 @contextlib.contextmanager
 def _failures(format: str) -> Iterator[None]:
-    """Turns whatever converters and runtimes raise into one line."""
+    """Turns any error of a converter or runtime into one line."""
     try:
         yield
     except OSError:

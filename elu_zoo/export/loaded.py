@@ -1,4 +1,4 @@
-"""An exported model in Python: what a server would answer, without a server."""
+"""An exported model in Python, with the answers of a server."""
 
 import dataclasses
 import os
@@ -19,37 +19,30 @@ class LoadedModel:
 
     Attributes:
         path: the version's folder.
-        class_names: the name of each class, in the order of the outputs; none of an
-            autoencoder.
+        class_names: in the order of the outputs; () for an autoencoder.
         image_shape: (height, width, channels) of the images that `predict` takes.
     """
 
     path: Path
     class_names: tuple[str, ...]
     image_shape: tuple[int, int, int]
-    # A signature alone does not keep the variables alive that it reads.
+    # A signature alone does not keep its variables alive.
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def predict(self, images: np.ndarray) -> dict[str, np.ndarray]:
-        """Answers for raw images, through the signature `serving_default`.
+        """Returns the outputs for raw images, see `answers.make`.
 
         Args:
             images: (batch, height, width, channels), pixels 0..255 of any real type.
 
-        Returns:
-            Of a classifier `logits` and `probabilities`, float32 (batch, classes),
-            and `classes`, int64 (batch,), the index of the largest logit; of an
-            autoencoder `reconstructions`, float32 of the images' shape and units, and
-            `codes`, float32 (batch, units).
-
         Raises:
-            UsageError: another shape, an empty batch, or pixels that are not finite.
+            UsageError: the shape is wrong, the batch is empty, or a pixel is not
+                finite.
         """
         try:
             images = np.asarray(images, np.float32)
         except (TypeError, ValueError) as error:
             raise errors.UsageError(f"images must be an array: {error}.") from error
-        # A shape that ends in image_shape has one more dimension: the batch.
         if images.shape[1:] != self.image_shape or not len(images):
             expected = ", ".join(map(str, self.image_shape))
             raise errors.UsageError(
@@ -59,16 +52,13 @@ class LoadedModel:
         return self._answer("serving_default", images=tf.constant(images))
 
     def predict_bytes(self, encoded: Sequence[bytes]) -> dict[str, np.ndarray]:
-        """Answers for PNG or JPEG files, through the signature `serve_bytes`.
+        """Returns the outputs for PNG or JPEG files, see `answers.make`.
 
         Args:
-            encoded: the content of each file; images of any size, which are resized.
-
-        Returns:
-            As `predict`.
+            encoded: the content of each file; images of any size are resized.
 
         Raises:
-            UsageError: no image at all, or one that cannot be decoded.
+            UsageError: there is no image, or one cannot be decoded.
         """
         encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
         if not encoded or not all(isinstance(image, bytes) for image in encoded):
@@ -93,14 +83,13 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     """Loads a model that `export_saved_model` wrote.
 
     Args:
-        directory: <dir>/<name>/<version>, or <dir>/<name> for its highest version, or
-            <dir> with exactly one model in it.
+        directory: see `versions.find_version`.
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: it holds no model, or several.
-        CorruptError: a file is missing or damaged, or the SavedModel is not one that
-            `export_saved_model` wrote.
+        UsageError: it contains no model, or several.
+        CorruptError: a file is missing or damaged, or `export_saved_model` did not
+            write the SavedModel.
     """
     path = versions.find_version(Path(directory))
     try:
@@ -108,7 +97,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
         images = saved.signatures["serving_default"].structured_input_signature[1]
         _, *image_shape = images["images"].shape
         class_names = _class_names(saved.signatures, path)
-    # TensorFlow's readers raise whatever they stumble over first in a damaged file.
+    # TensorFlow raises many types of errors for a damaged file.
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise errors.CorruptError(
@@ -127,5 +116,5 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
         raise ValueError(f"Its outputs are {', '.join(sorted(outputs))}.")
     labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:
-        raise ValueError(f"labels.txt has {len(labels)} lines, not one a class.")
+        raise ValueError(f"labels.txt has {len(labels)} lines, not one per class.")
     return tuple(labels)

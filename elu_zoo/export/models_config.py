@@ -1,4 +1,4 @@
-"""models.config: the list of models that TensorFlow Serving reads when it starts."""
+"""models.config: the list of models that TensorFlow Serving reads at its start."""
 
 from pathlib import Path
 
@@ -10,17 +10,13 @@ _MOUNTED_AT = "/models"
 
 
 def text(directory: Path) -> str:
-    """Returns the list of the SavedModels in a folder, as a text proto.
+    """Returns the list of the SavedModels in the base of all exports, as a text proto.
 
-    TensorFlow Serving wants absolute paths, and its image is given the folder under
-    another name than it has here. The paths are those of a folder that is mounted at
-    /models, whatever its own name:
+    TensorFlow Serving needs absolute paths. They are for a container that mounts
+    `directory` at /models:
 
         docker run -p 8501:8501 -v "$PWD/exports:/models" tensorflow/serving \\
             --model_config_file=/models/models.config
-
-    Args:
-        directory: the base of all exports.
     """
     lines = ["model_config_list {"]
     for folder in sorted(directory.iterdir()):
@@ -39,17 +35,14 @@ def text(directory: Path) -> str:
 
 
 def write(directory: Path) -> None:
-    """Writes `<directory>/models.config`, whole: a reader sees the old or the new one.
-
-    Args:
-        directory: the base of all exports.
+    """Writes `<directory>/models.config` atomically.
 
     Raises:
-        ResourceError: the disk refused.
+        ResourceError: the file cannot be written.
     """
     try:
         listed = None
-        # Of exports at the same time, the last that writes has listed them all.
+        # Listed again after the write: another export may have finished meanwhile.
         while (current := text(directory)) != listed:
             files.write_bytes(directory / NAME, current.encode())
             listed = current

@@ -1,4 +1,4 @@
-"""elu_zoo.json: what an exported model is, and where it comes from."""
+"""elu_zoo.json: the description and origin of an exported model."""
 
 import contextlib
 import json
@@ -14,20 +14,16 @@ from elu_zoo import files
 from elu_zoo.export.answers import Answer
 from elu_zoo.weights.pretrained import Pretrained
 
-FILE = "assets.extra/elu_zoo.json"  # TensorFlow Serving does not read it there
+FILE = "assets.extra/elu_zoo.json"  # in a folder that TensorFlow Serving ignores
 FORMAT = 1
-# Those of `of_weights`; a file of an earlier version may lack some.
+# The fields of `of_weights`; a file of an earlier version may lack some.
 FIELDS = ("model", "dataset", "activation", "alpha", "weights", "preprocessing")
 
 
 def of_weights(weights: Pretrained) -> dict[str, Any]:
-    """Returns where a model with weights comes from.
+    """Returns the origin of a model with weights.
 
-    Returns:
-        `model`, the network's name; `dataset`, the name of the data set that the
-        weights were trained on, None without an entry; `activation` and `alpha`, None
-        where it has none; `weights`, their `tag` (None without an entry) and `sha256`;
-        and `preprocessing`, see `elu_zoo.layers.preprocessing_layers`.
+    Without an entry, `dataset` and the `tag` of the weights are None.
     """
     tag = weights.entry["tag"] if weights.entry else None
     sha256 = weights.entry["sha256"] if weights.entry else files.sha256(weights.path)
@@ -42,15 +38,7 @@ def of_weights(weights: Pretrained) -> dict[str, Any]:
 
 
 def read(version: Path) -> dict[str, Any] | None:
-    """Returns what an exported version says of itself.
-
-    Args:
-        version: the folder of a SavedModel, or of a file for another runtime.
-
-    Returns:
-        What `write` wrote, by this version of elu_zoo or an earlier one; None where
-        there is no such file, or none that can be read.
-    """
+    """Returns the elu_zoo.json of an exported version; None if missing or damaged."""
     for file in (version / FILE, version / Path(FILE).name):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             content = json.loads(file.read_bytes())
@@ -67,18 +55,14 @@ def write(
     parity: Mapping[str, Any],
     outputs: Mapping[str, Any],
 ) -> None:
-    """Writes what an export is, as JSON.
-
-    Beside `outputs` and `parity` it says the `format` of this file, the number of
-    `classes` (None of an autoencoder), the `input_shape` of an image, the `versions`
-    that made it, and of `source` each of `FIELDS`, None where it is not known.
+    """Writes the elu_zoo.json of an export.
 
     Args:
-        path: of the file; the folder above it is made.
+        path: of the file; its folder is created.
         answer: of the model.
-        source: see `of_weights`; None for a model of which nothing is known.
+        source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
-        outputs: the names of the outputs by the name of their signature.
+        outputs: signature -> the names of its outputs.
     """
     path.parent.mkdir(exist_ok=True)
     content = {

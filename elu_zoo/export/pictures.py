@@ -1,4 +1,4 @@
-"""A picture of images above their reconstructions, as a PNG file."""
+"""Pictures of images above their reconstructions, as PNG files."""
 
 import os
 from pathlib import Path
@@ -8,26 +8,21 @@ import numpy as np
 from elu_zoo import errors, files
 
 COLUMNS = 10
-# A thousand digits are a picture of 1,138 x 23,590 pixels, which viewers still open.
+# Viewers can open the picture of 1000 digits, 1138 x 23,590 pixels.
 LIMIT = 1000
 GAP = 2
 BAND_GAP = 10
 GREY = 128
-_SIDE = 112
+_SIDE = 112  # Smaller images are enlarged up to this side.
 
 
 def write_pairs(
     path: str | os.PathLike, images: np.ndarray, reconstructions: np.ndarray
 ) -> int:
-    """Writes `pairs` of the first `LIMIT` images as a PNG file, atomically.
-
-    Args:
-        path: the file; it is replaced if it exists.
-        images: as of `pairs`.
-        reconstructions: as of `pairs`.
+    """Writes `pairs` of the first `LIMIT` images to a PNG file atomically.
 
     Returns:
-        How many images the picture shows.
+        The number of images in the picture.
 
     Raises:
         ResourceError: the file cannot be written.
@@ -44,14 +39,11 @@ def write_pairs(
 
 
 def pairs(images: np.ndarray, reconstructions: np.ndarray) -> np.ndarray:
-    """Returns images in rows of `COLUMNS`, each above its reconstruction.
-
-    Small images are enlarged, each pixel to a square. Between the images lie grey
-    lines, `GAP` pixels wide, and `BAND_GAP` between a row of pairs and the next.
+    """Returns a picture with rows of `COLUMNS` images above their reconstructions.
 
     Args:
-        images: `(n, height, width, channels)`, 0..255, of at least one image.
-        reconstructions: of the same shape; values outside of 0..255 are clipped.
+        images: `(n, height, width, channels)`, 0..255, n >= 1.
+        reconstructions: of the same shape; values outside 0..255 are clipped.
 
     Returns:
         uint8 array `(height, width, channels)`.

@@ -1,8 +1,7 @@
-"""One way to ask a model for predictions, exported or not."""
+"""Predictions of an exported model, or of a model with weights."""
 
 import collections
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,14 +16,14 @@ from elu_zoo.weights.pretrained import Pretrained
 
 @dataclasses.dataclass(frozen=True)
 class Predictor:
-    """What a prediction needs.
+    """A model that predicts, exported or not.
 
     Attributes:
-        answer: from raw 0..255 images `(batch, height, width, channels)` to outputs
-            by name, see `answers.make`.
+        answer: raw 0..255 images `(batch, height, width, channels)` -> outputs by name,
+            see `answers.make`.
         image_shape: `(height, width, channels)`.
-        class_names: of each column of a classifier's outputs; none of an autoencoder.
-        dataset: the name of the data set of the training; None where it is not known.
+        class_names: in the order of the outputs; empty for an autoencoder.
+        dataset: the name of the training data set; None if unknown.
     """
 
     answer: Callable[[np.ndarray], dict[str, np.ndarray]]
@@ -40,12 +39,9 @@ class Predictor:
 def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
-    file = loaded.path / origin.FILE
-    said = json.loads(file.read_bytes()) if file.is_file() else {}
-    dataset = said.get("dataset")  # which older exports do not say
-    return Predictor(
-        loaded.predict, loaded.image_shape, loaded.class_names, dataset=dataset
-    )
+    origin_fields = origin.read(loaded.path) or {}
+    dataset = origin_fields.get("dataset")  # Older exports lack it.
+    return Predictor(loaded.predict, loaded.image_shape, loaded.class_names, dataset)
 
 
 def from_weights(weights: Pretrained) -> Predictor:
@@ -63,15 +59,15 @@ def from_weights(weights: Pretrained) -> Predictor:
 def description(
     model: keras.Model, name: str, weights: Pretrained | None = None
 ) -> dict[str, Any]:
-    """Returns what `answers.make` and `export_saved_model` need beside a model.
+    """Returns the `class_names`, `autoencoder` and `classifier` of a model.
 
-    They are `class_names`, `autoencoder` and `classifier`. The classes of a file
-    without an entry have no names: their indices stand in.
+    They are the arguments of `answers.make` and `export_saved_model`. Without an entry,
+    the indices of the classes are their names.
 
     Args:
         model: of `get_model`.
         name: the model's name.
-        weights: of the model; None for initial ones.
+        weights: of the model; None for initial weights.
     """
     registered = registry.entry(name)
     if not registered.is_autoencoder:
@@ -83,8 +79,8 @@ def description(
     preprocessing = (weights or registered).preprocessing
     if preprocessing["kind"] != "rescale":
         raise errors.UsageError(
-            "A reconstruction is read back from pixels that were rescaled; the "
-            f"preprocessing of {name} is {preprocessing['kind']!r}."
+            "Reconstructions need the preprocessing 'rescale'; the preprocessing of "
+            f"{name} is {preprocessing['kind']!r}."
         )
     autoencoder = answers.Autoencoder(
         code=registered.code,
@@ -95,7 +91,7 @@ def description(
 
 
 def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str, Any]]:
-    """Returns each image's `class` and the `probabilities` of the `top` best."""
+    """Returns the `class` and the `top` largest `probabilities` of each image."""
     probabilities = predictor.answer(images)["probabilities"]
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     names = _distinct(predictor.class_names)
@@ -107,7 +103,7 @@ def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str,
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Returns names with their index where several classes share one, as ImageNet's."""
+    """Returns names; a name of several classes, as in ImageNet, gets their index."""
     counts = collections.Counter(names)
     return [
         name if counts[name] == 1 else f"{name} (class {index})"
@@ -118,9 +114,9 @@ def _distinct(names: Sequence[str]) -> list[str]:
 def reconstructed(
     predictor: Predictor, images: np.ndarray
 ) -> tuple[list[dict[str, Any]], np.ndarray]:
-    """Returns each image's `squared_error` and `code`, and all reconstructions.
+    """Returns the `squared_error` and `code` of each image, and the reconstructions.
 
-    The error is the sum over the image's pixels, on [0, 1].
+    The error is the sum over the pixels of an image in [0, 1].
     """
     outputs = predictor.answer(images)
     reconstructions = outputs["reconstructions"]
@@ -136,13 +132,13 @@ def reconstructed(
 
 
 def picture(path: str, images: np.ndarray, reconstructions: np.ndarray) -> str:
-    """Writes images above their reconstructions, and returns a line that says so."""
+    """Writes a picture of the reconstructions, and returns a line about it."""
     shown = pictures.write_pairs(path, images, reconstructions)
     return f"{shown} of {len(images)} images, each above its reconstruction: {path}"
 
 
 def text(row: dict[str, Any]) -> dict[str, str]:
-    """Returns a row for a person: codes are left out, numbers are rounded."""
+    """Returns a row as text for a table, with rounded numbers and without the code."""
     shown = {key: value for key, value in row.items() if key != "code"}
     if "probabilities" in row:
         best = (f"{name} {p:.1%}" for name, p in row["probabilities"].items())

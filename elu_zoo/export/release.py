@@ -20,21 +20,21 @@ def write(
     folder: Path,
     statistics: Path | None = None,
 ) -> None:
-    """Writes the files of a release into a folder, instead of what is there.
+    """Replaces a folder by the files of a release, atomically.
 
-    They are `<tag>.weights.h5`, `<tag>.json`, `README.md` with the hub's front matter,
+    The files are `<tag>.weights.h5`, `<tag>.json`, the model card `README.md`,
     `<tag>.tar.gz` with the SavedModel as `<model>/1/`, and the statistics.
 
     Args:
         weights: the float16 weight file of a finished run.
-        entry: its entry, as it is published.
-        rows: of configs/results/results.csv, with that of the run.
-        folder: made anew; it is whole, or not there.
-        statistics: the file of those that the entry names, where it is released too.
+        entry: of the weights, as published.
+        rows: of configs/results/results.csv, including the row of the run.
+        folder: is deleted first.
+        statistics: the file of the statistics that the entry names, if released too.
 
     Raises:
-        CorruptError: the entry lacks what its card needs, or is not of these weights.
-        ResourceError: the disk refused.
+        CorruptError: the entry lacks fields of the card, or belongs to other weights.
+        ResourceError: the folder cannot be written.
     """
     card = cards.text(entry, rows, front_matter=True)
     tag, name = entry["tag"], entry["model"]
@@ -58,18 +58,13 @@ def write(
                 version=1,
                 **described,
             )
-            # It lists the models of one folder, of which another machine has its own.
+            # It lists the models of one machine.
             Path(scratch, models_config.NAME).unlink()
             archive(Path(scratch), new / f"{tag}.tar.gz")
 
 
 def archive(folder: Path, target: Path) -> None:
-    """Packs what a folder holds: equal contents make equal bytes, whoever packs them.
-
-    Args:
-        folder: what it holds lies at the top of the archive.
-        target: `*.tar.gz`.
-    """
+    """Packs the content of a folder into a .tar.gz; equal contents give equal bytes."""
 
     def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
         info.mtime = info.uid = info.gid = 0

@@ -1,4 +1,4 @@
-"""Keras model -> SavedModel that TensorFlow Serving takes unchanged."""
+"""Export of a Keras model to a SavedModel for TensorFlow Serving."""
 
 import os
 import tempfile
@@ -38,40 +38,38 @@ def export_saved_model(
     version: int | None = None,
     replace: bool = False,
 ) -> Path:
-    """Writes `model` as <directory>/<name>/<version>/, whole or not at all.
+    """Writes `model` to <directory>/<name>/<version>/ atomically.
 
-    The signatures are those of `signatures.endpoints`; a classifier's class names lie
-    in assets/labels.txt, one a line. In assets.extra/, which TensorFlow Serving reads
-    nothing else of, lie the warm-up requests, see `warmup.write`, and elu_zoo.json,
-    see `origin.write`. Before the folder gets its number, it is loaded again and held
-    against `model` (see `checks.check`); after that <directory>/models.config is
-    written anew, see `models_config.text`.
+    The folder contains the signatures of `signatures.endpoints`, class names in
+    assets/labels.txt, one per line, warm-up requests, see `warmup.write`, and
+    elu_zoo.json, see `origin.write`. The SavedModel is loaded and compared with `model`
+    before the folder gets its number, see `checks.check`. Then
+    <directory>/models.config is rewritten, see `models_config.text`.
 
     Args:
         model: one input, raw images (batch, height, width, 1 or 3) with pixels
-            0..255, to one output: logits (batch, classes), or of an autoencoder one
-            number a pixel, in the shape of the input.
-        directory: the base of all exports; made when it does not exist.
+            0..255, and one output: logits (batch, classes), or for an autoencoder one
+            number per pixel, in the shape of the input.
+        directory: the base of all exports; created if missing.
         name: the model's name under a server.
-        class_names: of a classifier, one for each class, in the order of the outputs.
+        class_names: of a classifier, in the order of the outputs.
         autoencoder: of an autoencoder, instead of `class_names`.
-        classifier: the name of the layer that makes a classifier's logits; without
-            it there is no signature `features`.
-        source: where the model comes from, for elu_zoo.json; see `origin.of_weights`.
-        version: a positive integer that does not exist yet; None takes the one after
-            the highest, starting with 1.
-        replace: write a version although the highest one under this name is of another
-            model, or of one that `source` does not tell from others; the log says
-            what is replaced.
+        classifier: the name of the layer that outputs the logits; without it there is
+            no signature `features`.
+        source: the origin of the model for elu_zoo.json, see `origin.of_weights`.
+        version: a positive integer that does not exist yet; None for the highest one
+            plus 1.
+        replace: write the version even if the highest version of this name is another
+            model, or not known to be the same; the log reports the replacement.
 
     Returns:
         The version's folder.
 
     Raises:
-        UsageError: the model is not of this form, `class_names`, `autoencoder` or
-            `classifier` do not fit it, the version exists already, or the name has
-            another model's and `replace` is false.
-        ResourceError: the disk refused.
+        UsageError: the model has another form, `class_names`, `autoencoder` or
+            `classifier` do not fit it, the version exists, or the name belongs to
+            another model and `replace` is False.
+        ResourceError: the folder cannot be written.
         EluZooError: the written SavedModel failed a check.
     """
     if keras.config.backend() != "tensorflow":
@@ -101,8 +99,8 @@ def export_saved_model(
 
 def _save(endpoints: dict, class_names: Sequence[str], directory: Path) -> None:
     module = tf.Module()
-    # Only the variables, not the Keras model: a model would bring its own trace and
-    # a second copy of each, and would want Keras when it is loaded.
+    # A Keras model would add its own trace and a second copy of each variable, and
+    # need Keras for loading.
     module.weights = endpoints["serving_default"].variables
     with tempfile.TemporaryDirectory() as scratch:
         if class_names:
@@ -115,6 +113,6 @@ def _save(endpoints: dict, class_names: Sequence[str], directory: Path) -> None:
             raise OSError(error.message) from error
         except AssertionError as error:
             raise errors.EluZooError(
-                "A layer holds state that is not a variable, such as a lookup table; "
-                "an export cannot carry it."
+                "A layer has state that is not a variable, such as a lookup table, "
+                "which an export cannot store. Use variables only."
             ) from error

@@ -1,4 +1,4 @@
-"""The signatures of an exported model: what a server offers, and how it refuses."""
+"""The signatures of an exported model, with the checks of their inputs."""
 
 import tensorflow as tf
 
@@ -7,44 +7,35 @@ from elu_zoo.data.images import decode
 from elu_zoo.data.shapes import Shape
 from elu_zoo.export.answers import FEATURES, Answer
 
-# Of an image that a server decodes, and of those of a request: twelve kilobytes can
-# become gigabytes, and minutes.
+# The limits of decoded images: a file of 12 kB can decode to gigabytes, in minutes.
 MOST_PIXELS = 2**25
 MOST_PIXELS_OF_A_BATCH = 2**27
 _AT_ONCE = 2
 _NOT_FINITE = (
-    "The images hold NaN or infinite pixels, expected finite numbers 0..255. Mend or "
-    "leave out these images"
+    "The images hold NaN or infinite pixels, expected finite numbers 0..255. Fix or "
+    "remove these images"
 )
 _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 
 
 def endpoints(answer: Answer) -> dict:
-    """Traces the signatures of a model.
+    """Returns the traced signatures of a model by name.
 
-    The first two have the outputs of its answer, see `answers.make`:
+    - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255, to
+      the outputs of `answers.make`.
+    - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size, to
+      the same outputs. The REST API of TensorFlow Serving takes an input whose name
+      ends in `_bytes` as {"b64": ...}.
+    - `features`: `images` to `features`, if the answer has them.
 
-    - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255.
-    - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size,
-      decoded and resized in the graph, see `images.decode`. TensorFlow Serving's
-      REST surface takes an input whose name ends in `_bytes` as {"b64": ...}.
-    - `features`: `images` as above to `features` alone; of a classifier whose
-      classifier layer is known.
-
-    A wrong shape, an empty batch, pixels that are NaN or infinite, bytes that are no
-    image, and images that are too large, see `bounded`, fail the request with an
-    InvalidArgumentError, and never the process.
-
-    Args:
-        answer: of the model.
-
-    Returns:
-        Concrete functions by the name of their signature.
+    A wrong shape, an empty batch, NaN or infinite pixels, bytes that are not an image,
+    and images that are too large fail the request with an InvalidArgumentError, never
+    the process.
     """
     shape = answer.image_shape
 
-    # One function that all call, so that the graph is stored once. TensorFlow inlines
-    # it and drops what a signature does not answer.
+    # All signatures call one function, so that the graph is stored once. TensorFlow
+    # inlines it and drops unused outputs.
     @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32)])
     def network(images):
         return answer.all_outputs(images)
@@ -53,16 +44,16 @@ def endpoints(answer: Answer) -> dict:
         outputs = network(images)
         return {name: outputs[name] for name in outputs if name != FEATURES}
 
-    # Max-pooling on a CPU drops NaN: without the check one NaN pixel gets a finite
-    # answer. Bytes are decoded to uint8, which has no NaN.
+    # Max-pooling on a CPU drops NaN: without this check a NaN pixel gets a finite
+    # answer.
     def checked(images):
         images = _not_empty(tf.ensure_shape(images, (None, *shape)), shape)
         return tf.debugging.assert_all_finite(images, _NOT_FINITE)
 
     images_spec = tf.TensorSpec((None, *shape), tf.float32, "images")
 
-    # A signature's declared shape is not enforced when a request arrives: without
-    # ensure_shape a wrong rank reaches the kernels, and some of them end the process.
+    # The shape of a signature is not enforced at a request: without ensure_shape a
+    # wrong rank reaches the kernels, and some of them crash the process.
     @tf.function(input_signature=[images_spec])
     def serving_default(images):
         return answered(checked(images))
@@ -83,14 +74,9 @@ def endpoints(answer: Answer) -> dict:
 
 
 def decoded_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
-    """Decodes a batch of files, in a graph too.
+    """Decodes PNG or JPEG files, string (batch,), to uint8 (batch, *shape).
 
-    Args:
-        files: string tensor (batch,), files of PNG or JPEG, see `bounded`.
-        shape: `(height, width, channels)` of each result, see `images.decode`.
-
-    Returns:
-        uint8 tensor (batch, height, width, channels).
+    The images are resized as in `images.decode`; `bounded` checks their sizes.
     """
     return tf.map_fn(
         lambda encoded: decode(encoded, shape),
@@ -101,8 +87,8 @@ def decoded_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
 
 
 def _pixels(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns how many pixels the header of a PNG or JPEG file says it has."""
-    # With zeros for what is cut off, which the decoder then refuses.
+    """Returns the number of pixels that the header of a PNG or JPEG file states."""
+    # Zeros replace missing bytes; the decoder then refuses the file.
     header = tf.strings.join([tf.strings.substr(encoded, 0, 24), bytes(24)])
 
     def png():
@@ -118,20 +104,17 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
         return tf.equal(tf.strings.substr(header, 0, len(magic)), magic)
 
     is_png, is_jpeg = starts_with(formats.PNG), starts_with(formats.JPEG)
-    known = tf.debugging.Assert(is_png | is_jpeg, ["The file is no PNG and no JPEG"])
+    known = tf.debugging.Assert(is_png | is_jpeg, ["The file is neither PNG nor JPEG"])
     with tf.control_dependencies([known]):
         return tf.cond(is_png, png, jpeg)
 
 
 def bounded(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns a batch of files, if their headers promise few pixels, in a graph too.
-
-    Args:
-        encoded: string tensor (batch,), files of PNG or JPEG.
+    """Returns PNG or JPEG files, string (batch,), after a check of their headers.
 
     Raises:
-        tf.errors.InvalidArgumentError: a file is neither, has more than `MOST_PIXELS`,
-            or all have more than `MOST_PIXELS_OF_A_BATCH` together (when it runs).
+        tf.errors.InvalidArgumentError: a file is neither PNG nor JPEG, has more than
+            `MOST_PIXELS`, or the batch more than `MOST_PIXELS_OF_A_BATCH`.
     """
     counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
     few = [
@@ -154,6 +137,6 @@ def _not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:
         tf.shape(batch)[0] > 0,
         [f"The batch is empty, expected at least one image of {size}"],
     )
-    # The images depend on the guard, so that no pass over the graph drops it.
+    # The images depend on the guard, so that no optimization drops it.
     with tf.control_dependencies([guard]):
         return tf.identity(batch)

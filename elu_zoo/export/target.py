@@ -1,8 +1,10 @@
-"""A new version of an export: what it may replace, and how it appears, whole."""
+"""A new version of an export: what it may replace, and its atomic publication."""
 
 import contextlib
 import dataclasses
 import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,19 +15,20 @@ from elu_zoo import errors, files
 from elu_zoo.export import origin, versions
 from elu_zoo.weights import provenance
 
+_TEMPORARY = re.compile(r"\.\d+\.[a-z0-9_]{8}")  # as `files.new_directory` names it
+
 
 @dataclasses.dataclass(frozen=True)
 class Target:
     """A version that an export writes.
 
     Attributes:
-        directory: the base of all exports; made when it does not exist.
+        directory: the base of all exports; created if missing.
         name: the model's name under a server.
-        file: which of `SAVED_MODEL`, `ONNX` and `LITERT` the version will hold.
-        version: as of `versions.new_version`.
-        source: where the model comes from, see `origin.of_weights`; None of a model
-            of which nothing is known.
-        replace: whether the name may have a highest version of another model, see
+        file: the version's main file: `SAVED_MODEL`, `ONNX` or `LITERT`.
+        version: see `versions.new_version`.
+        source: see `origin.of_weights`; None if unknown.
+        replace: allow a name whose highest version is another model, see
             `provenance.is_same`.
     """
 
@@ -37,13 +40,13 @@ class Target:
     replace: bool = False
 
     def check(self) -> None:
-        """Checks that the version can be written, before the work for it starts.
+        """Checks that the version can be written, before any work is done.
 
         Raises:
-            UsageError: a name that no server can carry, a version that cannot be
-                written, a folder with versions that servers would take for this one's,
-                or with a highest version of another model, unless `replace`.
-            ResourceError: the disk refused.
+            UsageError: the name or version is not valid, the versions of this name have
+                another format, or the highest one is another model and `replace` is
+                False.
+            ResourceError: the folder cannot be read.
         """
         versions.check_name(self.name)
         with self._disk_errors():
@@ -51,25 +54,30 @@ class Target:
 
     @contextlib.contextmanager
     def written(self) -> Iterator[tuple[Path, Path]]:
-        """Yields the version's path and a temporary folder that becomes it.
+        """Yields the path of the version and a temporary folder that becomes it.
 
-        When the block raises, nothing is left of it, nor of the folders above. A
-        version of another model that servers take until then is named in the log.
+        If the block raises, the temporary folder and new parent folders are removed.
+        Leftovers of killed exports of this name are removed at the start. The log
+        reports the replacement of another model.
 
         Raises:
             UsageError, ResourceError: as `check`, at the start and again before the
-                version appears: another export may have come first.
+                version appears, because another export may have finished first.
         """
         self.check()
         folder = Path(self.directory, self.name)
         with self._disk_errors(), _no_empty_folders(folder):
             path = self._path()
-            with contextlib.ExitStack() as until_it_appears:
-                with files.new_directory(path) as temporary:
-                    yield path, temporary
-                    until_it_appears.enter_context(_one_at_a_time(folder))
-                    versions.new_version(folder, int(path.name))
-                    replaced = self._replaced(path)
+            folder.mkdir(parents=True, exist_ok=True)
+            with contextlib.ExitStack() as locks, contextlib.ExitStack() as writing:
+                with _locked(folder):
+                    _remove_leftovers(folder)
+                    temporary = writing.enter_context(files.new_directory(path))
+                    locks.enter_context(_locked(temporary))
+                yield path, temporary
+                locks.enter_context(_locked(folder))
+                versions.new_version(folder, int(path.name))
+                replaced = self._replaced(path)
         if replaced:
             logging.warning("%s", replaced)
 
@@ -77,22 +85,22 @@ class Target:
         return versions.new_version(Path(self.directory, self.name), self.version)
 
     def _replaced(self, path: Path) -> str:
-        """Returns one line about the other model under this name; "" of none.
+        """Returns one line about the other model under this name; "" without one.
 
         Raises:
-            UsageError: there is one that may not be replaced.
+            UsageError: the other model may not be replaced.
         """
         known = versions.versions(path.parent)
-        _check_same_kind(known, self.file)
+        _check_same_format(known, self.file)
         if not known:
             return ""
         highest, number = max(known), int(path.name)
         served = origin.read(known[highest])
         if provenance.is_same(served, self.source):
             return ""
-        takes_over = number > highest
+        is_highest = number > highest
         if not self.replace:
-            effect = "be served in its place" if takes_over else "lie below it"
+            effect = "be served in its place" if is_highest else "lie below it"
             old, new = provenance.text(served), provenance.text(self.source)
             raise errors.UsageError(
                 f"{known[highest]} holds another model: {old}. Version {number} ({new})"
@@ -100,11 +108,11 @@ class Target:
                 "--replace to go on (in Python name= and replace=True)."
             )
         old, new = provenance.label(served), provenance.label(self.source)
-        if takes_over:
-            did = f"replaces version {highest}: {old} -> {new}"
+        if is_highest:
+            effect = f"replaces version {highest}: {old} -> {new}"
         else:
-            did = f"is {new}; servers go on taking version {highest}: {old}"
-        return f"version {number} of {self.name} {did}"
+            effect = f"is {new}; servers go on taking version {highest}: {old}"
+        return f"version {number} of {self.name} {effect}"
 
     @contextlib.contextmanager
     def _disk_errors(self):
@@ -117,47 +125,69 @@ class Target:
             raise errors.ResourceError(f"Cannot export to {folder}: {error}") from error
 
 
-def _check_same_kind(known: Mapping[int, Path], file: str) -> None:
+def _check_same_format(known: Mapping[int, Path], file: str) -> None:
     """Refuses a SavedModel among versions of another format, and the reverse.
 
-    A server takes the highest version, and fails when it is no SavedModel.
+    A server takes the highest version, and fails if that is not a SavedModel.
     """
-    of_servers = file == versions.SAVED_MODEL
-    others = (versions.ONNX, versions.LITERT) if of_servers else (versions.SAVED_MODEL,)
+    is_saved_model = file == versions.SAVED_MODEL
+    others = (versions.SAVED_MODEL,)
+    if is_saved_model:
+        others = (versions.ONNX, versions.LITERT)
     for path in known.values():
         for other in others:
             if (path / other).exists():
                 raise errors.UsageError(
-                    f"{path} holds {other}, and {file} may not lie among its versions: "
-                    "a server takes the highest, whatever it is. Name another "
+                    f"{path} holds {other}, and {file} must not lie among its versions:"
+                    " a server takes the highest one of any format. Name another "
                     "directory."
                 )
 
 
 @contextlib.contextmanager
-def _one_at_a_time(folder: Path):
-    """Holds a folder's lock, so that no other export adds a version meanwhile.
+def _locked(folder: Path):
+    """Holds the lock of a folder, if the file system has locks.
 
-    Windows and some network file systems have no such lock: there two exports that
-    end within the same moment do not see each other.
+    Windows and some network file systems have none: there, two exports that finish at
+    the same moment do not see each other.
     """
+    descriptor = _lock(folder)
     try:
-        import fcntl
-    except ModuleNotFoundError:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _lock(folder: Path, *, wait: bool = True) -> int | None:
+    """Locks a folder and returns its descriptor; None if that is not possible."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # Windows
+        return None
+    operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, operation)
+    except OSError:
         os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Removes temporary folders of killed exports, which no process has locked."""
+    for path in folder.iterdir():
+        if _TEMPORARY.fullmatch(path.name):
+            descriptor = _lock(path, wait=False)
+            if descriptor is not None:
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(descriptor)
 
 
 @contextlib.contextmanager
 def _no_empty_folders(folder: Path):
-    """Removes the folders above the version again when the export fails."""
+    """Removes the new folders above the version if the export fails."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield

@@ -1,4 +1,4 @@
-"""The layout of exports: <directory>/<name>/<version>/, versions are integers."""
+"""The layout of exports: <directory>/<name>/<version>/, with integer versions."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from elu_zoo import errors
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
-# What TensorFlow Serving's REST paths can carry; a number would read as a version.
+# Names that fit into the REST paths of TensorFlow Serving; a number reads as a version.
 _NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_name(name: object) -> bool:
-    """Says whether a model can have this name under a server."""
+    """Whether a model can have this name under a server."""
     return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
@@ -26,26 +26,24 @@ def check_name(name: object) -> None:
     """
     if not is_name(name):
         raise errors.UsageError(
-            "name must be of letters, digits, '_', '-' and '.', start with none of the "
-            f"last two and hold a letter or '_'. Received: {name!r}."
+            "name must be of letters, digits, '_', '-' and '.', contain a letter or "
+            f"'_', and not start with '-' or '.'. Received: {name!r}."
         )
 
 
-def is_version(name: str) -> bool:
-    """Says whether a folder's `name` is a version: a positive decimal integer."""
-    return name.isascii() and name.isdecimal() and int(name) > 0
-
-
 def versions(folder: Path) -> dict[int, Path]:
-    """Returns the versions in a model's `folder`, in ascending order."""
+    """Returns the versions in the folder of a model, in ascending order."""
     if not folder.is_dir():
         return {}
-    found = {int(path.name): path for path in folder.iterdir() if is_version(path.name)}
+    found = {}
+    for path in folder.iterdir():
+        if path.name.isascii() and path.name.isdecimal() and int(path.name) > 0:
+            found[int(path.name)] = path
     return dict(sorted(found.items()))
 
 
 def write_labels(path: Path, class_names: Sequence[str]) -> None:
-    """Writes the names of classes, one a line."""
+    """Writes class names, one per line."""
     path.write_text("".join(f"{name}\n" for name in class_names), "utf-8")
 
 
@@ -53,8 +51,8 @@ def new_version(folder: Path, version: int | None) -> Path:
     """Returns the path of a version that does not exist yet.
 
     Args:
-        folder: the model's folder, <directory>/<name>; it need not exist.
-        version: a positive integer, or None for the one after the highest, from 1.
+        folder: <directory>/<name>; it need not exist.
+        version: a positive integer, or None for the highest one plus 1.
 
     Raises:
         UsageError: `version` is not a positive integer, or it exists.
@@ -75,15 +73,15 @@ def new_version(folder: Path, version: int | None) -> Path:
 
 
 def find_version(directory: Path) -> Path:
-    """Returns the version folder that `directory` means.
+    """Returns the version folder that `directory` names.
 
     Args:
-        directory: a version's folder, a model's folder (its highest version is
-            taken), or a folder with exactly one model in it.
+        directory: a version's folder, a model's folder for its highest version, or a
+            folder with exactly one model in it.
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: it holds no model, or several.
+        UsageError: it contains no model, or several.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")
@@ -91,8 +89,9 @@ def find_version(directory: Path) -> Path:
         raise errors.UsageError(f"{directory} is not a folder.")
     if (directory / SAVED_MODEL).exists():
         return directory
-    models = [directory] if versions(directory) else []
-    models = models or [path for path in sorted(directory.iterdir()) if versions(path)]
+    models = [directory]
+    if not versions(directory):
+        models = [path for path in sorted(directory.iterdir()) if versions(path)]
     if len(models) > 1:
         names = ", ".join(path.name for path in models)
         raise errors.UsageError(

@@ -1,8 +1,8 @@
-"""Requests that TensorFlow Serving sends itself before it says that a model is ready.
+"""Warm-up requests, which TensorFlow Serving runs before a model is ready.
 
-Without them the first requests of users wait for what TensorFlow does once a signature
-and size. The file is a TFRecord of tensorflow.serving.PredictionLog; its few fields are
-written here, so that an export does not need the package tensorflow-serving-api.
+Without them, the first user requests wait for the initialization of each signature. The
+file is a TFRecord of tensorflow.serving.PredictionLog. Its fields are encoded here, so
+that an export does not need the package tensorflow-serving-api.
 """
 
 from collections.abc import Collection
@@ -24,19 +24,16 @@ _NAME, _SIGNATURE_NAME = 1, 3  # of ModelSpec
 def write(
     path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]
 ) -> None:
-    """Writes the requests, made from seeded noise.
-
-    They are one image and a batch of two for `serving_default`, a PNG for
-    `serve_bytes`, and one image for `features` where there is this signature.
+    """Writes warm-up requests with seeded noise for the given signatures.
 
     Args:
-        path: of the file; the folder above it is made.
+        path: of the file; its folder is created.
         name: the model's name.
         shape: (height, width, channels) of an image.
         signatures: the names of the model's signatures.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the file cannot be written.
     """
     noise = np.random.default_rng(0).integers(0, 256, (_BATCH, *shape), np.uint8)
     images = noise.astype(np.float32)
@@ -68,7 +65,7 @@ def _prediction_log(
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """Returns a field of bytes, a string or a message: tag, length, content."""
+    """Returns the encoding of a length-delimited field: tag, length, content."""
     length, size = len(content), b""
     while length > 127:
         size += bytes([length & 127 | 128])

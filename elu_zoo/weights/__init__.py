@@ -1,4 +1,4 @@
-"""Pretrained weights: the manifest, the files, and how both are found and read."""
+"""Pretrained weights: the manifest, and finding and reading weight files."""
 
 from elu_zoo.weights.download import fetch_weights
 from elu_zoo.weights.manifest import list_weights

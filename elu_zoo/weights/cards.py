@@ -1,7 +1,7 @@
-"""Model cards: what a weight file is for, how it was made, how good it is, its limits.
+"""Model cards: the purpose, training, test error and limits of a weight file.
 
-All that a card says comes from the file's entry and from results.csv and paper.csv of
-configs/results/; sentences on a data set stand in `_DATA`.
+The content comes from the entry of the file, from results.csv and paper.csv in
+configs/results/, and from `_DATA`.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from elu_zoo import errors, registry, results
 from elu_zoo.weights import cards_training, manifest
 
-# What a card needs. Weights load without the two that are not among manifest.FIELDS.
+# The fields that a card needs; loading weights needs manifest.FIELDS alone.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
 LICENCE = (
     "Our rights in the code and in the weights are licensed under Apache-2.0. The "
@@ -35,7 +35,7 @@ _MNIST = (
     "MNIST's digits are light on dark, scaled to 20 x 20 pixels and centred by their "
     "mass in 28 x 28. Photographs are not: bring them into this form first.",
 )
-# Of a data set: its name on the hub, and a limit.
+# Data set: (name on the Hugging Face hub, limit of models trained on it).
 _DATA = {
     "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3)),
     "cifar100": _CIFAR100,
@@ -47,16 +47,16 @@ _PEOPLE = {"baby", "boy", "girl", "man", "woman"}
 
 
 def model_card(tag: str | os.PathLike) -> None:
-    """Prints the model card of published weights, or of a finished training run.
+    """Prints the model card of published weights or of a finished training run.
 
     Args:
-        tag: a tag of `list_weights()`; or the path of a weight file, or the folder of
-            a finished run.
+        tag: a tag of `list_weights()`, the path of a weight file, or the folder of a
+            finished run.
 
     Raises:
         UsageTypeError: `tag` is neither a string nor a path.
-        UsageError: there are no weights of this name.
-        NotFoundError: a path without an entry.
+        UsageError: the tag is unknown.
+        NotFoundError: the path has no entry.
         CorruptError: the entry is damaged, or older than model cards.
 
     Example:
@@ -64,7 +64,7 @@ def model_card(tag: str | os.PathLike) -> None:
     """
     if not isinstance(tag, str | os.PathLike):
         raise errors.UsageTypeError(
-            "model_card takes a tag of list_weights(), or a path. Received: "
+            "model_card takes a tag of list_weights() or a path. Received: "
             f"{tag!r} of type {type(tag).__name__}."
         )
     published = manifest.published()
@@ -78,16 +78,16 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
     if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
         raise errors.unknown("weights", name, manifest.list_weights())
     if path.is_dir():
-        beside = path / "outcome.json"
+        entry_path = path / "outcome.json"
     else:
         tag = path.name.removesuffix(manifest.SUFFIX).removesuffix(".json")
-        beside = path.with_name(tag + ".json")
-    if not beside.is_file():
+        entry_path = path.with_name(tag + ".json")
+    if not entry_path.is_file():
         raise errors.NotFoundError(
-            f"There is no {beside}, the entry of which a card is made. Name the folder "
-            "of a finished run, or a weight file with its entry beside it."
+            f"There is no entry {entry_path} to make a card of. Name the folder of a "
+            "finished run, or a weight file with its entry beside it."
         )
-    return manifest.read(beside)
+    return manifest.read(entry_path)
 
 
 def text(
@@ -98,7 +98,7 @@ def text(
     Args:
         entry: of the weight file.
         rows: of configs/results/results.csv.
-        front_matter: begin with the metadata that the Hugging Face hub reads.
+        front_matter: start with metadata for the Hugging Face hub.
 
     Raises:
         CorruptError: the entry lacks a field that the card needs.
@@ -129,7 +129,7 @@ def _check(entry: manifest.Entry) -> None:
     if missing:
         raise errors.CorruptError(
             f"The entry of {entry.get('tag')} lacks {', '.join(sorted(missing))}, "
-            "which a model card tells. It is damaged, or of an earlier version of "
+            "which a model card needs. It is damaged, or of an earlier version of "
             "elu_zoo: complete it, or train again."
         )
 
@@ -213,7 +213,7 @@ def _how_to_use(entry: manifest.Entry) -> str:
         first = f', classifier_activation="{readout}"'
         last = "reconstructions = model(images)  # in [0, 1]"
     *size, channels = entry["arguments"]["input_shape"]
-    if "crop" in entry["preprocessing"]:  # the model crops images of the data's size
+    if "crop" in entry["preprocessing"]:  # The model crops larger images.
         size = [entry["config"]["data"]["image_size"]] * 2
     return (
         f"With raw pixels 0..255 as `images`, shape `(n, {size[0]}, {size[1]}, "
@@ -242,11 +242,11 @@ def _files(entry: manifest.Entry) -> str:
 
 
 def _metadata(entry: manifest.Entry) -> str:
-    """Returns the front matter; strings are quoted as JSON, which YAML contains."""
+    """Returns the YAML front matter; JSON strings are valid YAML."""
     quoted = json.dumps
     is_classifier = results.metric(entry) != results.SQUARED
     task = "image-classification" if is_classifier else "image-to-image"
-    # Data of one's own have no name there.
+    # A user's own data set has no name there.
     hub = _DATA[entry["dataset"]][0] if entry["dataset"] in _DATA else None
     datasets = f"datasets: {quoted([hub])}\n" if hub else ""
     value = entry["metrics"][results.metric(entry)]

@@ -1,4 +1,4 @@
-"""How a weight file was trained: sections of its model card."""
+"""Sections of a model card on the training data, preprocessing and training."""
 
 import shlex
 from importlib import resources
@@ -9,7 +9,7 @@ from elu_zoo.weights.manifest import Entry
 
 
 def training_data(entry: Entry) -> str:
-    """Returns the section on the images and their terms."""
+    """Returns the section on the images and their licence terms."""
     examples, classes = entry["examples"], entry["classes"]
     held_out = f"{examples['validation']:,}" if examples["validation"] else "none"
     names = ", ".join(classes[:10])
@@ -24,7 +24,7 @@ def training_data(entry: Entry) -> str:
 
 
 def preprocessing(entry: Entry) -> str:
-    """Returns the section on what happens to raw images."""
+    """Returns the section on preprocessing and augmentation."""
     found = entry["preprocessing"]
     statistics = f"`{found.get('statistics')}`"
     kinds = {
@@ -51,13 +51,13 @@ def preprocessing(entry: Entry) -> str:
     return (
         "The model takes raw pixels, 0 to 255, and does the rest itself: "
         f"{kinds.get(found['kind'], found['kind'])}."
-        + (augmented + ".")
+        + f"{augmented}."
         * (augmentation != "none")
     )
 
 
 def procedure(entry: Entry) -> str:
-    """Returns the section on the run: its command, and what its config says."""
+    """Returns the section on the run: the command and a table of its settings."""
     how = "The entry holds the config, which was made in Python."
     if command := entry.get("command"):
         how = f"```sh\n{command}\n```"
@@ -85,7 +85,7 @@ def procedure(entry: Entry) -> str:
 
 
 def schedule(entry: Entry) -> str:
-    """Returns whose schedule trained the weights, its length and the share done."""
+    """Returns the author of the schedule, the share of it that was run, the length."""
     is_baseline = entry["model"] in table1_baselines.NETS
     theirs = "its authors'" if is_baseline else "the paper's"
     whose = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
@@ -100,7 +100,7 @@ def schedule(entry: Entry) -> str:
 def _learning_rate(entry: Entry) -> str:
     train = _train_fields(entry)
     steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
-    # A boundary is an iteration, or a share of the run.
+    # A boundary is an iteration or a share of the run.
     bounds = [
         b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
     ]
@@ -116,7 +116,7 @@ def _learning_rate(entry: Entry) -> str:
 
 
 def _config_name(command: str) -> str:
-    """Returns the path or name of the config in a command of elu-zoo-train."""
+    """Returns the value of --config in a command, without its arguments."""
     words = iter(shlex.split(command))
     for word in words:
         flag, _, value = word.partition("=")
@@ -126,12 +126,12 @@ def _config_name(command: str) -> str:
 
 
 def _train_fields(entry: Entry) -> dict[str, Any]:
-    """Returns config.train; fields younger than the entry have the base's value."""
+    """Returns config.train, with the defaults of fields that the entry lacks."""
     return {**common.base().train.to_dict(), **entry["config"]["train"]}
 
 
 def _update(entry: Entry) -> dict[str, str]:
-    """Returns the rows on the loss and on what an iteration does with it."""
+    """Returns the rows on the loss, the optimizer, dropout and precision."""
     train, model = _train_fields(entry), entry["config"]["model"]
     loss = train["loss"].replace("_", " ")
     if train["label_smoothing"]:
@@ -161,9 +161,9 @@ def _update(entry: Entry) -> dict[str, str]:
         rates = rates if isinstance(rates, list | tuple) else [rates]
         rows["dropout"] = ", ".join(f"{rate:g}" for rate in rates)
     if train.get("dropout"):
-        phases = (
+        phases = [
             ", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]
-        )
+        ]
         rows["dropout"] = "; then ".join(phases)
     precision = train["precision"]
     precision += ", variables in float32" * (precision != "float32")

@@ -1,10 +1,10 @@
 """The files of an entry: in the package, in `$ELU_ZOO_HOME`, or downloaded to it.
 
-Neither keras.utils.get_file nor huggingface_hub limits a download's time and size: a
-source that is silent, slow or endless blocks them, so `hdf5.http_stream` downloads.
+`hdf5.http_stream` downloads, because keras.utils.get_file and huggingface_hub limit
+neither the time nor the size of a download.
 
-A file gets its name after its SHA-256 was compared with the manifest's, so that every
-file in `$ELU_ZOO_HOME` is whole, also when several processes download it at once.
+A download gets its final name after its SHA-256 was verified, so every file in
+`$ELU_ZOO_HOME` is complete, also when several processes download it at once.
 """
 
 import contextlib
@@ -22,21 +22,21 @@ from elu_zoo import errors, files
 from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import untrusted
 
-# Names as `elu_zoo.layers.statistics_file` makes them; entries hold no sizes of them.
+# Names that `elu_zoo.layers.statistics_file` writes. Entries do not say their sizes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-_STALE_SECONDS = 3600.0  # since the last write of a download that still runs
+_STALE_SECONDS = 3600.0  # without a write: the download was killed
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A published file: its name, its hash and where it comes from.
+    """A published file.
 
     Attributes:
-        name: of the file, in every folder.
-        folder: in `$ELU_ZOO_HOME`, for a file that is not in the package.
-        sha256: in hexadecimal, or its first digits.
-        size: in bytes; None where it is not known.
+        name: without a folder.
+        folder: the folder of downloads, in `$ELU_ZOO_HOME`.
+        sha256: hexadecimal, or its first digits.
+        size: in bytes; None if unknown.
         sources: see `http_stream.chunks`.
     """
 
@@ -47,23 +47,17 @@ class File:
     sources: tuple[str, ...]
 
     def find(self) -> Path | None:
-        """Returns the path of the file on this machine, unverified; None without it."""
-        carried = Path(str(resources.files("elu_zoo.weights"))) / self.name
-        places = carried, self.folder / self.name
-        return next((path for path in places if path.is_file()), None)
-
-    def is_at(self, path: Path) -> bool:
-        """Whether the file at a path has the expected hash."""
-        return files.sha256(path).startswith(self.sha256)
+        """Returns the unverified path in the package or in `folder`, or None."""
+        packaged = Path(str(resources.files("elu_zoo.weights"))) / self.name
+        paths = packaged, self.folder / self.name
+        return next((path for path in paths if path.is_file()), None)
 
 
 def files_of(entry: manifest.Entry) -> list[File]:
-    """Returns the files that an entry needs: the weights, then any statistics."""
+    """Returns the files of an entry: the weights, then the statistics if any."""
     sources = tuple(entry["sources"])
     name = entry["tag"] + manifest.SUFFIX
-    found = [
-        File(name, weights_folder(), entry["sha256"], entry["bytes"], sources),
-    ]
+    found = [File(name, weights_folder(), entry["sha256"], entry["bytes"], sources)]
     statistics = str(entry["preprocessing"].get("statistics"))
     matched = _STATISTICS.fullmatch(statistics)
     if matched:
@@ -79,32 +73,28 @@ def weights_folder() -> Path:
 
 
 def ensure(entry: manifest.Entry) -> list[Path]:
-    """Returns the paths of an entry's files, after downloading those that are missing.
+    """Returns the paths of `files_of(entry)`, after downloading missing files.
 
-    Args:
-        entry: of the manifest.
-
-    Returns:
-        The path of each of `files_of(entry)`. Files that were there are not verified.
+    Existing files are not verified.
 
     Raises:
-        NotFoundError: a file is not on this machine, and the entry names no source.
+        NotFoundError: a file is missing, and the entry names no source.
         ResourceError: no source sent the file, or it cannot be written.
     """
     return [file.find() or download(file) for file in files_of(entry)]
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
-    """Copies statistics that lie beside weights to where they are looked for.
+    """Copies statistics that lie beside weights into `$ELU_ZOO_HOME`.
 
-    A run's folder from another machine brings them.
+    The folder of a run from another machine contains them.
 
     Args:
         entry: of the weights.
         folder: of the weights.
 
     Raises:
-        CorruptError: the hash of the file is not the one in its name.
+        CorruptError: the file does not have the hash that its name says.
         ResourceError: the copy cannot be written.
     """
     for file in files_of(entry)[1:]:
@@ -116,7 +106,7 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
         if not found.startswith(file.sha256):
             raise errors.CorruptError(
                 f"{path} is damaged: its SHA-256 is {found}, expected "
-                f"{_digits(file)}. Get it again, from where the weights came."
+                f"{_digits(file)}. Get it again from the source of the weights."
             )
         try:
             files.write_bytes(file.folder / file.name, content)
@@ -125,23 +115,21 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
 
 
 def fetch_weights(pattern: str = "*") -> list[Path]:
-    """Downloads published weights, unless they are on this machine and undamaged.
+    """Downloads published weights that are missing or damaged on this machine.
 
-    Files that are in neither the package nor `$ELU_ZOO_HOME`, and damaged files in
-    `$ELU_ZOO_HOME`, are downloaded from the sources that the manifest names. Afterwards
-    `get_model` needs no network for these weights.
+    Afterwards `get_model` needs no network for these weights.
 
     Args:
-        pattern: as of `list_weights`: part of a tag, or shell wildcards.
+        pattern: part of a tag, or shell wildcards, as in `list_weights`.
 
     Returns:
         The weight files, in the order of `list_weights(pattern)`, then the files of
-        statistics that they name.
+        their statistics.
 
     Raises:
         UsageError: no tag matches.
-        EluZooError: files are missing or damaged, which the message names; all other
-            files are on this machine.
+        EluZooError: the named files are missing or damaged; all other files are on
+            this machine.
 
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
@@ -174,13 +162,14 @@ def _undamaged(file: File) -> Path:
     path = file.find()
     if path is None:
         return download(file)
-    if file.is_at(path):
+    found = files.sha256(path)
+    if found.startswith(file.sha256):
         return path
     if path.parent == file.folder and file.sources:
-        return download(file)  # replaces the damaged file at its end
+        return download(file)
     remedy = "Delete it and get it" if path.parent == file.folder else "Install elu-zoo"
     raise errors.CorruptError(
-        f"{path} is damaged or another file: its SHA-256 is {files.sha256(path)}, "
+        f"{path} is damaged or another file: its SHA-256 is {found}, "
         f"expected {_digits(file)}. {remedy} again."
     )
 
@@ -189,7 +178,7 @@ def download(file: File) -> Path:
     """Downloads a file into its folder, from the first source that sends it.
 
     Raises:
-        NotFoundError: the file has no sources.
+        NotFoundError: the file has no source.
         ResourceError: no source sent the file, or the folder cannot be written.
     """
     from elu_zoo.weights.hdf5 import http_stream
@@ -206,22 +195,22 @@ def download(file: File) -> Path:
         else:
             if failures:
                 reasons = "; ".join(failures)
-                logging.warning("%s did not come from %s.", file.name, reasons)
+                logging.warning("%s was not downloaded from %s.", file.name, reasons)
             logging.info("Downloaded %s, %d bytes, from %s.", file.name, size, source)
             return file.folder / file.name
     missing = f"{file.name} is neither in the package nor in {file.folder}"
     size = "" if file.size is None else f", {file.size} bytes"
-    by_hand = f"Put {file.name} there (SHA-256 {_digits(file)}{size})."
+    remedy = f"Put {file.name} there (SHA-256 {_digits(file)}{size})."
     if not failures:
-        raise errors.NotFoundError(f"{missing}, and no source is known. {by_hand}")
+        raise errors.NotFoundError(f"{missing}, and no source is known. {remedy}")
     raise errors.ResourceError(
         f"{missing}, and no source gave it: {'; '.join(failures)}. Without a network: "
-        f"{by_hand}"
+        f"{remedy}"
     )
 
 
 def _download(source: str, file: File) -> int:
-    """Downloads a file from one source, and returns its size."""
+    """Downloads a file from one source and returns its size."""
     from elu_zoo.weights.hdf5 import http_stream
 
     limit = _STATISTICS_BYTES if file.size is None else file.size

@@ -1,15 +1,14 @@
-"""The manifest of published weights, and the entry of one weight file.
+"""The manifest of published weights, and the entry of a weight file.
 
-An entry is the JSON beside `<tag>.weights.h5`: the network's arguments, the run, its
-metrics, the hash of the file. The manifest maps each published tag to its entry. A tag
-is immutable: it ends in the hash of the file.
+An entry is the JSON file beside `<tag>.weights.h5`: the network's arguments, the run,
+the metrics and the hash of the weight file. The manifest maps each published tag to its
+entry. A tag ends in the hash of the file and never changes.
 """
 
 import fnmatch
 import functools
 import hashlib
 import json
-import math
 import os
 import re
 import reprlib
@@ -28,7 +27,7 @@ FIELDS = frozenset(
     "parameters schedule schedule_share config seed step epochs metrics commit "
     "backend versions hardware wall_time_seconds licence data_terms sources".split()
 )
-# Types of the fields that are used before the weight file is read.
+# The types of fields that are used before the weight file is read.
 _TYPES = {
     "tag": str,
     "model": str,
@@ -38,7 +37,7 @@ _TYPES = {
     "classes": list,
     "sha256": str,
 }
-# The fields that decide the network, and the meaning of its outputs.
+# The fields that determine the network and what its outputs mean.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
 MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
@@ -60,8 +59,7 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 def meaning_hash(entry: Entry) -> str:
     """Returns the SHA-256 of the fields that say what the weights mean.
 
-    They are model, data set, arguments, preprocessing, classes, config and the hash of
-    the file; a weight file itself holds none of them.
+    A weight file holds none of these fields, so its hash does not protect them.
     """
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -70,12 +68,16 @@ def meaning_hash(entry: Entry) -> str:
 def check(entry: Any, origin: str) -> Entry:
     """Returns `entry` after checking its format and fields.
 
+    Args:
+        entry: parsed JSON.
+        origin: the name of the entry's file, for messages.
+
     Raises:
-        CorruptError: a field is missing, of another type or edited, or the format is
-            a newer one.
+        CorruptError: a field is missing, has another type or was edited, or the format
+            is newer.
     """
     if not isinstance(entry, dict):
-        raise errors.CorruptError(f"{origin} is not an entry of a weight file.")
+        raise errors.CorruptError(f"{origin} is not the entry of a weight file.")
     if type(entry.get("format")) is not int or entry["format"] != FORMAT:
         raise errors.CorruptError(
             f"{origin} has format {reprlib.repr(entry.get('format'))}; this version of "
@@ -88,7 +90,7 @@ def check(entry: Any, origin: str) -> Entry:
     # The tag becomes the name of a file.
     is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
     is_plain &= 0 < len(name) <= 200 and name[0] != "."
-    _check(is_plain, entry, "tag", "name of a file without a folder", origin)
+    _check(is_plain, entry, "tag", "file name without a folder", origin)
     is_hash = re.fullmatch("[0-9a-f]{64}", entry["sha256"])
     _check(is_hash, entry, "sha256", "hash of 64 hexadecimal digits", origin)
     arguments = entry["arguments"]
@@ -98,11 +100,11 @@ def check(entry: Any, origin: str) -> Entry:
     _check(is_named, arguments, "activation", "dict with a name", origin)
     is_flag = isinstance(arguments["batch_norm"], bool)
     _check(is_flag, arguments, "batch_norm", "bool", origin)
-    # Entries of earlier versions have no such hash.
+    # Entries of earlier versions lack this hash.
     if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
-            f"{origin} was edited: {', '.join(_MEANING)} are not those of which it has "
-            "the hash. Get it again, from where the weights came."
+            f"{origin} was edited: its {MEANING_HASH} is not the hash of "
+            f"{', '.join(_MEANING)}. Get it again from the source of the weights."
         )
     return entry
 
@@ -110,7 +112,7 @@ def check(entry: Any, origin: str) -> Entry:
 def _check(is_right: Any, values: dict, field: str, expected: str, origin: str) -> None:
     if not is_right:
         raise errors.CorruptError(
-            f"{origin}: {field} is a {expected}. "
+            f"{origin}: {field} must be a {expected}. "
             f"Received: {reprlib.repr(values[field])}."
         )
 
@@ -122,17 +124,16 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
 
 
 def check_beside(entry: Entry, origin: str) -> None:
-    """Checks that an entry beside a weight file is consistent.
+    """Checks an entry beside a weight file against its own tag and the manifest.
 
-    Its fields have to agree with each other and, where the tag is published, with the
-    manifest: the weight file itself does not tell its activation.
+    The weight file cannot confirm the entry: it does not say its activation.
 
     Args:
         entry: after `check`.
-        origin: of the entry, for messages.
+        origin: the name of the entry's file, for messages.
 
     Raises:
-        CorruptError: the entry contradicts itself, or the manifest.
+        CorruptError: the entry contradicts itself or the manifest.
     """
     sources, classes = entry["sources"], entry["classes"]
     are_texts = isinstance(sources, list) and all(isinstance(x, str) for x in sources)
@@ -146,23 +147,22 @@ def check_beside(entry: Entry, origin: str) -> None:
             f"{reprlib.repr(arguments['num_classes'])}."
         )
     preprocessing = entry["preprocessing"]
-    scale = preprocessing.get("scale", 1)
-    is_number = isinstance(scale, int | float) and not isinstance(scale, bool)
-    is_number = is_number and math.isfinite(scale)
+    is_number = errors.is_finite(preprocessing.get("scale", 1))
     _check(is_number, preprocessing, "scale", "finite number", origin)
     right = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
     if right != entry["tag"]:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}; model, dataset, "
-            f"activation, batch_norm and sha256 make {untrusted.printable(right)}. Get "
-            "it again, from where the weights came."
+            f"activation, batch_norm and sha256 give {untrusted.printable(right)}. Get "
+            "it again from the source of the weights."
         )
     listed = published().get(right, entry)
     differing = [field for field in _MEANING if entry[field] != listed[field]]
     if differing:
         raise errors.CorruptError(
-            f"{origin} is not what was published as {right}: {', '.join(differing)} "
-            f"differ. Delete it, and name the weights by their tag: weights={right!r}."
+            f"{origin} differs from the published entry {right} in "
+            f"{', '.join(differing)}. Delete it, and name the weights by their tag: "
+            f"weights={right!r}."
         )
 
 
@@ -170,7 +170,7 @@ def read(path: Path) -> Entry:
     """Reads the entry beside a weight file.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileNotFoundError: the file does not exist.
         CorruptError: the file is not an entry that this version reads.
         ResourceError: the file cannot be read.
     """
@@ -182,14 +182,14 @@ def read(path: Path) -> Entry:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
     if is_deep:
         raise errors.CorruptError(
-            f"{path} is not an entry of a weight file: it is nested more than "
+            f"{path} is not the entry of a weight file: it is nested more than "
             f"{_LEVELS} levels deep."
         )
     return check(entry, str(path))
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not allowed")
 
 
 def _is_deep(value: Any, levels: int) -> bool:
@@ -201,25 +201,20 @@ def _is_deep(value: Any, levels: int) -> bool:
 
 @functools.cache
 def published() -> dict[str, Entry]:
-    """Returns the published entries by tag, from the manifest in the package."""
+    """Returns the published entries by tag."""
     text = resources.files("elu_zoo.weights").joinpath("manifest.json").read_text()
     entries = json.loads(text)["entries"]
     return {name: check(e, f"manifest entry {name}") for name, e in entries.items()}
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Returns a sort key that puts `x_5` before `x_18`."""
+    """Returns a sort key for natural order: `x_5` before `x_18`."""
     parts = re.split(r"(\d+)", name)
     return [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Returns the names that match a pattern, in natural order.
-
-    Args:
-        names: of models or weights.
-        pattern: part of a name, or shell wildcards for a whole name.
-    """
+    """Returns the names that match part of a name or shell wildcards, sorted."""
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)
@@ -235,28 +230,28 @@ def list_weights(pattern: str = "*") -> list[str]:
 
 
 def loss(entry: Entry) -> str:
-    """Returns the name of the loss that the weights were trained with.
+    """Returns the name of the training loss, a key of `registry.READOUTS`.
 
     Raises:
-        CorruptError: the entry names no loss that this version knows.
+        CorruptError: the entry names no known loss.
     """
     try:
         name = entry["config"]["train"]["loss"]
         _ = registry.READOUTS[name]
     except (KeyError, TypeError):
         raise errors.CorruptError(
-            f"The entry {entry['tag']} names no loss of {', '.join(registry.READOUTS)} "
+            f"The entry {entry['tag']} must name one of {', '.join(registry.READOUTS)} "
             "as config.train.loss. It is damaged, or of a newer version of elu_zoo."
         ) from None
     return name
 
 
 def rank(entry: Entry) -> tuple:
-    """Returns a sort key of weights of one model, data set and arguments: best first.
+    """Returns a sort key that puts the default of several entries first.
 
-    The network's own loss comes before another, whose output means something else; the
-    paper's schedule before ours; then the longest run, then the lowest seed. The error
-    on the test set does not count.
+    The loss that the network was registered with comes before other losses, the paper's
+    schedule before ours, the longer run before the shorter, the lower seed before the
+    higher. The test error does not count.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss
     length = -entry["schedule_share"], -entry["epochs"]
@@ -266,5 +261,5 @@ def rank(entry: Entry) -> tuple:
 def is_default(entry: Entry) -> bool:
     """Whether `get_model(..., weights=<data set>)` takes this entry."""
     same = ("model", "dataset", "arguments")
-    rivals = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
-    return min(rivals, key=rank)["tag"] == entry["tag"]
+    entries = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
+    return min(entries, key=rank)["tag"] == entry["tag"]

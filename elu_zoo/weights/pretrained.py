@@ -13,15 +13,15 @@ from elu_zoo.weights.hdf5 import untrusted, weight_file
 
 @dataclasses.dataclass(frozen=True)
 class Pretrained:
-    """A weight file, and what its entry says of it.
+    """A weight file with its entry.
 
     Attributes:
         model: the name of the network.
         path: of the `.weights.h5` file.
-        entry: of the file; None for a file without one.
-        activation: as `activations.describe` returns it: the entry's; without an entry
-            the one asked for.
-        has_classifier: whether `get_model` loads the classifier too; False leaves that
+        entry: None for a file without an entry.
+        activation: as `activations.describe` returns it, from the entry; for a file
+            without an entry, the requested one.
+        has_classifier: whether `get_model` loads the classifier; False leaves that
             layer at its initial weights.
     """
 
@@ -33,35 +33,34 @@ class Pretrained:
 
     @property
     def name(self) -> str:
-        """The tag for messages, without an entry the path."""
+        """The tag, or without an entry the path, for messages."""
         return self.entry["tag"] if self.entry else str(self.path)
 
     @property
     def preprocessing(self) -> dict[str, Any]:
-        """How raw images become the input, for `preprocessing_layers`."""
+        """The description of the preprocessing, for `preprocessing_layers`."""
         if self.entry:
             return self.entry["preprocessing"]
         return registry.entry(self.model).preprocessing
 
     @property
     def classes(self) -> list[str]:
-        """The names of the classes; none for an autoencoder or without an entry."""
+        """The class names; empty for an autoencoder and without an entry."""
         return self.entry["classes"] if self.entry else []
 
     @property
     def dataset(self) -> str | None:
-        """The name of the data set of the training, None without an entry."""
+        """The name of the training data set; None without an entry."""
         return self.entry["dataset"] if self.entry else None
 
     @property
     def loss(self) -> str:
-        """The name of the loss of the training, without an entry the network's own.
+        """The name of the training loss, a key of `registry.READOUTS`.
 
-        Its entry of `registry.READOUTS` turns the model's output into probabilities,
-        or into pixels in [0, 1].
+        Without an entry it is the loss that the network was registered with.
 
         Raises:
-            CorruptError: the entry names no loss that this version knows.
+            CorruptError: the entry names no known loss.
         """
         if self.entry:
             return manifest.loss(self.entry)
@@ -69,14 +68,14 @@ class Pretrained:
 
     @property
     def is_published(self) -> bool:
-        """Whether the entry is the manifest's, or says the same."""
+        """Whether the manifest has this entry."""
         return bool(self.entry) and self.entry["tag"] in manifest.published()
 
     def merged(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Returns the builder's arguments: the entry's, and what else is asked for.
+        """Returns builder arguments: the entry's, updated with the requested ones.
 
-        Another `num_classes` or `seed` than the entry's is taken. Without an entry
-        only the activation is known.
+        `num_classes` and `seed` may differ from the entry. Without an entry only the
+        activation is known.
 
         Raises:
             UsageError: an argument contradicts the entry.
@@ -88,8 +87,8 @@ class Pretrained:
         tag = self.entry["tag"]
         if asked.get("auxiliary_heads"):
             raise errors.UsageError(
-                f"The weights {tag} are of the network without its auxiliary heads"
-                ", which only training has. Leave auxiliary_heads out."
+                f"The weights {tag} do not include auxiliary heads, which exist only "
+                "in training. Leave auxiliary_heads out."
             )
         merged = dict(self.entry["arguments"])
         any_size = registry.entry(self.model).any_size
@@ -99,8 +98,8 @@ class Pretrained:
                 trained = merged[key]
                 if isinstance(given, tuple):
                     given = list(given)
-                sized = isinstance(given, list) and len(given) == 3
-                if key == "input_shape" and any_size and sized:
+                is_shape = isinstance(given, list) and len(given) == 3
+                if key == "input_shape" and any_size and is_shape:
                     trained = [*given[:2], trained[2]]
                 if given != trained:
                     raise errors.UsageError(
@@ -112,14 +111,14 @@ class Pretrained:
         return merged
 
     def read(self, shapes: weight_file.Shapes) -> weight_file.Arrays:
-        """Returns the arrays of the file, by layer name, after every check.
+        """Returns the arrays of the file by layer name, after every check.
 
         Args:
             shapes: of the weights of each layer, by layer name.
 
         Raises:
-            NotFoundError: there is no such file.
-            CorruptError: the file is damaged, or of another network.
+            NotFoundError: the file does not exist.
+            CorruptError: the file is damaged, or belongs to another network.
         """
         entry = self.entry or {}
         is_cached = self.path.parent == download.weights_folder()
@@ -127,8 +126,7 @@ class Pretrained:
             remedy = "Delete it: the next use of these weights downloads it again."
         else:
             remedy = "Delete it and get it again."
-        sha256, size = entry.get("sha256"), entry.get("bytes")
-        return weight_file.read(self.path, shapes, sha256, remedy, size)
+        return weight_file.read(self.path, shapes, entry.get("sha256"), remedy)
 
 
 def find(
@@ -143,22 +141,21 @@ def find(
 
     Args:
         model: the model's name.
-        weights: a data set's name (the activation picks the file), a tag, the path
-            of a weight file, or the folder of a finished training run. A `Pretrained`
-            is returned as it is, without looking anything up.
-        activation: picks the file where `weights` is a data set's name; the
-            builder's own by default. Other weights must have been trained with it.
+        weights: the name of a data set (the activation picks the file), a tag, the
+            path of a weight file, or the folder of a finished run. A `Pretrained`
+            is returned unchanged.
+        activation: picks the file of a data set; the builder's default if None. With
+            other forms of `weights`, it must be the activation of the training.
         batch_norm: as `activation`.
-        allow_unverified: accept a file that has no entry beside it.
+        allow_unverified: accept a file without an entry beside it.
 
     Raises:
-        UsageTypeError: `weights` is none of these.
-        UsageError: nothing has this name, or it is of another model, activation or
+        UsageTypeError: `weights` has another type.
+        UsageError: the name is unknown, or belongs to another model, activation or
             `batch_norm`.
-        NotFoundError: a path that does not exist.
-        CorruptError: a file without an entry, unless allowed.
-        ResourceError: published weights could not be downloaded, or a path not be
-            read.
+        NotFoundError: the path does not exist.
+        CorruptError: the file has no entry, and `allow_unverified` is False.
+        ResourceError: the download failed, or the path cannot be read.
     """
     if weights is None:
         return None
@@ -176,7 +173,7 @@ def find(
     wanted["activation"] = activations.describe(wanted["activation"])
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
-            "weights is a data set's name, a tag or a path. Received: "
+            "weights must be the name of a data set, a tag or a path. Received: "
             f"{weights!r} of type {type(weights).__name__}."
         )
     if _is_path(weights):
@@ -184,7 +181,7 @@ def find(
             path, entry = _from_path(Path(weights).expanduser(), allow_unverified)
         except errors.EluZooError:
             raise
-        except (OSError, RuntimeError) as error:  # RuntimeError: nobody's ~home
+        except (OSError, RuntimeError) as error:  # RuntimeError: unknown ~user
             raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
         entry = _from_manifest(str(weights), model, wanted)
@@ -198,13 +195,9 @@ def find(
 
 
 def check_exists(model: str, weights: str) -> None:
-    """Checks that weights of this name exist, without Keras.
+    """Checks that weights of this name exist, without importing Keras.
 
-    `find` checks the rest; this check makes a misspelled name a quick error.
-
-    Args:
-        model: the model's name.
-        weights: as of `find`.
+    A command calls it first, so that a misspelled name fails at once.
 
     Raises:
         UsageError, NotFoundError: as `find`.
@@ -214,10 +207,10 @@ def check_exists(model: str, weights: str) -> None:
         return
     try:
         path = _file(Path(weights).expanduser())
-        exists = path.exists() or _beside(path).is_file()
+        exists = path.exists() or _entry_path(path).is_file()
     except errors.EluZooError:
         raise
-    except (OSError, RuntimeError):  # `find` says what cannot be read
+    except (OSError, RuntimeError):  # `find` reports a path that cannot be read.
         return
     if not exists:
         raise weight_file.not_found(path)
@@ -235,17 +228,16 @@ def _is_path(weights: str | os.PathLike) -> bool:
         return True
     if os.sep in weights or weights.endswith(manifest.SUFFIX):
         return True
-    # A folder that is called as a data set is hides neither its weights, nor that this
-    # network has none of that data set.
+    # A published name wins over a folder of the same name.
     published = manifest.published().values()
     known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
-    with contextlib.suppress(OSError, RuntimeError):  # it is no path then
+    with contextlib.suppress(OSError, RuntimeError):
         return not known and Path(weights).expanduser().exists()
     return False
 
 
 def _file(path: Path) -> Path:
-    """Returns the path of the weight file that a file's or a folder's path names."""
+    """Returns the weight file that the path of a file or of a folder names."""
     outcome = path / "outcome.json"
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
@@ -262,7 +254,7 @@ def _file(path: Path) -> Path:
     return path
 
 
-def _beside(path: Path) -> Path:
+def _entry_path(path: Path) -> Path:
     """Returns the path of the entry beside a weight file."""
     return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
@@ -274,28 +266,28 @@ def _from_path(
     if path.exists():
         weight_file.check_name(path)
         untrusted.check_regular(path)
-    beside = _beside(path)
-    if beside.is_file():
-        entry = manifest.read(beside)
-        manifest.check_beside(entry, str(beside))
+    entry_path = _entry_path(path)
+    if entry_path.is_file():
+        entry = manifest.read(entry_path)
+        manifest.check_beside(entry, str(entry_path))
         download.keep_statistics(entry, path.parent)
         return path, entry
     if not path.exists():
         raise weight_file.not_found(path)
     if not allow_unverified:
         raise errors.CorruptError(
-            f"{path} has no entry {beside.name} beside it, so neither its content nor "
-            "the network it belongs to can be verified. If you trust it, pass "
+            f"{path} has no entry {entry_path.name} beside it, so neither its content "
+            "nor its network can be verified. If you trust it, pass "
             "allow_unverified=True (--allow_unverified)."
         )
     return path, None
 
 
 def _named(name: str, model: str) -> list[manifest.Entry]:
-    """Returns the published entries that a tag or a data set's name stands for.
+    """Returns the published entries of a tag or of a data set.
 
     Raises:
-        UsageError: there are none.
+        UsageError: the name is unknown.
     """
     published = manifest.published()
     if name in published:
@@ -310,24 +302,24 @@ def _named(name: str, model: str) -> list[manifest.Entry]:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
     raise errors.UsageError(
-        f"{unknown} Networks with weights: {', '.join(models)}. Name one of them, the "
-        f"path of a weight file of {model}, or no weights."
+        f"{unknown} Networks with weights: {', '.join(models)}. Choose one of them, "
+        f"name a weight file of {model} by its path, or leave weights out."
     )
 
 
 def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> manifest.Entry:
-    of_dataset = _named(name, model)
-    if name == of_dataset[0]["tag"]:
-        return of_dataset[0]
+    entries = _named(name, model)
+    if name == entries[0]["tag"]:
+        return entries[0]
     fits = [
         e
-        for e in of_dataset
+        for e in entries
         if all(e["arguments"][key] == value for key, value in wanted.items())
     ]
     if not fits:
-        have = sorted(manifest.variant(e["arguments"]) for e in of_dataset)
+        variants = sorted(manifest.variant(e["arguments"]) for e in entries)
         raise errors.UsageError(
             f"{model} has no {name!r} weights for {wanted}. "
-            f"There are weights for: {', '.join(have)}."
+            f"There are weights for: {', '.join(variants)}."
         )
     return min(fits, key=manifest.rank)

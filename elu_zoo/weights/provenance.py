@@ -1,7 +1,7 @@
-"""The origin of an exported model, from elu_zoo.json: compared, and in words.
+"""The origin of an exported model, from elu_zoo.json: comparison and description.
 
-The file may be of an earlier version of elu_zoo, or not there: every field may be
-missing, and None is an origin of which nothing is known.
+Any field may be missing, because an earlier version of elu_zoo may have written the
+file. None is an unknown origin.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ _LENGTH = 300
 
 
 def weights(origin: Origin | None) -> Mapping[str, Any]:
-    """Returns `tag` and `sha256` of an origin's weights; nothing of unknown ones."""
+    """Returns `tag` and `sha256` of the weights; an empty mapping if unknown."""
     found = (origin or {}).get("weights")
     return found if isinstance(found, Mapping) else {}
 
 
 def is_same(one: Origin | None, other: Origin | None) -> bool:
-    """Whether two origins are known to be of the same trained model.
+    """Whether two origins are known to be the same trained model.
 
-    The hash of the weights decides, and beside it network and activation: a file
-    without an entry fits several activations.
+    Equal hashes of the weights are not enough: a file without an entry fits several
+    activations.
     """
     sha256 = weights(one).get("sha256")
     if not sha256 or sha256 != weights(other).get("sha256"):
@@ -33,13 +33,13 @@ def is_same(one: Origin | None, other: Origin | None) -> bool:
 
 
 def label(origin: Origin | None) -> str:
-    """Returns the tag of an origin's weights, or all that is known of an origin."""
+    """Returns the tag of the weights, or `text` without a tag."""
     tag = weights(origin).get("tag")
     return untrusted.printable(str(tag), _LENGTH) if tag else text(origin)
 
 
 def text(origin: Origin | None) -> str:
-    """Returns data set, activation and tag of an origin, those that are known."""
+    """Returns the data set, the activation and the tag of the weights, if known."""
     dataset, activation, alpha = (
         (origin or {}).get(field) for field in ("dataset", "activation", "alpha")
     )

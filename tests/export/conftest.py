@@ -4,12 +4,13 @@ import pytest
 
 from elu_zoo.activations import ELU
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
+from elu_zoo.layers import ZCAWhitening, statistics_file
 
 CLASS_NAMES = ("plane", "cañon", "bird", "deer")
 
 
 def make_model(shape, activation=ELU):
-    """A conv net on raw images with what an export must freeze: statistics, dropout."""
+    """Returns a conv net on raw images with batch normalization and dropout."""
     keras.utils.set_random_seed(1)
     layers = keras.layers
     model = keras.Sequential(
@@ -31,7 +32,7 @@ def make_model(shape, activation=ELU):
 
 
 def make_autoencoder(shape, scale):
-    """A dense autoencoder on raw images, with statistics and dropout."""
+    """Returns a dense autoencoder with batch normalization and dropout."""
     keras.utils.set_random_seed(2)
     layers = keras.layers
     pixels = shape[0] * shape[1] * shape[2]
@@ -72,7 +73,7 @@ def autoencoders():
 
 @pytest.fixture(scope="session")
 def autoencoder_exports(autoencoders, tmp_path_factory):
-    """A folder with version 1 of each of `autoencoders`; tests do not change it."""
+    """A folder with version 1 of each of `autoencoders`, only for reading."""
     directory = tmp_path_factory.mktemp("autoencoder_exports")
     for readout, model in autoencoders.items():
         described = AUTOENCODERS[readout]
@@ -82,7 +83,7 @@ def autoencoder_exports(autoencoders, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def expected(autoencoders):
-    """The outputs for images, by NumPy from the Keras model's own."""
+    """A function that computes the outputs with NumPy from those of the Keras model."""
 
     def outputs(readout, images):
         model = autoencoders[readout]
@@ -112,10 +113,20 @@ def models():
 
 @pytest.fixture(scope="session")
 def exports(models, tmp_path_factory):
-    """A folder with version 1 of each of `models`; tests do not change it."""
+    """A folder with version 1 of each of `models`, only for reading."""
     directory = tmp_path_factory.mktemp("exports")
     for name, model in models.items():
         export_saved_model(
             model, directory, name=name, class_names=CLASS_NAMES, classifier="head"
         )
     return directory
+
+
+@pytest.fixture
+def whitening(tmp_path, monkeypatch):
+    """A layer that whitens images of 16 x 16 x 3 pixels."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+    values = 16 * 16 * 3
+    fitted = statistics_file.Statistics(np.zeros(values), np.eye(values))
+    file = statistics_file.write(statistics_file.cache_folder(), "images", fitted)
+    return ZCAWhitening(file.stem)

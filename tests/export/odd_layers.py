@@ -1,4 +1,4 @@
-"""Layers that an export has to refuse."""
+"""Layers that an export must refuse."""
 
 import keras
 import tensorflow as tf
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("tests")
 class Differs(keras.layers.Layer):
-    """Another function in a graph than eagerly."""
+    """A layer with different outputs in a graph and eagerly."""
 
     def call(self, inputs):
         return inputs if tf.executing_eagerly() else inputs + 1.0

@@ -1,4 +1,4 @@
-"""Exports of autoencoders, and which models an export takes."""
+"""Answers: exports of autoencoders, and the models that an export accepts."""
 
 import keras
 import numpy as np
@@ -7,11 +7,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.export import answers
-from elu_zoo.export.saved_model import (
-    Autoencoder,
-    export_saved_model,
-    load_saved_model,
-)
+from elu_zoo.export.saved_model import Autoencoder, load_saved_model
 
 READOUTS = ["sigmoid", "linear"]
 SHAPE = (4, 4, 1)
@@ -52,28 +48,11 @@ def test_outputs(autoencoder_exports, expected, readout):
             np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.parametrize("readout", READOUTS)
-def test_folder(autoencoders, autoencoder_exports, readout):
-    path = autoencoder_exports / readout / "1"
-    assert not list(path.glob("assets/*"))
-    stored = sum(file.stat().st_size for file in path.glob("variables/*"))
-    weights = sum(v.numpy().nbytes for v in autoencoders[readout].weights)
-    assert weights <= stored <= 1.1 * weights + 2_000
-    content = (path / "saved_model.pb").read_bytes()
-    assert b"elu_zoo" not in content and b"/tmp/" not in content
-
-
-def test_model_stays_as_it_was(autoencoders, autoencoder_exports):
-    model = autoencoders["sigmoid"]
-    assert not model.compiled and len(model.outputs) == 1
-    assert len(model.get_layer("code")._inbound_nodes) == 1
-
-
-def test_reduced_precision(tmp_path):
+def test_reduced_precision():
     model = autoencoder(keras.layers.Dense(8, dtype="mixed_bfloat16", name="code"))
-    path = export_saved_model(model, tmp_path, name="net", autoencoder=DESCRIBED)
-    found = load_saved_model(path).predict(np.zeros((1, *SHAPE)))
-    assert {values.dtype for values in found.values()} == {np.dtype(np.float32)}
+    outputs = answers.make(model, None, DESCRIBED)(np.zeros((1, *SHAPE)))
+    assert {values.dtype for values in outputs.values()} == {tf.float32}
+    assert len(model.outputs) == 1
 
 
 def autoencoder(*layers, shape=SHAPE, pixels=16, out=SHAPE):
@@ -115,7 +94,7 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        (classifier, {}, "autoencoder for an autoencoder; got none of them"),
+        (classifier, {}, "autoencoder for an autoencoder; got neither"),
         (
             classifier,
             {"class_names": ["a", "b"], "autoencoder": DESCRIBED},
@@ -126,7 +105,6 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
             {"class_names": ["a"]},
             r"one output \(batch, classes\), .*an autoencoder by autoencoder",
         ),
-        (classifier, {"autoencoder": DESCRIBED}, "output of the same shape"),
         (
             lambda: autoencoder(code(), out=(2, 8, 1)),
             {"autoencoder": DESCRIBED},
@@ -167,44 +145,22 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
         ),
     ],
 )
-def test_unfit(tmp_path, model, arguments, message):
+def test_unfit_model(model, arguments, message):
     model = model() if callable(model) else model
+    arguments = {"class_names": None, "autoencoder": None, **arguments}
     with pytest.raises(errors.UsageError, match=message):
-        export_saved_model(model, tmp_path / "exports", name="net", **arguments)
-    assert not list(tmp_path.iterdir())
+        answers.make(model, **arguments)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("code", "sigmoyd", 1), "Unknown readout 'sigmoyd'. Did you mean 'sigmoid'"),
-        (("code", "softmax", 1), "Known: sigmoid, linear"),
         (("code", "linear", 0), "above 0, got 0"),
-        (("code", "linear", -1.0), "above 0"),
         (("code", "linear", float("nan")), "finite"),
-        (("code", "linear", float("inf")), "finite"),
         (("code", "linear", None), "got None"),
     ],
 )
-def test_description_is_checked(arguments, message):
+def test_bad_description(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         Autoencoder(*arguments)
-
-
-def test_pixels_leave_nothing(tmp_path):
-    model = autoencoder(code())
-    pixels = keras.layers.Activation("sigmoid")(model.outputs[0])
-    model = keras.Model(model.inputs[0], pixels)
-    with pytest.raises(errors.UsageError, match="classifier_activation=None"):
-        export_saved_model(model, tmp_path / "e", name="net", autoencoder=DESCRIBED)
-    assert not list(tmp_path.iterdir())
-
-
-def test_answer_takes_raw_images(autoencoders, expected):
-    model = autoencoders["sigmoid"]
-    answer = answers.make(model, None, DESCRIBED)
-    assert answer.image_shape == (12, 12, 3) and answer.class_names == ()
-    images = np.random.default_rng(0).uniform(0, 255, (2, 12, 12, 3)).astype("float32")
-    reference = expected("sigmoid", images)
-    for name, values in answer(images).items():
-        np.testing.assert_allclose(values, reference[name], rtol=1e-5, atol=1e-3)

@@ -1,4 +1,4 @@
-"""The images that elu-zoo-predict gives a model, and its warnings about them."""
+"""The images of elu-zoo-predict, and the warnings about them."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 
 @pytest.mark.parametrize("name", load.ENCODED)
-def test_images_that_stay_on_the_disk(name):
+def test_encoded_data_sets_are_refused(name):
     with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
         inputs.of_data(name, None, 5, None)
 
@@ -22,13 +22,13 @@ def test_images_that_stay_on_the_disk(name):
     ("dataset", "said"),
     [("mnist", "dark on light"), (None, "dark on light"), ("x", "")],
 )
-def test_only_networks_of_digits_complain_of_paper(dataset, said):
+def test_dark_on_light_digits(dataset, said):
     given = inputs.Inputs(PAPER, ROWS)
     found = given.complaints(Predictor(None, (28, 28, 1), "01", dataset))
     assert len(found) == bool(said) and said in "".join(found)
 
 
-def test_what_was_left_out_comes_first():
+def test_left_out_files_come_first():
     given = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
     found = given.complaints(Predictor(None, (28, 28, 1), "01"))
     assert found == [
@@ -43,8 +43,7 @@ def test_the_inverse():
     assert given.complaints(Predictor(None, (28, 28, 1), "01")) == []
 
 
-def test_the_scale_is_that_of_what_was_read():
-    """Pixels in [0, 1] are told of after their inversion too."""
+def test_scale_of_inverted_images():
     small = np.zeros((1, 28, 28, 1), np.uint8) + np.uint8(1)
     inverted = inputs.Inputs(small, [{"image": "a"}]).inverse()
     found = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))

@@ -1,3 +1,5 @@
+"""Loading an export in Python: its path, damage, and bad images."""
+
 import shutil
 
 import numpy as np
@@ -8,9 +10,14 @@ from elu_zoo import errors
 from elu_zoo.export.saved_model import load_saved_model
 
 
+@pytest.fixture(scope="module")
+def loaded(exports):
+    return load_saved_model(exports / "colour")
+
+
 @pytest.fixture
 def copy(exports, tmp_path):
-    """A copy of one export that a test may damage: <dir>/colour/1."""
+    """A folder with a copy of the export colour/1."""
     shutil.copytree(exports / "colour", tmp_path / "colour")
     return tmp_path
 
@@ -63,10 +70,6 @@ def remove(path):
     path.unlink()
 
 
-def empty(path):
-    path.write_bytes(b"")
-
-
 def truncate(path):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
@@ -84,15 +87,9 @@ DATA = "variables/variables.data-00000-of-00001"
 @pytest.mark.parametrize(
     ("file", "damage"),
     [
-        ("saved_model.pb", remove),
-        ("saved_model.pb", empty),
         ("saved_model.pb", truncate),
-        (DATA, remove),
-        (DATA, empty),
         (DATA, truncate),
         (DATA, flip_bit),
-        ("variables/variables.index", remove),
-        ("variables/variables.index", truncate),
         ("variables/variables.index", flip_bit),
         ("assets/labels.txt", remove),
     ],
@@ -134,40 +131,29 @@ def test_foreign_outputs(tmp_path, outputs, of_bytes, message):
         load_saved_model(tmp_path)
 
 
-def test_an_autoencoder_needs_no_labels(autoencoder_exports, tmp_path):
-    shutil.copytree(autoencoder_exports / "linear", tmp_path / "linear")
-    (tmp_path / "linear" / "1" / "assets").rmdir()
-    loaded = load_saved_model(tmp_path)
-    assert (loaded.class_names, loaded.image_shape) == ((), (6, 5, 1))
-
-
 @pytest.mark.parametrize(
     ("images", "message"),
     [
         (np.zeros((1, 12, 12, 1)), r"\(batch >= 1, 12, 12, 3\), got \(1, 12, 12, 1\)"),
-        (np.zeros((12, 12, 3)), r"got \(12, 12, 3\)"),
         (np.zeros((0, 12, 12, 3)), r"got \(0, 12, 12, 3\)"),
-        (np.zeros((1, 1, 12, 12, 3)), "got"),
         (1.0, r"got \(\)"),
-        ("image", "must be an array"),
         ([[1, 2], [3]], "must be an array"),
     ],
 )
-def test_predict_refuses(exports, images, message):
+def test_predict_refuses(loaded, images, message):
     with pytest.raises(errors.UsageError, match=message):
-        load_saved_model(exports / "colour").predict(images)
+        loaded.predict(images)
 
 
 @pytest.mark.parametrize(
     ("encoded", "message"),
     [
         ([], "must be a list"),
-        (b"one image", "must be a list"),
         ("photo.png", "must be a list"),
         ([1], "must be a list"),
-        ([b"no image"], "^serve_bytes: assertion failed: .The file is no PNG"),
+        ([b"no image"], "^serve_bytes: assertion failed: .The file is neither"),
     ],
 )
-def test_predict_bytes_refuses(exports, encoded, message):
+def test_predict_bytes_refuses(loaded, encoded, message):
     with pytest.raises(errors.UsageError, match=message):
-        load_saved_model(exports / "colour").predict_bytes(encoded)
+        loaded.predict_bytes(encoded)

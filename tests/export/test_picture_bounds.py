@@ -1,4 +1,4 @@
-"""Files whose headers promise too many pixels are refused before they are decoded."""
+"""Files whose headers state too many pixels are refused before decoding."""
 
 import struct
 import zlib
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from elu_zoo.export import signatures
 
-SIDE = int(signatures.MOST_PIXELS**0.5)  # 5792, a little less than the bound
+SIDE = int(signatures.MOST_PIXELS**0.5)  # 5792 x 5792 is just below the limit
 MAGIC = b"\x89PNG\r\n\x1a\n"
 
 
@@ -25,7 +25,7 @@ def png(height, width, first=b""):
 
 
 def jpeg(height, width):
-    """A file of 8 x 8 pixels whose frame header claims others."""
+    """A file of 8 x 8 pixels whose header states another size."""
     content = tf.io.encode_jpeg(np.zeros((8, 8, 3), np.uint8)).numpy()
     start = content.index(b"\xff\xc0") + 5
     return content[:start] + struct.pack(">HH", height, width) + content[start + 4 :]
@@ -38,28 +38,25 @@ def bounded():
 
 
 FEW, MANY = "An image has more than 33554432 pixels", "134217728 pixels together"
-NEITHER = "The file is no PNG and no JPEG"
+NEITHER = "The file is neither PNG nor JPEG"
 
 
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ([png(8, 8)], None),
         ([png(SIDE, SIDE)], None),
         ([jpeg(SIDE, SIDE), png(1, 1)], None),
         ([png(SIDE, SIDE)] * 4, None),
         ([png(SIDE + 1, SIDE + 1)], FEW),
         ([jpeg(SIDE + 1, SIDE + 1)], FEW),
-        ([jpeg(65_000, 65_000)], FEW),
         ([png(1, 2**25 + 1)], FEW),
         ([png(2**32 - 1, 2**32 - 1)], FEW),
         ([png(8, 8), png(30_000, 30_000)], FEW),
         ([png(SIDE, SIDE)] * 5, MANY),
-        # Its first eight bytes of data would read as 8 x 8 pixels.
+        # The chunk before the header looks like a header of 8 x 8 pixels.
         ([png(30_000, 30_000, chunk(b"abCd", struct.pack(">II", 8, 8)))], NEITHER),
         ([MAGIC], NEITHER),
         ([b"GIF89a" + bytes(20)], NEITHER),
-        ([b"RIFF" + bytes(4) + b"WEBPVP8 " + bytes(20)], NEITHER),
         ([b""], NEITHER),
         ([b"\xff\xd8\xff\xe0" + bytes(100)], "JPEG"),
     ],

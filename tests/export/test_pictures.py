@@ -15,7 +15,7 @@ def images(count, shape=(3, 2, 1), seed=0):
 
 
 def reference(originals, reconstructions):
-    """The picture, pixel by pixel."""
+    """Computes the picture pixel by pixel."""
     count, height, width, channels = originals.shape
     zoom = max(1, 112 // max(height, width))
     columns = min(count, 10)
@@ -39,13 +39,7 @@ def reference(originals, reconstructions):
 
 @pytest.mark.parametrize(
     ("count", "shape"),
-    [
-        (1, (28, 28, 1)),
-        (3, (5, 40, 3)),
-        (10, (2, 57, 1)),
-        (11, (57, 2, 1)),
-        (23, (2, 113, 3)),
-    ],
+    [(1, (28, 28, 1)), (3, (5, 40, 3)), (11, (57, 2, 1)), (23, (2, 113, 3))],
 )
 def test_layout(count, shape):
     originals, reconstructions = images(count, shape), images(count, shape, seed=1)
@@ -54,7 +48,7 @@ def test_layout(count, shape):
     np.testing.assert_array_equal(found, reference(originals, reconstructions))
 
 
-def test_values_outside_of_an_image_are_clipped():
+def test_values_are_rounded_and_clipped():
     values = np.array([-7.0, 300.0, 0.4, 254.6])
     picture = pictures.pairs(np.zeros((4, 1, 1, 1)), values.reshape(4, 1, 1, 1))
     below = picture[-1, 0::114, 0]
@@ -73,7 +67,7 @@ def test_file(tmp_path, channels):
     np.testing.assert_array_equal(np.array(picture).reshape(expected.shape), expected)
 
 
-def test_a_picture_has_a_limit(tmp_path):
+def test_limit(tmp_path):
     many = images(pictures.LIMIT + 5, (1, 113, 1))
     path = tmp_path / "picture.png"
     assert pictures.write_pairs(str(path), many, many) == pictures.LIMIT
@@ -81,7 +75,7 @@ def test_a_picture_has_a_limit(tmp_path):
         assert picture.size == (10 * 115 - 2, pictures.LIMIT // 10 * 14 - 10)
 
 
-def test_a_file_that_cannot_be_written(tmp_path):
+def test_file_cannot_be_written(tmp_path):
     (tmp_path / "picture.png").mkdir()
     one = images(1)
     with pytest.raises(errors.ResourceError, match=r"Cannot write .*picture.png: Is a"):

@@ -1,4 +1,4 @@
-"""Predictions from weights and from exports, of classifiers and autoencoders."""
+"""Predictions of models with weights and of exports."""
 
 import dataclasses
 
@@ -14,17 +14,16 @@ from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.hdf5 import weight_file
 
 NAME = "mnist_autoencoder"
-# Loss in training, scale of the preprocessing -> pixels 0..255 of an output.
+# (loss, scale of the preprocessing, output -> pixels 0..255)
 ROWS = {
     "sigmoid": ("sigmoid_cross_entropy", 1 / 255, lambda x: 255 / (1 + np.exp(-x))),
-    "linear": ("half_squared_error", 1 / 255, lambda x: 255 * x),
     "scale": ("half_squared_error", 1 / 64, lambda x: 64 * x),
 }
 
 
 @pytest.fixture(scope="module", params=ROWS)
 def made(request, tmp_path_factory):
-    """The path of an autoencoder's weights, and pixels as NumPy reads them."""
+    """(path of weights, function from outputs to pixels)"""
     loss, scale, pixels = ROWS[request.param]
     arguments = {
         "activation": activations.describe("elu"),
@@ -59,7 +58,7 @@ def export(name, directory, weights):
     return export_saved_model(model, directory, name=name, **described)
 
 
-def test_another_preprocessing_is_not_read_back(monkeypatch):
+def test_reconstructions_need_rescaling(monkeypatch):
     model = zoo.get_model(NAME, width=0.05)
     zca = {"kind": "zca", "statistics": "file"}
     changed = dataclasses.replace(registry.entry(NAME), preprocessing=zca)
@@ -112,8 +111,7 @@ def test_classifier(images, tmp_path):
             )
 
 
-def test_classes_of_one_name(images):
-    """ImageNet has two cranes."""
+def test_classes_with_the_same_name(images):
     probabilities = np.float32([[0.5, 0.1, 0.3, 0.1]] * len(images))
     asked = predictor.Predictor(
         lambda _: {"probabilities": probabilities},

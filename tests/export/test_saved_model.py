@@ -1,3 +1,5 @@
+"""Exports of classifiers as SavedModels."""
+
 import os
 import resource
 
@@ -6,13 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from odd_layers import CallsPython, Differs
-from tensorflow.core.protobuf import saved_model_pb2
 
-import elu_zoo
 from elu_zoo import errors
 from elu_zoo.activations import ELU
 from elu_zoo.activations.elu import form
-from elu_zoo.export import checks
+from elu_zoo.export import checks, versions
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 
 INPUTS = {
@@ -32,17 +32,11 @@ def export(directory, model=None, **arguments):
 
 
 @keras.saving.register_keras_serializable("tests")
-class Compiled(keras.layers.Layer):
-    def call(self, inputs):
-        return tf.function(tf.nn.elu, jit_compile=True)(inputs)
-
-
-@keras.saving.register_keras_serializable("tests")
 class LooksUp(keras.layers.Layer):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         entries = tf.lookup.KeyValueTensorInitializer([0], [1.0])
-        # In a lambda, where nothing that looks for state finds it.
+        # TensorFlow does not find state inside a lambda.
         table = tf.lookup.StaticHashTable(entries, 0.0)
         self.factor = lambda: table.lookup(tf.constant(0))
 
@@ -92,13 +86,8 @@ def test_every_variable_is_stored_once(models, exports, name):
     assert total <= 1.1 * weights + 120_000
 
 
-@pytest.mark.parametrize("name", ["colour", "grey"])
-def test_graph_needs_no_xla_and_names_no_local_path(exports, name):
-    content = (exports / name / "1" / "saved_model.pb").read_bytes()
-    saved = saved_model_pb2.SavedModel.FromString(content)
-    functions = saved.meta_graphs[0].graph_def.library.function
-    assert functions
-    assert not any(function.attr["_XlaMustCompile"].b for function in functions)
+def test_graph_names_no_local_path(exports):
+    content = (exports / "colour" / "1" / "saved_model.pb").read_bytes()
     assert os.path.expanduser("~").encode() not in content
     assert b"elu_zoo" not in content and b"/tmp/" not in content
 
@@ -108,7 +97,7 @@ def test_labels(exports):
     assert labels.decode() == "plane\ncañon\nbird\ndeer\n"
 
 
-def test_folder_holds_nothing_else(exports):
+def test_files_of_a_version(exports):
     folder = exports / "colour"
     assert [path.name for path in folder.iterdir()] == ["1"]
     found = {path.name for path in (folder / "1").iterdir()}
@@ -121,47 +110,27 @@ def test_folder_holds_nothing_else(exports):
     assert (folder / "1").stat().st_mode & 0o777 == 0o755
 
 
-def test_model_stays_as_it_was(tmp_path, models, class_names):
-    model = models["colour"]
-    before = [weight.copy() for weight in model.get_weights()]
-    export(tmp_path, model, class_names=class_names)
-    assert not model.compiled
-    for old, new in zip(before, model.get_weights(), strict=True):
-        np.testing.assert_array_equal(old, new)
-
-
-def test_bfloat16_model(tmp_path):
-    convolution = keras.layers.Conv2D(16, 3, dtype="mixed_bfloat16")
-    loaded = load_saved_model(export(tmp_path, small((8, 8, 3), convolution, ELU())))
-    assert loaded.predict(np.zeros((1, 8, 8, 3)))["logits"].dtype == np.float32
-
-
 def test_versions(tmp_path):
-    assert export(tmp_path) == tmp_path / "net" / "1"
-    assert export(tmp_path, version=7, replace=True) == tmp_path / "net" / "7"
-    (tmp_path / "net" / "notes").mkdir()
-    assert export(tmp_path, replace=True) == tmp_path / "net" / "8"
-    before = (tmp_path / "net" / "7" / "saved_model.pb").stat()
-    with pytest.raises(errors.UsageError, match="exists already .* write 9"):
-        export(tmp_path, version=7, replace=True)
-    assert (tmp_path / "net" / "7" / "saved_model.pb").stat() == before
-
-
-def test_other_weights_replace_only_when_told(tmp_path):
-    sources = [{"weights": {"tag": tag, "sha256": tag}} for tag in "ab"]
-    export(tmp_path, source=sources[0])
-    for source in (sources[1], None):
+    of_a, of_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
+    model = small()
+    before = model.get_weights()
+    assert export(tmp_path, model, source=of_a) == tmp_path / "net" / "1"
+    assert not model.compiled
+    np.testing.assert_equal(model.get_weights(), before)
+    for version in (0, -1, 1.0, True, "2"):
+        with pytest.raises(errors.UsageError, match="positive integer"):
+            export(tmp_path, version=version)
+    for source in (of_b, None):
         with pytest.raises(errors.UsageError, match="holds another model: a. Version"):
             export(tmp_path, source=source)
-    assert export(tmp_path, source=sources[0]).name == "2"
-    assert export(tmp_path, source=sources[1], replace=True).name == "3"
-
-
-@pytest.mark.parametrize("version", [0, -1, 1.0, True, "2"])
-def test_version_must_be_a_positive_integer(tmp_path, version):
-    with pytest.raises(errors.UsageError, match="positive integer"):
-        export(tmp_path, version=version)
-    assert not list(tmp_path.iterdir())
+    path = export(tmp_path, version=7, source=of_b, replace=True)
+    assert path == tmp_path / "net" / "7"
+    (tmp_path / "net" / "notes").mkdir()
+    with pytest.raises(errors.UsageError, match="exists already .* write 8"):
+        export(tmp_path, version=7, source=of_b)
+    with pytest.raises(errors.EluZooError, match="differ by"):
+        export(tmp_path, small((4, 4, 1), Differs()), source=of_b)
+    assert versions.new_version(tmp_path / "net", None).name == "8"
 
 
 TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
@@ -173,15 +142,11 @@ TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
         (None, {"class_names": ["a"]}, "2 classes, but class_names has 1"),
         (None, {"class_names": "ab"}, "list of names"),
         (None, {"class_names": ["a", "b\nc"]}, "one line"),
-        (None, {"class_names": ["a", ""]}, "one line"),
         (None, {"class_names": ["a", 1]}, "one line"),
-        (None, {"name": ""}, "name must be"),
         (None, {"name": "../net"}, "name must be"),
-        (None, {"name": ".net"}, "name must be"),
         (None, {"name": "12"}, "name must be"),
         (None, {"name": None}, "name must be"),
         (small((4,)), {}, "one image input"),
-        (small((4, 4, 2)), {}, "1 or 3"),
         (
             small((None, 4, 1), keras.layers.GlobalMaxPooling2D()),
             {},
@@ -217,32 +182,20 @@ def infinite():
     [
         (Differs, "serving_default differ by"),
         (CallsPython, "PyFunc"),
-        (Compiled, "compiled by XLA"),
+        (ELU, "compiled by XLA"),
         (LooksUp, "lookup table"),
         (infinite, "not finite"),
     ],
 )
 def test_failed_check_leaves_nothing(tmp_path, layer, message):
     model = small((4, 4, 1), layer())
-    with pytest.raises(errors.EluZooError, match=message):
+    # The form of ELU in training is compiled by XLA; no other layer changes with it.
+    with form("nested"), pytest.raises(errors.EluZooError, match=message):
         export(tmp_path / "exports", model)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_training_form_of_elu_is_refused(tmp_path):
-    with form("nested"), pytest.raises(errors.EluZooError, match="compiled by XLA"):
-        export(tmp_path, small((4, 4, 1), ELU()))
-    assert not list(tmp_path.iterdir())
-
-
-def test_earlier_versions_survive_a_failure(tmp_path):
-    path = export(tmp_path)
-    with pytest.raises(errors.EluZooError, match="differ by"):
-        export(tmp_path, small((4, 4, 1), Differs()), replace=True)
-    assert list((tmp_path / "net").iterdir()) == [path]
-
-
-def test_no_number_is_visible_before_the_checks_are_over(tmp_path, monkeypatch):
+def test_version_is_hidden_until_it_is_checked(tmp_path, monkeypatch):
     seen = []
 
     def check(directory, answer):
@@ -270,21 +223,14 @@ def test_full_disk(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_in_the_way(tmp_path):
+def test_directory_is_a_file(tmp_path):
     (tmp_path / "exports").write_text("not a folder")
     with pytest.raises(errors.ResourceError, match="Cannot export to"):
         export(tmp_path / "exports")
 
 
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "float64"])
-def test_other_precisions(tmp_path, policy):
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(policy)
-    try:
-        model = elu_zoo.get_model("mnist_mlp_8x128", preprocessing=True)
-    finally:
-        keras.config.set_dtype_policy(before)
-    path = export_saved_model(
-        model, tmp_path, name="net", class_names=list("0123456789")
-    )
-    assert load_saved_model(path).image_shape == (28, 28, 1)
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float64"])
+def test_other_precisions(tmp_path, dtype):
+    convolution = keras.layers.Conv2D(16, 3, dtype=dtype)
+    loaded = load_saved_model(export(tmp_path, small((8, 8, 3), convolution, ELU())))
+    assert loaded.predict(np.zeros((1, 8, 8, 3)))["logits"].dtype == np.float32

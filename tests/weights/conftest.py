@@ -1,4 +1,4 @@
-"""A small network and its weight file, for the tests to damage; a server of files."""
+"""A small network with its weight file, and a server of files."""
 
 import file_sources
 import loopback
@@ -37,7 +37,7 @@ def server():
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty $ELU_ZOO_HOME, and no proxy on the way to the loopback interface."""
+    """An empty $ELU_ZOO_HOME; no proxy for the loopback interface."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return tmp_path / "home"
@@ -51,6 +51,6 @@ def made_run():
 
 @pytest.fixture
 def run(made_run, home, tmp_path, monkeypatch):
-    """The path of weights with their entry beside them, none of which are published."""
+    """The path of a weight file with its entry; the manifest is empty."""
     monkeypatch.setattr(manifest, "published", dict)
     return published_weights.write(tmp_path / "run", *made_run[:2])

@@ -1,4 +1,4 @@
-"""Sources of a file that behave well, or badly, each in its own way."""
+"""Servers of a file, with many kinds of faults."""
 
 import hashlib
 from pathlib import Path
@@ -24,17 +24,17 @@ ENTRY = {
 
 
 def entry(*sources: str, **changes) -> dict:
-    """Returns what of an entry a download looks at."""
+    """Returns the fields of an entry that a download reads."""
     return {**ENTRY, "sources": list(sources), **changes}
 
 
 def present(folder: Path) -> list[str]:
-    """Returns every file below a folder, hidden ones among them."""
+    """Returns the files below a folder, including hidden ones."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
 class Handler(loopback.Handler):
-    """Each folder behaves in its own way; `content` is what most of them send."""
+    """A server whose folders are named after the methods that answer."""
 
     content = CONTENT
 
@@ -46,9 +46,6 @@ class Handler(loopback.Handler):
 
     def truncated(self):
         self.answer(self.content[:-9], Content_Length=str(len(self.content)))
-
-    def short(self):
-        self.answer(self.content[:-9])
 
     def wrong(self):
         self.answer(WRONG)
@@ -76,18 +73,12 @@ class Handler(loopback.Handler):
     def absent(self):
         self.send_error(404)
 
-    def broken(self):
-        self.answer(self.content, 503)
-
     def rude(self):
         self.send_response(500, "no\x1b[2J\rway")
         self.end_headers()
 
     def garbage(self):
         self.wfile.write(b"SSH-2.0-OpenSSH\r\n")
-
-    def hangs_up(self):
-        self.close_connection = True
 
     def silent(self):
         self.server.stopped.wait()
@@ -115,7 +106,7 @@ class Handler(loopback.Handler):
         self.spread(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
 
     def moved(self):
-        """Redirects, with more beside it than fits into the memory."""
+        """Redirects, with a body larger than the memory."""
         self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
         self.spread(self.content, seconds=0)
 

@@ -1,7 +1,6 @@
-"""Good weights alone in a folder, to be spoilt, and what has to come of it."""
+"""Checks that `get_model` refuses spoilt weights."""
 
 import json
-import re
 
 import published_weights as made_weights
 import pytest
@@ -18,7 +17,7 @@ def beside(path):
 
 
 def entered(**changes):
-    """Changes the entry, which then tells something else of the same file."""
+    """Returns a function that changes fields of an entry."""
 
     def change(path):
         entry = json.loads(beside(path).read_text())
@@ -27,28 +26,18 @@ def entered(**changes):
     return change
 
 
-def with_arguments(**changes):
-    def change(path):
-        entry = json.loads(beside(path).read_text())
-        entered(arguments={**entry["arguments"], **changes})(path)
-
-    return change
-
-
 def check_refused(run, home, monkeypatch, row):
-    """Spoils a run, and checks what `get_model` says of it, and leaves.
+    """Spoils a run, and checks the error of `get_model` and that no file is written.
 
     Args:
         run: the path of good weights.
-        home: where nothing is yet.
-        monkeypatch: of the test.
-        row: (what to do with the path, which may return another; more arguments; the
-            error's class; a pattern of its message).
+        home: an empty $ELU_ZOO_HOME.
+        monkeypatch: the fixture.
+        row: (function that spoils the path and may return another, arguments of
+            `get_model`, class of the error, pattern of its message).
     """
     spoil, arguments, kind, message = row
-    weights = run
-    if spoil:
-        weights = spoil(run) or run
+    weights = spoil(run) or run
     there = present(run.parent.parent)
     monkeypatch.setattr(
         weight_file, "assign", lambda *_: pytest.fail("weights were assigned")
@@ -56,5 +45,5 @@ def check_refused(run, home, monkeypatch, row):
     with pytest.raises(kind, match=message) as caught:
         elu_zoo.get_model(made_weights.MODEL, weights=weights, **arguments)
     assert type(caught.value) is kind
-    assert re.sub("\0", "", str(caught.value)).isprintable()
+    assert str(caught.value).replace("\0", "").isprintable()
     assert present(run.parent.parent) == there and not home.exists()

@@ -1,10 +1,10 @@
-"""Bad entries beside good weights: refused in words, and nothing is left behind."""
+"""Bad entries beside good weights are refused by `get_model`."""
 
 import json
 
 import published_weights as made_weights
 import pytest
-from spoiling import beside, check_refused, entered, with_arguments
+from spoiling import beside, check_refused, entered
 
 import elu_zoo
 from elu_zoo import errors, files
@@ -14,6 +14,14 @@ MODEL = made_weights.MODEL
 STATISTICS = b"no statistics at all"
 NAMED = f"x_zca-{files.sha256(STATISTICS)[:16]}"
 NOT_FOUND, USAGE, CORRUPT = errors.NotFoundError, errors.UsageError, errors.CorruptError
+
+
+def with_arguments(**changes):
+    def change(path):
+        entry = json.loads(beside(path).read_text())
+        entered(arguments={**entry["arguments"], **changes})(path)
+
+    return change
 
 
 def with_statistics(name, content=STATISTICS):
@@ -38,7 +46,7 @@ def entry_link_out(path):
 
 
 def outcome_elsewhere(tag):
-    """The folder of a run whose outcome names weights outside of it."""
+    """Returns a function that makes the run's outcome name other weights."""
 
     def change(path):
         entry = json.loads(beside(path).read_text())
@@ -48,80 +56,58 @@ def outcome_elsewhere(tag):
     return change
 
 
-def edited(key, value):
-    """An entry with the hash of what it meant, before an argument was edited."""
-
-    def change(path):
-        entry = json.loads(beside(path).read_text())
-        entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-        entry["arguments"]["activation"][key] = value
-        beside(path).write_text(json.dumps(entry))
-
-    return change
+def edited_alpha(path):
+    """The hash of the fields is the one before the edit."""
+    entry = json.loads(beside(path).read_text())
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
+    entry["arguments"]["activation"]["alpha"] = 0.3
+    beside(path).write_text(json.dumps(entry))
 
 
 ROWS = {
-    "an alpha that was edited": (edited("alpha", 0.3), {}, CORRUPT, "json was edited"),
-    "another network for the builder": (
-        entered(model="mnist_mlp_5x256"), {}, CORRUPT, "contradicts itself"
-    ),
-    "another activation in the entry": (
+    "an edited alpha": (edited_alpha, {}, CORRUPT, "json was edited: its mean"),
+    "another activation": (
         with_arguments(activation={"name": "relu"}), {}, CORRUPT,
-        "contradicts itself: its tag is .*_elu-.*; .*activation.* make .*_relu-",
+        "contradicts itself: its tag is .*_elu-.*; .*activation.* give .*_relu-",
     ),
-    "normalization in the entry": (
-        with_arguments(batch_norm=True), {}, CORRUPT, "contradicts itself.*_elu_bn-"
-    ),
-    "another data set in the entry": (
+    "another data set": (
         entered(dataset="../../etc"), {}, CORRUPT, "contradicts itself.*[.][.]/etc_elu"
     ),
     "entry that is a link": (entry_link_out, {}, CORRUPT, "json is a link out of its"),
     "tag with a folder": (
-        entered(tag="../../etc/x"), {}, CORRUPT, "tag is a name of a file without a"
+        entered(tag="../../etc/x"), {}, CORRUPT, "tag must be a file name without a"
     ),
     "outcome in another folder": (
-        outcome_elsewhere("../other/x"), {}, CORRUPT, "outcome.json: tag is a name of a"
+        outcome_elsewhere("../other/x"), {}, CORRUPT, "outcome.json: tag must be a file"
     ),
     "outcome of another run": (
         outcome_elsewhere("x.mnist_elu-00000000"), {}, NOT_FOUND, "no file .*x.m"
     ),
     "newer format": (entered(format=2), {}, CORRUPT, "format 2; .*reads format 1. Up"),
-    "an entry that is no JSON": (entry_of(b"{"), {}, CORRUPT, "json is not JSON"),
-    "a large entry": (
+    "large entry": (
         entry_of(b" " * (5 << 20)), {}, CORRUPT, "5242880 bytes; an entry has at most"
     ),
-    "a deep entry": (
+    "deep entry": (
         entry_of(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
     ),
-    "a hash that is none": (entered(sha256=""), {}, CORRUPT, "64 hexadecimal digits"),
-    "a network larger than its file": (
+    "network larger than its file": (
         with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
     ),
-    "an infinite network": (
+    "infinite network": (
         with_arguments(width=1e308), {}, CORRUPT, "arguments of the entry .* make no"
     ),
     "another file as an argument": (
         with_arguments(weights="/etc/passwd"), {}, USAGE, "Unknown argument .*'weights'"
     ),
-    "an object as an argument": (
+    "object as an argument": (
         with_arguments(activation={"name": "elu", "alpha": {"class_name": "Lambda"}}),
         {}, USAGE, "alpha must be a finite number > 0",
     ),
     "more classes than outputs": (
         entered(classes=["x"] * 11), {}, CORRUPT, "11 classes; its num_classes is 10"
     ),
-    "classes that are no names": (
-        entered(classes=[3] * 10), {}, CORRUPT, "classes is a list of strings"
-    ),
-    "pixels that are no numbers": (
-        entered(preprocessing={"kind": "rescale", "scale": "x"}), {}, CORRUPT,
-        "scale is a finite number. Received: 'x'",
-    ),
     "statistics in another folder": (
         with_statistics(f"../{NAMED}"), {}, NOT_FOUND, "no whitening statistics '../x_"
-    ),
-    "statistics at a path": (
-        with_statistics("/etc/passwd"), {}, NOT_FOUND, "no whitening statistics '/etc/"
     ),
     "damaged statistics": (
         with_statistics(NAMED, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
@@ -147,12 +133,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_an_entry_that_says_other_than_the_manifest(run, made_run, monkeypatch, field):
+def test_entry_that_contradicts_the_manifest(run, made_run, monkeypatch, field):
     tag = made_run[0]["tag"]
     monkeypatch.setattr(manifest, "published", lambda: {tag: made_run[0]})
     elu_zoo.get_model(MODEL, weights=run)
     CHANGES[field](run)
     with pytest.raises(
-        errors.CorruptError, match=f"not what was published as {tag}: {field} differ"
+        errors.CorruptError,
+        match=f"differs from the published entry {tag} in {field}. Delete",
     ):
         elu_zoo.get_model(MODEL, weights=run)

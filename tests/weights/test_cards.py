@@ -1,9 +1,10 @@
-"""Model cards: their sections agree with entries and results."""
+"""Model cards agree with entries and results."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
@@ -62,42 +63,28 @@ def test_card(tag):
 
 
 @published
-def test_the_code_of_a_card_works(tag):
-    """It finds the entry of these weights, with a readout that fits them."""
-    (code,) = re.findall(
-        r"```python\n(.*?)```", cards.text(manifest.published()[tag], []), re.DOTALL
-    )
-    called = {}
-
-    def get_model(name, **arguments):
-        called.update(arguments, name=name)
-        return lambda images: None
-
-    class Zoo:
-        decode_predictions = staticmethod(lambda *args, **kwargs: None)
-
-    Zoo.get_model = staticmethod(get_model)
-    source = code.replace("import elu_zoo\n", "")
-    exec(compile(source, tag, "exec"), {"elu_zoo": Zoo, "images": None})
-    entry = manifest.published()[called["weights"]]
-    assert called["name"] == entry["model"]
+def test_code(tag):
+    card = cards.text(manifest.published()[tag], [])
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    zoo = mock.Mock()
+    exec(code.replace("import elu_zoo\n", ""), {"elu_zoo": zoo, "images": None})
+    ((name,), arguments) = zoo.get_model.call_args
+    entry = manifest.published()[arguments["weights"]]
+    assert name == entry["model"]
     squared = results.metric(entry) == results.SQUARED
-    assert ("classifier_activation" in called) == squared
+    assert ("classifier_activation" in arguments) == squared
 
 
 MNIST = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
 CIFAR = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
 IMAGES = manifest.published()["mnist_autoencoder.mnist_elu-a7b9bf56"]
 NORMALISED = MNIST["arguments"] | {"batch_norm": True}
-DAMAGED = {"train": 1, "test": 1}
 
 
 @pytest.mark.parametrize(
     ("entry", "changes", "text"),
     [
-        (MNIST, {}, "the activation `elu` (alpha 1.0), trained on mnist."),
         (MNIST, {"arguments": NORMALISED}, "(alpha 1.0) after batch normalisation, "),
-        (MNIST, {}, "Test error **2.38 %** (95 %: 2.10 to 2.70 %); the paper: no numb"),
         (CIFAR, {}, "(95 %: 34.31 to 36.18 %). 1,669,028 parameters"),
         (
             CIFAR,
@@ -105,16 +92,15 @@ DAMAGED = {"train": 1, "test": 1}
             "to 36.18 %); the paper, section 4.2, 10 runs: ",
         ),
         (IMAGES, {}, "Test error **3.17, squared**; the paper: no number."),
-        (IMAGES, {}, "Reconstructs grey images of 28 x 28 pixels"),
         (IMAGES, {}, "The squared error is that of pixels in [0, 1], summed"),
         (CIFAR, {}, "Sorts colour images of 32 x 32 pixels into the 100 classes of c"),
         (CIFAR, {}, "people (among the classes: baby, boy, girl, man, woman)"),
         (CIFAR, {}, "- Trained by our schedule `fast`, not the paper's: "),
         (CIFAR, {}, "- One seed: "),
+        (IMAGES, {}, "Reconstructs grey images of 28 x 28 pixels"),
         (CIFAR, {}, "About 10 % of the test images have near-duplicates"),
         (CIFAR, {"dataset": "cifar10"}, "About 3 % of the test images have near-dup"),
         (CIFAR, {}, "The model reads `cifar100_zca-22fa4d90bc8c0602.npz` as well."),
-        (MNIST, {}, "MNIST's digits are light on dark"),
         (MNIST, {"dataset": "mnist_5k"}, "MNIST's digits are light on dark"),
         (MNIST, {"schedule_share": 0.1}, "- Trained for 10% of the paper's schedule"),
         (MNIST, {"sources": ["https://a/b"]}, "Also at https://a/b. Licence: "),
@@ -131,15 +117,13 @@ def test_branches(entry, changes, text):
         (MNIST, {}, "One seed"),
         (MNIST, {}, "not the paper's"),
         (MNIST, {}, "(among the classes"),
-        (MNIST, {}, "squared"),
         (MNIST, {"dataset": "photos"}, "MNIST's digits"),
         (CIFAR, {}, "the paper, section"),
-        (CIFAR, {}, "28.75"),
         (IMAGES, {}, "Every image gets one of"),
         (IMAGES, {}, "Classes:"),
     ],
 )
-def test_what_is_not_true_is_not_said(entry, changes, text):
+def test_absent_sentences(entry, changes, text):
     assert text not in cards.text(entry | changes, ROWS)
 
 
@@ -150,19 +134,17 @@ def test_images_of_a_model_that_crops():
     assert "shape `(n, 256, 256, 3)`" in cards.text(CIFAR | changes, ROWS)
 
 
-@pytest.mark.parametrize("value", ["removed", None, ""])
 @pytest.mark.parametrize("field", sorted(cards.FIELDS))
-def test_missing_field(field, value):
-    entry = MNIST | {field: value}
-    if value == "removed":
-        del entry[field]
-    with pytest.raises(errors.CorruptError, match=f"lacks {field}, which a model card"):
-        cards.text(entry, ROWS)
+def test_missing_field(field):
+    less = {key: value for key, value in MNIST.items() if key != field}
+    for entry in (less, MNIST | {field: ""}):
+        with pytest.raises(errors.CorruptError, match=f"lacks {field}, which a model"):
+            cards.text(entry, ROWS)
 
 
 def test_missing_split():
     with pytest.raises(errors.CorruptError, match="lacks examples.validation, which"):
-        cards.text(MNIST | {"examples": DAMAGED}, ROWS)
+        cards.text(MNIST | {"examples": {"train": 1, "test": 1}}, ROWS)
 
 
 @published
@@ -193,10 +175,10 @@ def test_front_matter(tag):
         assert measured["value"] == entry["metrics"]["test_squared_error"]
 
 
-def test_front_matter_of_images_of_your_own():
+def test_front_matter_of_a_user_data_set():
     card = cards.text(MNIST | {"dataset": "my: photos"}, [], front_matter=True)
     found = yaml.safe_load(card.split("---\n")[1])
-    assert "datasets" not in found  # on the hub they have no name
+    assert "datasets" not in found
     dataset = found["model-index"][0]["results"][0]["dataset"]
     assert dataset["name"] == "my: photos" and dataset["type"] == "own images"
 
@@ -217,9 +199,8 @@ def run(tmp_path):
 @pytest.mark.parametrize(
     "name", [".", "mine.mnist_elu-00000000.weights.h5", "mine.mnist_elu-00000000.json"]
 )
-@pytest.mark.parametrize("kind", [str, Path])
-def test_model_card_of_a_run(run, name, kind, capsys):
-    assert elu_zoo.model_card(kind(run / name)) is None
+def test_model_card_of_a_run(run, name, capsys):
+    elu_zoo.model_card(run / name)
     assert capsys.readouterr().out.startswith("# mine.mnist_elu-00000000\n")
 
 
@@ -233,10 +214,13 @@ def test_model_card_of_a_tag(capsys):
     [
         ("mnist_mlp_8x128.mnist_elu", errors.UsageError, "Did you mean 'mnist_mlp_8x1"),
         ("", errors.UsageError, "Unknown weights ''"),
-        ("no/such.weights.h5", errors.NotFoundError, "There is no no/such.json, the"),
-        (Path("no"), errors.NotFoundError, "There is no no.json"),
+        (
+            "no/such.weights.h5",
+            errors.NotFoundError,
+            "There is no entry no/such.json",
+        ),
+        (Path("no"), errors.NotFoundError, "There is no entry no.json"),
         (3, errors.UsageTypeError, "Received: 3 of type int"),
-        (None, errors.UsageTypeError, "Received: None of type NoneType"),
     ],
 )
 def test_wrong_names(name, kind, message):
@@ -245,7 +229,7 @@ def test_wrong_names(name, kind, message):
 
 
 def test_a_folder_without_a_finished_run(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="outcome.json, the entry of which"):
+    with pytest.raises(errors.NotFoundError, match="outcome.json to make a card of"):
         elu_zoo.model_card(tmp_path)
 
 
@@ -262,11 +246,10 @@ def test_a_card_needs_neither_keras_nor_tensorflow():
     assert result.stdout.endswith("\n[]\n")
 
 
-def test_control_characters_of_class_names_are_replaced(tmp_path, capsys):
-    entry = {**manifest.published()[TAGS[0]], "note": "\x1b[31mred"}
-    files.write_json(tmp_path / "own.json", entry)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest, "read", lambda path: entry)
-        cards.model_card(tmp_path / "own.json")
+def test_control_characters_are_replaced(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "own.json"
+    path.touch()
+    monkeypatch.setattr(manifest, "read", lambda path: MNIST | {"note": "\x1b[31mred"})
+    elu_zoo.model_card(path)
     shown = capsys.readouterr().out
     assert "- \ufffd[31mred\n" in shown and shown.replace("\n", "").isprintable()

@@ -24,7 +24,7 @@ def parsed(command):
 
 
 def same_but_for_new_keys(old, new):
-    """Whether a config has each entry of one that an earlier version wrote."""
+    """Whether `new` has every value of `old`, a config of an earlier version."""
     if isinstance(old, dict):
         return all(
             k in new and same_but_for_new_keys(v, new[k]) for k, v in old.items()
@@ -38,18 +38,11 @@ def test_the_command_of_published_weights_gives_their_config(tag):
     assert same_but_for_new_keys(entry["config"], parsed(entry["command"]))
 
 
-def test_another_config_is_told_from_the_same():
-    old = {"a": {"b": 1}, "c": [2]}
-    assert same_but_for_new_keys(old, {"a": {"b": 1, "x": 0}, "c": [2], "y": 0})
-    assert not same_but_for_new_keys(old, {"a": {"b": 2}, "c": [2]})
-    assert not same_but_for_new_keys(old, {"a": {}, "c": [2]})
-
-
 ENTRY = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
 
 
 def changed(**changes):
-    """Returns an entry with some entries of its config.train changed."""
+    """Returns the entry with changes of its config.train."""
     config = ENTRY["config"]
     return ENTRY | {"config": config | {"train": config["train"] | changes}}
 
@@ -94,9 +87,7 @@ def test_learning_rate(changes, text):
             {"nesterov": False},
             "update | SGD on batches of 100, heavy-ball momentum 0.9",
         ),
-        ({"momentum": 0.0}, "update | SGD on batches of 100, L2 decay 0.0005"),
         ({"dropout": [[0.5, 0], [0.1]]}, "dropout | 0.5, 0; then 0.1 |"),
-        ({"precision": "float32"}, "precision | float32 |"),
         ({}, "precision | bfloat16_conv, variables in float32 |"),
         ({"loss": "half_squared_error"}, "loss | half squared error |"),
         (
@@ -155,7 +146,7 @@ def test_an_autoencoder_has_no_classifier_to_move():
     assert "\n| biases | SGD, Nesterov momentum 0.9, 2.5 times the rate |\n" in found
 
 
-def rival(**model):
+def baseline(**model):
     config = ENTRY["config"]
     train = {key: value for key, value in config["train"].items() if key != "dropout"}
     model = config["model"] | model
@@ -172,8 +163,8 @@ def rival(**model):
         ({}, "| schedule | ours, not its authors'"),
     ],
 )
-def test_a_rival_of_table_1(model, line):
-    assert line in cards_training.procedure(rival(**model))
+def test_a_baseline_of_table_1(model, line):
+    assert line in cards_training.procedure(baseline(**model))
 
 
 def test_entries_of_early_versions_lack_some_settings():
@@ -188,7 +179,6 @@ def test_entries_of_early_versions_lack_some_settings():
     ("changes", "text"),
     [
         ({}, "ours, not the paper's: 30 epochs, 15,000 iterations"),
-        ({"schedule_share": 0.5}, "ours, not the paper's, 50% of it: 30 epochs, "),
         ({"schedule": "paper"}, "the paper's, in full: 30 epochs, "),
         ({"schedule": "paper", "schedule_share": 0.1}, "the paper's, 10% of it: 30 "),
     ],
@@ -215,7 +205,6 @@ def test_schedule(changes, text):
         ),
         ({"wall_time_seconds": 159.6}, "| took | 2.7 minutes on AMD EPYC, 2 cores |"),
         ({"wall_time_seconds": 7200.0}, "| took | 2 hours on AMD EPYC, 2 cores |"),
-        ({"commit": "release 1.0"}, "| code | release 1.0 on keras 3.15.1, numpy "),
     ],
 )
 def test_procedure(changes, text):
@@ -255,7 +244,7 @@ def test_preprocessing(description, text):
     assert text in cards_training.preprocessing(ENTRY | {"preprocessing": description})
 
 
-def test_augmentation_is_told():
+def test_augmentation():
     assert "went through `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
     config = ENTRY["config"]
     for data, words in (

@@ -1,4 +1,4 @@
-"""The published CIFAR weights on the 10,000 real test images, raw as they are."""
+"""The published CIFAR weights on the 10,000 real test images."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def error_percent(found, labels):
 
 
 @of_each_tag
-def test_rounded_statistics_change_next_to_nothing(tag):
-    """The error of 10,000 by two at most, against the matrix as it was fitted."""
+def test_rounding_of_the_statistics(tag):
+    """Rounding to float16 changes at most two of 10,000 predictions."""
     entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     fitted = statistics.fit(data.train.images, data.validation.images)

@@ -1,4 +1,4 @@
-"""Pretrained weights: what each form of `weights=` finds, and what is refused."""
+"""Pretrained weights: the forms of `weights=`, and their errors."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def made():
 
 @pytest.fixture
 def published(made, tmp_path, monkeypatch):
-    """A manifest of three entries; the current folder is another, empty one."""
+    """A manifest of three entries; the current folder is empty."""
     made_weights.publish(
         monkeypatch, tmp_path / "home", made["elu"], made["relu"], made["elu_bn"]
     )
@@ -52,11 +52,6 @@ def test_data_set(published, tmp_path, wanted, name):
     assert found.path == tmp_path / "home" / "weights" / file
 
 
-@pytest.mark.parametrize("name", ["elu", "relu", "elu_bn"])
-def test_tag(published, name):
-    assert find(published[name]["tag"]).entry == published[name]
-
-
 def test_the_package_comes_first(published, tmp_path, monkeypatch):
     package = tmp_path / "package"
     file = published["elu"]["tag"] + manifest.SUFFIX
@@ -71,27 +66,20 @@ def test_the_package_comes_first(published, tmp_path, monkeypatch):
         find("mnist")
 
 
-@pytest.mark.parametrize("weights", ["mnist", "tag"])
-def test_a_folder_of_that_name_hides_nothing(published, weights):
-    weights = published["elu"]["tag"] if weights == "tag" else weights
-    Path(weights).mkdir()
-    assert find(weights).entry == published["elu"]
-
-
-def test_weights_of_another_network_are_no_folder(published):
-    """Whose name they have: there are none of them for this one."""
-    Path("mnist").mkdir()
+def test_published_names_win_over_folders(published):
+    for weights in ("mnist", published["elu"]["tag"]):
+        Path(weights).mkdir()
+        assert find(weights).entry == published["elu"]
     with pytest.raises(errors.UsageError, match="Unknown weights of elu_cifar_11 'mn"):
         find("mnist", "elu_cifar_11")
 
 
-@pytest.mark.parametrize("as_type", [str, Path])
-@pytest.mark.parametrize("place", ["file", "folder"])
-def test_path(made, tmp_path, published, place, as_type):
+def test_path(made, tmp_path, published):
     entry, content, _ = made["relu"]
     path = made_weights.write(tmp_path / "run", entry, content)
-    found = find(as_type(path if place == "file" else path.parent))
-    assert (found.path, found.entry) == (path, entry)
+    for form in (path, path.parent, str(path), str(path.parent)):
+        found = find(form)
+        assert (found.path, found.entry) == (path, entry)
 
 
 def test_names_without_a_separator(made, published):
@@ -123,8 +111,6 @@ def test_no_weights_for_that_activation(published):
     ("weights", "message"),
     [
         ("minst", "Unknown weights of mnist.*mean 'mnist'.*Known: mnist, mnist_"),
-        ("imagenet", "Unknown weights of mnist_mlp_8x128 'imagenet'.*Known: mnist"),
-        ("../mnist", "no file ../mnist"),
         ("", "0 weight files"),
     ],
 )
@@ -133,10 +119,9 @@ def test_unknown(published, weights, message):
         find(weights)
 
 
-@pytest.mark.parametrize("weights", [True, 3, b"mnist", ["mnist"]])
-def test_type(published, weights):
-    with pytest.raises(TypeError, match=f"a tag or a path.*{type(weights).__name__}"):
-        find(weights)
+def test_type(published):
+    with pytest.raises(TypeError, match="a tag or a path. Received: 3 of type int"):
+        find(3)
 
 
 def test_another_models_weights(made, published, tmp_path):
@@ -150,17 +135,6 @@ def test_another_models_weights(made, published, tmp_path):
         find(path)
 
 
-def test_missing_path_names_its_neighbours(made, published, tmp_path):
-    path = made_weights.write(tmp_path / "run", *made["elu"][:2])
-    near = path.with_name(path.name.replace("elu-", "elo-"))
-    with pytest.raises(
-        FileNotFoundError, match=f"no file {near}.*mean '{path.name}'.*: {path.name}"
-    ):
-        find(near)
-    with pytest.raises(FileNotFoundError, match="Weights in .*nowhere: none"):
-        find(tmp_path / "nowhere" / "x.weights.h5")
-
-
 def test_no_entry(made, published, tmp_path):
     path = made_weights.write(tmp_path / "run", *made["elu"][:2])
     path.with_name(made["elu"][0]["tag"] + ".json").unlink()
@@ -171,29 +145,8 @@ def test_no_entry(made, published, tmp_path):
     assert found.read(weight_file.shapes(made["elu"][2]))
 
 
-@pytest.mark.parametrize("suffix", [".keras", ".h5", ".npz", ".pkl", ".pt", ".zip"])
-def test_other_formats_get_their_reason(published, tmp_path, suffix):
-    path = tmp_path / f"net{suffix}"
-    path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(errors.CorruptError, match=f"{suffix} files are not read"):
-        find(path)
-
-
-def test_load_verifies_the_hash(made, published):
-    found = find("mnist")
-    assert set(found.read(weight_file.shapes(made["elu"][2]))) >= {
-        "dense1",
-        "classifier",
-    }
-    content = bytearray(found.path.read_bytes())
-    content[-1] ^= 1
-    found.path.write_bytes(content)
-    with pytest.raises(errors.CorruptError, match="damaged or another file"):
-        found.read(weight_file.shapes(made["elu"][2]))
-
-
-def test_a_finished_run_knows_which_file_is_its_own(made, tmp_path, published):
-    """A run that was killed while it wrote its weights may leave two."""
+def test_outcome_names_the_weights_of_a_run(made, tmp_path, published):
+    """A run that was killed while it wrote weights may leave a second file."""
     for name in ("elu", "relu"):
         path = made_weights.write(tmp_path / "run", *made[name][:2])
     entry = path.with_name(published["relu"]["tag"] + ".json")
@@ -201,8 +154,7 @@ def test_a_finished_run_knows_which_file_is_its_own(made, tmp_path, published):
     assert find(tmp_path / "run").entry == published["relu"]
 
 
-def test_the_loss_is_that_of_the_run(monkeypatch, tmp_path):
-    """Not the network's own; the activation picks the file."""
+def test_loss_of_an_entry(monkeypatch, tmp_path):
     squared, relu = (
         made_weights.make(
             activation=activation, config={"train": {"loss": loss}}, seed=seed
@@ -222,7 +174,7 @@ def test_the_loss_is_that_of_the_run(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("model", [MODEL, "mnist_autoencoder"])
-def test_without_an_entry_the_network_itself_is_asked(made, tmp_path, model):
+def test_attributes_without_an_entry(made, tmp_path, model):
     path = tmp_path / "mine.weights.h5"
     path.write_bytes(made["elu"][1])
     found = find(path, model, allow_unverified=True)
@@ -233,7 +185,8 @@ def test_without_an_entry_the_network_itself_is_asked(made, tmp_path, model):
     assert found.activation == {"name": "elu", "alpha": 1.0}
 
 
-def test_what_was_found_is_not_looked_up_again(published, monkeypatch):
+def test_pretrained_is_not_looked_up_again(published, monkeypatch):
+    assert find(None) is None
     found = find("mnist", activation="relu")
     monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
     assert find(found) is found
@@ -245,7 +198,3 @@ def test_what_was_found_is_not_looked_up_again(published, monkeypatch):
 def test_a_tag_of_other_arguments(published, asked):
     with pytest.raises(errors.UsageError, match="trained with .*Leave .* out, or name"):
         find(published["elu"]["tag"], **asked)
-
-
-def test_none():
-    assert find(None) is None

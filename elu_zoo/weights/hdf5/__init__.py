@@ -1,1 +1,1 @@
-"""Weight files: writing them, and reading those that may be damaged or forged."""
+"""Writing weight files, and reading weight files that may be damaged or forged."""

@@ -1,9 +1,8 @@
-"""Downloads whose time, size and memory are bounded, whatever the server sends.
+"""Downloads with limits of time, size and memory that hold for any server.
 
-A source is a folder of files: `https://host/folder`, under which `<file name>` lies, or
-`hf:owner/repo`, a repository of the Hugging Face Hub, which needs the extra `hub`. Only
-http and https are followed, also after a redirection. Headers and redirections count
-towards the bounds, too.
+A source is a folder of files, `https://host/folder`, or a repository of the Hugging
+Face Hub, `hf:owner/repo`, which needs the extra `hub`. Redirections may lead to http
+and https only. Headers and redirections count towards the limits.
 """
 
 import functools
@@ -18,28 +17,28 @@ from collections.abc import Iterator
 
 import elu_zoo
 
-_SILENCE_SECONDS = 10.0  # without a single byte
-_GRACE_SECONDS = 30.0  # added to the time that the bytes may take
-_BYTES_PER_SECOND = 20_000  # the slowest rate that is accepted
-_OVERHEAD_BYTES = 1 << 20  # an upper bound of headers
+_SILENCE_SECONDS = 10.0  # the longest wait for one byte
+_GRACE_SECONDS = 30.0  # allowed on top of bytes / _BYTES_PER_SECOND
+_BYTES_PER_SECOND = 20_000
+_OVERHEAD_BYTES = 1 << 20  # an upper bound of the headers
 _CHUNK_BYTES = 1 << 16
 _REPOSITORY = re.compile(r"hf:([\w.-]+/[\w.-]+)")
 
 
 class SourceError(Exception):
-    """A source did not give the file; the message is the reason, in a few words."""
+    """A source did not send the file; the message is the reason."""
 
 
 def chunks(source: str, name: str, limit: int) -> Iterator[bytes]:
-    """Yields the content of a file, piece by piece.
+    """Yields the content of a file in chunks.
 
     Args:
         source: `https://host/folder`, `http://...` or `hf:owner/repo`.
         name: of the file.
-        limit: the largest size, in bytes; up to one chunk more is yielded.
+        limit: the largest size in bytes; up to one chunk more may be yielded.
 
     Raises:
-        SourceError: the source did not send the file, or not all of it.
+        SourceError: the source did not send the complete file.
     """
     pace = _Pace(limit + _OVERHEAD_BYTES)
     opener = urllib.request.OpenerDirector()
@@ -79,10 +78,7 @@ def _request(source: str, name: str) -> urllib.request.Request:
 def _hub_request(
     repository: str, name: str, headers: dict[str, str]
 ) -> urllib.request.Request:
-    """Returns the request for a file of the hub, with the user's token if there is one.
-
-    `huggingface_hub.hf_hub_download` has no limit of time or size.
-    """
+    """Returns the request for a file of the hub, with the user's token if any."""
     try:
         from huggingface_hub import constants, get_token, hf_hub_url
     except ImportError:
@@ -94,37 +90,38 @@ def _hub_request(
     request = urllib.request.Request(hf_hub_url(repository, name), headers=headers)
     token = get_token()
     if token and not constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
-        # The hub redirects to other hosts, which must not see the token.
+        # The hub redirects to other hosts, which must not receive the token.
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     return request
 
 
 def _line(text: str) -> str:
-    """Returns a server's text in one line, without control characters."""
+    """Returns text from a server as one line without control characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:200]
 
 
 class _Pace:
-    """The limits of time and bytes of one download."""
+    """The limits of time and bytes of one download, with its redirections."""
 
     def __init__(self, limit: int):
         self._limit = limit
         self._start = time.monotonic()
         self._count = 0
 
-    def check(self) -> None:
+    def readinto(self, raw: io.RawIOBase, buffer) -> int | None:
+        """Reads from a socket, unless a limit is exceeded."""
         seconds = time.monotonic() - self._start
         if seconds > _GRACE_SECONDS + self._count / _BYTES_PER_SECOND:
             raise TimeoutError(f"too slow, {self._count} bytes came in {seconds:.0f} s")
         if self._count > self._limit:
             raise OSError(f"more than {self._limit} bytes came")
-
-    def count(self, number: int) -> None:
-        self._count += number
+        number = raw.readinto(buffer)
+        self._count += number or 0
+        return number
 
 
 class _Stream(io.RawIOBase):
-    """The bytes of a socket, within the limits of a `_Pace`."""
+    """A socket that is read within the limits of a `_Pace`."""
 
     def __init__(self, raw: io.RawIOBase, pace: _Pace):
         self._raw = raw
@@ -134,10 +131,7 @@ class _Stream(io.RawIOBase):
         return True
 
     def readinto(self, buffer) -> int | None:
-        self._pace.check()
-        number = self._raw.readinto(buffer)
-        self._pace.count(number or 0)
-        return number
+        return self._pace.readinto(self._raw, buffer)
 
     def close(self) -> None:
         self._raw.close()
@@ -145,7 +139,7 @@ class _Stream(io.RawIOBase):
 
 
 class _Response(http.client.HTTPResponse):
-    """A response whose headers and body are read through a `_Stream`."""
+    """A response that reads headers and body through a `_Stream`."""
 
     def __init__(self, pace: _Pace, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
@@ -153,10 +147,10 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Redirections(urllib.request.HTTPRedirectHandler):
-    """Follows redirections without reading their bodies."""
+    """Follows redirections without reading their bodies, as urllib would."""
 
     def redirect_request(self, request, response, *arguments):
-        response.close()  # urllib would read the whole body
+        response.close()
         return super().redirect_request(request, response, *arguments)
 
 

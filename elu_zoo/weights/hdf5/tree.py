@@ -1,8 +1,8 @@
-"""The arrays in the tree of an HDF5 file, which may be forged.
+"""The arrays in an HDF5 file that may be forged.
 
-Only groups, hard links and plain arrays are accepted. Refused are links and arrays
-whose values lie in another file, arrays that are compressed, chunked or never written,
-and more objects or levels than a model of these weights needs.
+Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
+stored in other files, compressed, chunked and unwritten arrays are refused, and so are
+more objects or levels than the weights of a model need.
 """
 
 import itertools
@@ -21,22 +21,24 @@ Shapes = dict[str, list[tuple[int, ...]]]
 _DTYPES = (np.float16, np.float32)
 _LEVELS = 5
 _INDEX = re.compile(r"0|[1-9][0-9]{0,3}")
-_NAME_BYTES = 1000  # of a layer
+_NAME_BYTES = 1000  # the longest name of a layer
 
 
 def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
-    """Returns the arrays of each layer, in float32, after every check.
+    """Returns the arrays of each layer in float32, after every check.
 
     Args:
         file: open for reading.
-        expected: the shapes that it has to hold, by layer name.
+        expected: the expected shapes by layer name.
         path: of the file, for messages.
 
     Raises:
-        CorruptError: the file holds anything else. Of a damaged file h5py raises
-            errors of many other types.
+        CorruptError: the file holds anything else. For a damaged file, h5py raises
+            many other types of errors.
     """
-    found = _datasets(file, path, _limit(expected))
+    # Layers without weights have groups too.
+    limit = 1000 + 20 * sum(map(len, expected.values()))
+    found = _datasets(file, path, limit)
     sizes = {
         name: [tuple(items[i].shape) for i in sorted(items)]
         for name, items in found.items()
@@ -62,21 +64,16 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
     return arrays
 
 
-def _limit(expected: Shapes) -> int:
-    """Returns an upper bound of objects: layers without weights have groups too."""
-    return 1000 + 20 * sum(map(len, expected.values()))
-
-
 def _differences(sizes: Shapes, expected: Shapes) -> list[str]:
     differing = [n for n in expected if sizes.get(n) != expected[n]]
     differing += [n for n in sizes if n not in expected]
     return [
-        f"{printable(n)}: file {_some(sizes.get(n))}, model {_some(expected.get(n))}"
+        f"{printable(n)}: file {_text(sizes.get(n))}, model {_text(expected.get(n))}"
         for n in differing[:5]
     ]
 
 
-def _some(shapes: list | None) -> str:
+def _text(shapes: list | None) -> str:
     if shapes is None:
         return "nothing"
     return str(shapes) if len(shapes) <= 8 else f"{len(shapes)} weights"
@@ -85,14 +82,14 @@ def _some(shapes: list | None) -> str:
 def _datasets(
     file: h5py.File, path: Path, limit: int
 ) -> dict[str, dict[int, h5py.Dataset]]:
-    """Returns the arrays by layer name and index; none is read yet."""
+    """Returns the unread arrays by layer name and index."""
     found: dict[str, dict[int, h5py.Dataset]] = {}
     visited = itertools.count(1)
 
     def visit(group: h5py.Group, layer: str | None, level: int) -> None:
         for key in group:
             if level == 0 and key == "optimizer":
-                continue  # Keras adds it to the file of a compiled model.
+                continue  # Keras saves it with a compiled model.
             where = printable(f"{group.name}/{key}".replace("//", "/"))
             problem = f"{path} is unsafe: {where}"
             if type(group.get(key, getlink=True)) is not h5py.HardLink:
@@ -111,7 +108,7 @@ def _datasets(
                 continue
             _check_dataset(item, problem)
             if layer is None or not _INDEX.fullmatch(key):
-                raise errors.CorruptError(f"{path} holds {where}, of no layer.")
+                raise errors.CorruptError(f"{path} holds {where}, outside a layer.")
             items = found.setdefault(layer, {})
             if int(key) in items:
                 raise errors.CorruptError(
@@ -124,29 +121,28 @@ def _datasets(
 
 
 def _layer(group: h5py.Group, problem: str) -> str | None:
-    """Returns the name of the layer that a group says it is of."""
+    """Returns the name of the layer that a group belongs to, if it says one."""
     if "name" not in group.attrs:
         return None
     attribute = group.attrs.get_id("name")
-    # Checked before it is read: a small file can claim an array that fills the memory.
+    # Checked before reading: a small file can claim an array that fills the memory.
     is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
-        raise errors.CorruptError(f"{problem} has a name that is no short string.")
+        raise errors.CorruptError(f"{problem} has a name that is not a short string.")
     name = group.attrs["name"]
     if isinstance(name, bytes | np.bytes_):
         name = name.decode()
     if not 0 < len(name) <= _NAME_BYTES:
-        raise errors.CorruptError(f"{problem} has a name that is no short string.")
+        raise errors.CorruptError(f"{problem} has a name that is not a short string.")
     return name
 
 
 def _check_dataset(item, problem: str) -> None:
     if not isinstance(item, h5py.Dataset):
-        raise errors.CorruptError(f"{problem} is no array.")
+        raise errors.CorruptError(f"{problem} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # Neither Keras nor elu_zoo writes such arrays, and a small file with them could
-    # fill the memory.
+    # A small file with such an array could fill the memory; Keras never writes one.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."

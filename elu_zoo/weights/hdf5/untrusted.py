@@ -1,7 +1,7 @@
-"""Reading of files that somebody else may have written.
+"""Reading of untrusted files.
 
-The content comes from one file descriptor, so that nobody can put another file in the
-place of the one that was checked; opening it never waits.
+The checks and the read use one file descriptor, so the file cannot be swapped between
+them. Opening never blocks.
 """
 
 from pathlib import Path
@@ -13,20 +13,20 @@ def read(path: Path, limit: int, what: str) -> bytes:
     """Returns the content of a regular file.
 
     Args:
-        path: of the file, or of a link to one in the same folder.
-        limit: the largest size, in bytes.
+        path: of the file, or of a link to a file in the same folder.
+        limit: the largest size in bytes.
         what: the kind of file, for messages: "a weight file of this network".
 
     Raises:
-        FileNotFoundError: there is no such file.
-        CorruptError: the file is not a regular one, too large, or in another folder.
+        FileNotFoundError: the file does not exist.
+        CorruptError: the file is not regular, too large, or in another folder.
         ResourceError: the file cannot be read.
     """
     try:
         target = path.resolve(strict=True)
         if target.parent != path.parent.resolve():
             raise errors.CorruptError(
-                f"is a link out of its folder, to {target}. Name that file itself"
+                f"is a link out of its folder, to {target}. Name the target instead"
             )
         return files.read_regular(target, limit, what, follow_links=False)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -41,8 +41,8 @@ def check_regular(path: Path) -> None:
     """Checks that a path is a regular file, without opening it.
 
     Raises:
-        OSError: there is nothing at this path.
-        CorruptError: it is a folder, a device, ...
+        OSError: the path does not exist.
+        CorruptError: the path is a folder, a device, ...
     """
     try:
         files.check_regular(path.stat())
@@ -51,6 +51,6 @@ def check_regular(path: Path) -> None:
 
 
 def printable(text: str, length: int = 100) -> str:
-    """Returns a text from a file without control characters, cut to a length."""
+    """Returns text without control characters, cut to a length."""
     shown = errors.printable(text)
     return shown if len(shown) <= length else shown[:length] + "..."

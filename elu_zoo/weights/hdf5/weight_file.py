@@ -1,8 +1,8 @@
-"""Weight files: Keras' own layout, checked before anything in them is used.
+"""Weight files in the layout of Keras, checked before any content is used.
 
-Arrays lie at `layers/<class>[_<i>]/vars/<j>`, and the layer's name is an attribute of
-its group. `keras.Model.load_weights` loads a file written here, and `read` reads one
-written by `keras.Model.save_weights`. Values are written as float16.
+Arrays lie at `layers/<class>[_<i>]/vars/<j>`; the group of a layer has its name as an
+attribute. `keras.Model.load_weights` loads a file of `write`, and `read` reads a file
+of `keras.Model.save_weights`. Values are written as float16.
 """
 
 import collections
@@ -26,27 +26,15 @@ if TYPE_CHECKING:
     import keras
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-# The first bytes of files of other formats, whatever their names.
-_OTHER_CONTENTS = {
-    b"PK": "a ZIP archive, as .keras, .npz and .pt files are",
-    b"\x1f\x8b": "compressed by gzip",
-    b"\x80": "a pickle",
-    b"\x93NUMPY": "an .npy file",
-    b"\x00\x00\x00\x00": "zeros at its start",
-}
-_OTHER_FORMATS = (
-    ".keras .h5 .hdf5 .npz .npy .pkl .pickle .pt .pth .ckpt .zip .tar .tgz .gz .tflite "
-    ".onnx .pb .safetensors"
-).split()
 _FORMAT = (
     f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
 )
 _OVERHEAD_BYTES = 4 << 20  # an upper bound of groups and attributes
-_MOST_BYTES = 1 << 32  # of any file, whatever network an entry describes
+_MAX_BYTES = 1 << 32  # of a file of any network
 
 
 def shapes(model: "keras.Model") -> Shapes:
-    """Returns the shapes of each layer's weights by layer name, in file order."""
+    """Returns the shapes of the weights by layer name, in the order of the file."""
     return {
         layer.name: [tuple(v.shape) for v in layer.weights]
         for layer in model.layers
@@ -55,10 +43,10 @@ def shapes(model: "keras.Model") -> Shapes:
 
 
 def write(model: "keras.Model") -> bytes:
-    """Returns a weight file of `model` with float16 values.
+    """Returns the content of a weight file with float16 values.
 
     Raises:
-        CorruptError: a weight is not finite, or too large for float16.
+        CorruptError: a weight is not finite in float16.
     """
     buffer = io.BytesIO()
     counts = collections.Counter()
@@ -87,27 +75,22 @@ def read(
     expected: Shapes,
     sha256: str | None,
     remedy: str = "Delete it and get it again.",
-    size: int | None = None,
 ) -> Arrays:
-    """Returns the arrays of a weight file, after all checks.
+    """Returns the arrays of a weight file by layer name, after all checks.
 
     Args:
         path: a regular file named `*.weights.h5`.
         expected: `shapes` of the model that takes the weights.
-        sha256: the expected hash of the file; None leaves it unverified.
-        remedy: what to do about a file of another hash.
-        size: the expected size in bytes, for the message about another hash.
-
-    Returns:
-        The arrays of each layer, by layer name.
+        sha256: the expected hash of the file; None skips the verification.
+        remedy: the end of the message about another hash.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         CorruptError: the file is damaged, forged or of another network.
     """
     check_name(path)
-    # Four times float32: a file of Keras' own may hold the optimizer's slots as well.
-    limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MOST_BYTES)
+    # Four times float32: a file that Keras saved may hold optimizer slots.
+    limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
     try:
         content = untrusted.read(path, limit, "a weight file of this network")
     except FileNotFoundError:
@@ -115,51 +98,39 @@ def read(
     if sha256 is not None:
         found = files.sha256(content)
         if found != sha256:
-            length = f"{len(content)} bytes"
-            if size not in (None, len(content)):
-                length += f" instead of {size}"
             raise errors.CorruptError(
                 f"{path} is damaged or another file: its SHA-256 is {found}, "
-                f"expected {sha256} ({length}). {remedy}"
+                f"expected {sha256}. {remedy}"
             )
     if not content.startswith(_MAGIC):
-        raise errors.CorruptError(
-            f"{path} is not an HDF5 file{_but(content)}. Expected is {_FORMAT}."
-        )
+        raise errors.CorruptError(f"{path} is not an HDF5 file. Expected: {_FORMAT}.")
     cycles.check(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             return tree.parse(file, expected, path)
     except errors.EluZooError:
         raise
-    # Of a damaged file h5py raises errors of many types.
+    # h5py raises many types of errors for a damaged file.
     except Exception as error:
         reason = untrusted.printable(str(error), 300)
         raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
 
 
-def _but(content: bytes) -> str:
-    if not content:
-        return ": it is empty"
-    if content[257:262] == b"ustar":
-        return " but a tar archive"
-    kinds = (k for start, k in _OTHER_CONTENTS.items() if content.startswith(start))
-    return next((f" but {kind}" for kind in kinds), "")
-
-
 def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
-    """Checks that a file can hold weights of these shapes, before memory is taken.
+    """Checks that a file can hold weights of these shapes.
+
+    It is called before the network is built, because an entry can describe a network
+    that does not fit into the memory.
 
     Args:
         path: of the file.
-        expected: the shapes of each layer's weights, by layer name.
-        size: of the file in bytes, as its entry says.
+        expected: the expected shapes by layer name.
+        size: of the file in bytes, from the entry.
         tag: of the entry, for messages.
 
     Raises:
-        NotFoundError: there is no such file.
-        CorruptError: the file is too small: a few words in an entry can describe a
-            network that does not fit into the memory.
+        NotFoundError: the file does not exist.
+        CorruptError: the file is too small.
     """
     try:
         found = path.stat().st_size
@@ -174,8 +145,9 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
             f"{reprlib.repr(size)}. Delete it and get it again."
         )
     raise errors.CorruptError(
-        f"The arguments of the entry {tag} make a network of {values} weights, too many"
-        f" for the {found} bytes of {path}. The entry is damaged, or of another file."
+        f"The arguments of the entry {tag} describe a network of {values} weights, too "
+        f"many for the {found} bytes of {path}. The entry is damaged, or belongs to "
+        "another file."
     )
 
 
@@ -184,7 +156,7 @@ def _count(expected: Shapes) -> int:
 
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
-    """Assigns arrays, by layer name, to the layers of a model that have them."""
+    """Assigns arrays by layer name; other layers keep their weights."""
     for layer in model.layers:
         if layer.name in arrays:
             for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
@@ -192,7 +164,7 @@ def assign(model: "keras.Model", arrays: Arrays) -> None:
 
 
 def _snake_case(name: str) -> str:
-    # As Keras names the groups of its files.
+    """Returns the name of the group that Keras gives to a class of layers."""
     name = re.sub(r"\W+", "", name)
     name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
@@ -205,18 +177,17 @@ def check_name(path: Path) -> None:
         CorruptError: the name does not end in `.weights.h5`.
     """
     if not path.name.endswith(SUFFIX):
-        other = next((s for s in _OTHER_FORMATS if path.name.endswith(s)), None)
-        reason = f" {other} files are not read, only {_FORMAT}." if other else ""
         raise errors.CorruptError(
-            f"{path} is no weight file: its name does not end in {SUFFIX}.{reason}"
+            f"{path} is not a weight file: its name does not end in {SUFFIX}. "
+            f"Expected: {_FORMAT}."
         )
 
 
 def not_found(path: Path) -> errors.NotFoundError:
-    """Returns the error for a path that does not exist, with its neighbours."""
+    """Returns the error for a path that does not exist, with similar names."""
     folder = path.parent
     names = []
-    with contextlib.suppress(OSError):  # no such folder, or no permission to list it
+    with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
         names = sorted(p.name for p in folder.iterdir())
     near = [name for name in names if name.endswith(SUFFIX)]
     return errors.NotFoundError(

@@ -1,4 +1,4 @@
-"""Downloads from good sources, and from slow, wrong and absent ones."""
+"""Downloads from good sources, and from slow, wrong and missing ones."""
 
 import hashlib
 import re
@@ -32,30 +32,23 @@ def test_a_download(server, home, caplog, behaviour):
 # Behaviour of the source, or its address: the reason in the message.
 BAD = {
     "truncated": "it ended after 149991 of 150000 bytes",
-    "short": "it ended after 149991 of 150000 bytes",
     "wrong": f"its SHA-256 is {hashlib.sha256(WRONG).hexdigest()}",
     "long": "it sends more than 150000 bytes",
     "endless": "it sends more than 150000 bytes",
     "never_begins": "more than 250000 bytes came",
     "absent": "HTTP 404 Not Found",
-    "broken": "HTTP 503 Service Unavailable",
     "rude": r"HTTP 500 no \[2J way",
     "garbage": "SSH-2.0-OpenSSH",
-    "hangs_up": "Remote end closed connection without response",
     "silent": "timed out",
-    "drips": "too slow, .* bytes came in 0 s",
-    "drips_headers": "too slow, .* bytes came in 0 s",
-    "drips_chunks": "too slow, .* bytes came in 0 s",
+    "drips": "too slow, .* bytes came in . s",
+    "drips_headers": "too slow, .* bytes came in . s",
+    "drips_chunks": "too slow, .* bytes came in . s",
     "circle": "HTTP 302 .*infinite loop",
     "to_a_file": "HTTP 302 .*Redirection to url 'file:///etc/passwd' is not allowed",
     "to_ftp": "unknown url type: ftp",
     "CLOSED": "Connection refused",
-    "ftp://127.0.0.1/x": "a source is https://host/folder or hf:owner/repo",
-    "hf:nobody": "a source is https://host/folder or hf:owner/repo",
     "/etc": "a source is https://host/folder or hf:owner/repo",
-    "": "a source is https://host/folder or hf:owner/repo",
     "http://": "no host given",
-    "http://127.0.0.1:port": "nonnumeric port",
     "http://[": "Invalid IPv6 URL",
 }
 SLOW = "silent", "drips", "drips_headers", "drips_chunks"
@@ -71,7 +64,7 @@ def closed():
 
 @pytest.fixture
 def bad(request, server, closed, monkeypatch):
-    """(a bad source, the reason in the message)"""
+    """(source, expected reason in the message)"""
     monkeypatch.setattr(http_stream, "_OVERHEAD_BYTES", 100_000)
     name = request.param
     if name in SLOW:
@@ -99,31 +92,21 @@ def test_a_bad_source_alone(bad, home):
     assert present(home) == []
 
 
-@pytest.mark.parametrize("bad", sorted(set(BAD) - set(SLOW)), indirect=True)
-def test_a_bad_source_before_a_good_one(bad, server, home, caplog):
+@pytest.mark.parametrize("bad", ["truncated", "wrong", "drips"], indirect=True)
+def test_a_bad_source_before_a_good_one(bad, server, home, monkeypatch, caplog):
     source, reason = bad
+    monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.7)
     (path,) = download.ensure(entry(source, f"{server.address}/good"))
     assert path.read_bytes() == CONTENT
     assert present(home) == [f"weights/{NAME}"]
-    assert f"{NAME} did not come from {source}: " in caplog.text
+    assert f"{NAME} was not downloaded from {source}: " in caplog.text
     assert re.search(reason, caplog.text)
 
 
-def test_a_slow_source_before_a_good_one(server, home, monkeypatch, caplog):
-    monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.7)
-    sources = [f"{server.address}/{name}" for name in ("drips", "good")]
-    (path,) = download.ensure(entry(*sources))
-    assert path.read_bytes() == CONTENT and "too slow" in caplog.text
-
-
-def test_every_reason_is_in_the_message(server, home, closed):
-    sources = [f"{server.address}/{name}" for name in ("absent", "wrong", "short")]
-    with pytest.raises(errors.ResourceError) as caught:
-        download.ensure(entry(*sources, closed))
-    for source, name in zip([*sources, closed], [*sources, "CLOSED"], strict=True):
-        reason = BAD[name.rpartition("/")[2]]
-        assert re.search(f"{re.escape(source)}: [^;]*{reason}", str(caught.value))
-    assert len(server.requests) == 3
+def test_every_reason_is_in_the_message(server, home):
+    sources = [f"{server.address}/{name}" for name in ("absent", "wrong")]
+    with pytest.raises(errors.ResourceError, match="absent: HTTP 404 .*; .*wrong: its"):
+        download.ensure(entry(*sources))
 
 
 @pytest.fixture

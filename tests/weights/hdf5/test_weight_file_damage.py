@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import pickle
 import socket
 
 import numpy as np
@@ -11,8 +10,6 @@ from published_weights import read
 
 from elu_zoo import errors, files
 from elu_zoo.weights.hdf5 import weight_file
-
-# What is no file of weights at all.
 
 
 def directory(path):
@@ -46,16 +43,12 @@ def link_to(target):
 
 
 def user_block(path):
-    """HDF5 allows anything before the file itself, an archive for instance."""
+    """HDF5 allows a block of other data before the file."""
     path.write_bytes(b"any".ljust(512, b"\0") + path.read_bytes())
 
 
 def put(content):
     return lambda path: path.write_bytes(content)
-
-
-def zeroed(path):
-    path.write_bytes(bytes(path.stat().st_size))
 
 
 def huge(path):
@@ -68,46 +61,35 @@ def huge(path):
         (directory, "is not a regular file: it is a folder"),
         (fifo, "is not a regular file: it is a named pipe"),
         (link_out, "is a link out of its folder, to .*folder/net"),
-        (put(b""), "is not an HDF5 file: it is empty. Expected is a file .weights.h5"),
-        (zeroed, "is not an HDF5 file but zeros at its start. Expected"),
+        (put(b""), "is not an HDF5 file. Expected: a file .weights.h5, as elu_zoo's"),
         (socket_, "is not a regular file: it is a socket"),
         (link_to("/dev/zero"), "is a link out of its folder, to /dev/zero"),
-        (put(b"PK\x03\x04" * 9), "not an HDF5 file but a ZIP archive, as .keras.*Expe"),
-        (put(b"\x1f\x8b" * 9), "not an HDF5 file but compressed by gzip. Expected is"),
-        (
-            put(pickle.dumps([1])),
-            "not an HDF5 file but a pickle. Expected is a file .we",
-        ),
-        (put(bytes(257) + b"ustar"), "not an HDF5 file but a tar archive. Expected"),
-        (
-            put(b"\x93NUMPY" * 9),
-            "not an HDF5 file but an .npy file. Expected is a file",
-        ),
+        (put(b"PK\x03\x04" * 9), "is not an HDF5 file. Expected"),
         (user_block, "is not an HDF5 file. Expected"),
         (put(weight_file._MAGIC), "cannot be read"),
         (huge, "is 100000000 bytes; a weight file of this network has at most"),
     ],
 )
-def test_no_file_of_weights(model, path, damage, message):
+def test_other_content(model, path, damage, message):
     damage(path)
     with pytest.raises(errors.CorruptError, match=message):
         read(path, model)
 
 
-def test_a_link_within_the_folder(model, path):
+def test_link_inside_the_folder(model, path):
     link = path.with_name("latest.weights.h5")
     link.symlink_to(path)
     assert read(link, model)
 
 
-def test_a_link_to_itself(model, path):
+def test_link_to_itself(model, path):
     link_to(path)(path)
     with pytest.raises(errors.ResourceError, match="net.weights.h5 cannot be read"):
         read(path, model)
 
 
-def test_what_is_checked_is_what_is_read(model, content, path, monkeypatch):
-    """Another file takes its place as soon as its hash is known to be right."""
+def test_file_replaced_after_its_check(model, content, path, monkeypatch):
+    """Another file replaces it after the verification of its hash."""
     expected = read(path, model)
 
     def replace(data):
@@ -120,8 +102,7 @@ def test_what_is_checked_is_what_is_read(model, content, path, monkeypatch):
     np.testing.assert_equal(found, expected)
 
 
-def test_a_file_that_grows(model, content, path, monkeypatch):
-    """After its size is known, and before it is read."""
+def test_file_grows_after_its_check(model, path, monkeypatch):
     fdopen = os.fdopen
 
     def grow(*arguments):
@@ -133,13 +114,6 @@ def test_a_file_that_grows(model, content, path, monkeypatch):
         read(path, model)
 
 
-def test_missing(model, tmp_path, path):
-    with pytest.raises(
-        FileNotFoundError, match="mean 'net.weights.h5'.*: net.weights.h5"
-    ):
-        read(tmp_path / "met.weights.h5", model)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_unreadable(model, path):
     path.chmod(0)
@@ -147,20 +121,17 @@ def test_unreadable(model, path):
         read(path, model)
 
 
-@pytest.mark.parametrize("suffix", [*weight_file._OTHER_FORMATS, ".bin", ""])
+@pytest.mark.parametrize("suffix", [".keras", ".h5", ""])
 def test_suffix(model, path, suffix):
     other = path.rename(path.with_name("net" + suffix))
-    reason = "its name does not end in .weights.h5."
-    if suffix in weight_file._OTHER_FORMATS:
-        reason += f" {suffix} files are not read, only a file .weights.h5, as .*"
-    with pytest.raises(errors.CorruptError, match=reason + "$"):
+    with pytest.raises(
+        errors.CorruptError,
+        match="name does not end in .weights.h5. Expected: a file .weights.h5",
+    ):
         read(other, model)
 
 
-# What is no longer the file that was published.
-
-
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.999])
 @pytest.mark.parametrize("hashed", [False, True])
 def test_truncated(model, content, path, share, hashed):
     path.write_bytes(content[: int(share * len(content))])

@@ -1,0 +1,163 @@
+"""The published weights: entries, files, outputs and stated errors."""
+
+import functools
+import json
+import math
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import activations, files, registry
+from elu_zoo.models import cost
+from elu_zoo.weights import cards, manifest, pretrained
+
+GOLDEN = Path(__file__).parent / "golden.json"
+TAGS = sorted(manifest.published())
+published = pytest.mark.parametrize("tag", TAGS)
+
+
+@functools.cache
+def model_of(tag):
+    return elu_zoo.get_model(manifest.published()[tag]["model"], weights=tag)
+
+
+NUMBER = int | float
+TYPES = {
+    **dict.fromkeys("format bytes parameters multiply_accumulates".split(), int),
+    **dict.fromkeys("seed step epochs".split(), int),
+    **dict.fromkeys("schedule_share wall_time_seconds".split(), NUMBER),
+    **dict.fromkeys("arguments preprocessing config metrics".split(), dict),
+    **dict.fromkeys("examples versions".split(), dict),
+    **dict.fromkeys("classes sources".split(), list),
+    **dict.fromkeys("tag model dataset sha256 schedule commit backend".split(), str),
+    **dict.fromkeys("hardware licence data_terms command".split(), str),
+    manifest.MEANING_HASH: str,
+}
+MAY_BE_EMPTY = {"seed", "sources", "classes"}
+
+
+@published
+def test_entry(tag):
+    entry = manifest.published()[tag]
+    assert set(entry) == set(TYPES) > cards.FIELDS > manifest.FIELDS
+    for field, value in entry.items():
+        assert isinstance(value, TYPES[field]) and not isinstance(value, bool), field
+        assert value or field in MAY_BE_EMPTY, field
+        if isinstance(value, NUMBER):
+            assert math.isfinite(value) and value >= 0, field
+    arguments, sha256 = entry["arguments"], entry["sha256"]
+    assert tag == entry["tag"]
+    assert tag == manifest.tag(entry["model"], entry["dataset"], arguments, sha256)
+    assert all(math.isfinite(value) for value in entry["metrics"].values())
+    assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
+    assert len(entry["classes"]) == arguments.get("num_classes", 0)
+    assert 0 < entry["schedule_share"] <= 1 or entry["schedule"] == "fast"
+
+
+@published
+def test_examples_are_whole_splits(tag):
+    entry = manifest.published()[tag]
+    counts = entry["examples"]
+    held_out = [key for key in entry["metrics"] if key.startswith("validation_")]
+    assert bool(counts["validation"]) == bool(held_out)
+    size = entry["config"]["train"]["batch_size"]
+    assert entry["step"] == counts["train"] // size * entry["epochs"]
+    sizes = {"mnist": (60_000, 10_000), "cifar10": (50_000, 10_000)}
+    images = sizes.get(entry["dataset"], (50_000, 10_000))
+    assert (counts["train"] + counts["validation"], counts["test"]) == images
+
+
+@published
+def test_file(tag):
+    entry = manifest.published()[tag]
+    found = pretrained.find(entry["model"], tag)
+    content = found.path.read_bytes()
+    assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
+    # Fields that were added later are not in the files of the first entries.
+    later = {"command", manifest.MEANING_HASH}
+    beside = json.loads(found.path.with_name(f"{tag}.json").read_text())
+    assert beside in (entry, {k: v for k, v in entry.items() if k not in later})
+
+
+@published
+def test_model(tag):
+    entry = manifest.published()[tag]
+    bare = elu_zoo.get_model(entry["model"], **entry["arguments"], preprocessing=False)
+    assert cost.parameters(bare) == entry["parameters"]
+    assert cost.multiply_accumulates(bare) == entry["multiply_accumulates"]
+
+
+@published
+def test_settings(tag):
+    from ml_collections import ConfigDict
+
+    from elu_zoo.training.config import config_hash
+
+    entry = manifest.published()[tag]
+    config = ConfigDict(entry["config"])
+    text = json.dumps(entry["config"], sort_keys=True).encode()
+    assert config_hash(config) == files.sha256(text)[:16]
+    assert config.seed == entry["seed"] and config.train.epochs == entry["epochs"]
+    described = activations.describe(config.model.activation)
+    assert described == entry["arguments"]["activation"]
+    assert config.model.batch_norm == entry["arguments"]["batch_norm"]
+
+
+def test_one_default_each():
+    table = manifest.published().values()
+    key = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
+    defaults = [k for k, e in zip(key, table, strict=True) if manifest.is_default(e)]
+    assert sorted(defaults) == sorted(set(key))
+
+
+def test_golden_file_names_every_tag():
+    assert sorted(json.loads(GOLDEN.read_text())) == TAGS, "run tools/golden_outputs.py"
+
+
+@published
+def test_golden_outputs(tag):
+    shape = manifest.published()[tag]["arguments"]["input_shape"]
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape), "uint8")
+    outputs = np.asarray(model_of(tag)(images)).reshape(len(images), -1)
+    expected = np.asarray(json.loads(GOLDEN.read_text())[tag])
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-5 * scale)
+
+
+def _costly(tag):
+    """Whether the evaluation takes 10 s or more."""
+    network = registry.entry(manifest.published()[tag]["model"])
+    return network.is_autoencoder or network.takes("conv_dtype")
+
+
+def _with_marks(tag):
+    marks = [pytest.mark.data(manifest.published()[tag]["dataset"])]
+    if _costly(tag):
+        marks.append(pytest.mark.slow)
+    return pytest.param(tag, marks=marks)
+
+
+@pytest.mark.parametrize("tag", [_with_marks(tag) for tag in TAGS])
+def test_stated_error_on_the_real_data(tag):
+    from elu_zoo.data import load
+    from elu_zoo.training.evaluate import Evaluator
+    from elu_zoo.training.loss import Objective
+
+    entry = manifest.published()[tag]
+    test = load.load(entry["dataset"]).test
+    objective = Objective(entry["config"]["train"]["loss"], entry["preprocessing"])
+    found = Evaluator(model_of(tag), objective)(test)
+    assert {f"test_{name}" for name in found} <= set(entry["metrics"])
+    for name, value in found.items():
+        slack = {"abs": 0.0101} if name == "error_percent" else {"rel": 1e-4}
+        assert value == pytest.approx(entry["metrics"][f"test_{name}"], **slack)
+
+
+def test_weights_in_the_package_are_all_published():
+    carried = resources.files("elu_zoo.weights").iterdir()
+    names = {p.name.removesuffix(manifest.SUFFIX) for p in carried
+             if p.name.endswith(manifest.SUFFIX)}  # fmt: skip
+    assert names <= set(TAGS)
