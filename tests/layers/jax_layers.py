@@ -1,7 +1,7 @@
-"""What the layers compute, for test_layers_on_jax.py.
+"""Outputs of the layers, for test_layers_on_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN: writes
-it.
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN writes
+them to FILE.
 """
 
 import sys
@@ -19,7 +19,7 @@ EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
 
 
 def computed(statistics, mean):
-    """Returns arrays by name, the same numbers on every backend.
+    """Returns arrays by name, equal on every backend.
 
     Args:
         statistics: the name of whitening statistics of images 2 x 3 x 3.
@@ -57,10 +57,10 @@ def computed(statistics, mean):
 
 
 def check_jitted(statistics, mean):
-    """What is traced is what is computed at once; nothing keeps a tracer."""
+    """Checks that traced layers are equal to eager ones, and keep no tracer."""
     import jax
 
-    # So that they are built in a trace.
+    # The layers are to be built in a trace.
     zca_whitening._tensors.cache_clear()
     mean_subtraction._tensor.cache_clear()
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
