@@ -1,10 +1,11 @@
-"""Every row of the table, saved in every form and loaded again."""
+"""Every row of the table: saved in every format and loaded again."""
 
 import json
 import pickle
 
 import keras
 import numpy as np
+import pytest
 import rows
 from rows import ROWS, each, examples, logits, scramble
 
@@ -16,7 +17,8 @@ from elu_zoo.export.saved_model import (
 )
 from elu_zoo.weights.hdf5 import weight_file
 
-each_row = each(ROWS)
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+each_quick_row = each(ROWS)
 
 
 def test_everything_registered_has_a_row():
@@ -31,13 +33,13 @@ def test_everything_registered_has_a_row():
     own_activations = [
         name
         for name in activations.names()
-        if activations.describe(name)["name"] == name  # not one that a test added
+        if activations.describe(name)["name"] == name  # not added by another test
     ]
     assert set(own_models) <= nets
     assert {*own_activations, *kinds} <= covered
 
 
-def test_every_layer_of_ours_is_in_a_row():
+def test_every_layer_has_a_row():
     own = {
         name
         for name, made in keras.saving.get_custom_objects().items()
@@ -54,12 +56,12 @@ def test_every_layer_of_ours_is_in_a_row():
         ]
     )
     assert len(own) >= 9
-    # Cutout follows crops in training alone: tests/training/test_augmentation.py.
+    # tests/training/test_augmentation.py tests Cutout in training.
     left = {name for name in own if f'"registered_name": "{name}"' not in configs}
     assert left == {"elu_zoo>Cutout"}
 
 
-@each_row
+@each_quick_row
 def test_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
@@ -73,7 +75,7 @@ def test_weight_file(row, tmp_path):
     np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
 
 
-@each_row
+@each_quick_row
 def test_weight_file_of_keras(row, tmp_path):
     model, fresh, ours = row.make(), row.make(), row.make()
     scramble(model)
@@ -86,14 +88,14 @@ def test_weight_file_of_keras(row, tmp_path):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 
-@each_row
+@each_quick_row
 def test_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
     if not row.autoencoder:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         targets = data.labels
-    # XLA compiles a convolution for a second, of which the file knows nothing.
+    # XLA takes a second to compile a convolution and does not change the file.
     jit_compile = False if row.registered else "auto"
     optimizer = keras.optimizers.SGD(row.rate, momentum=0.9)
     model.compile(optimizer, loss, jit_compile=jit_compile)
@@ -123,7 +125,7 @@ def test_config(row):
     assert again.get_config() == model.get_config()
 
 
-@each_row
+@each_quick_row
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)

@@ -5,7 +5,7 @@ from elu_zoo.layers import statistics_file
 
 @pytest.fixture
 def write_mean(tmp_path, monkeypatch):
-    """Writes a mean image under a name, to a $ELU_ZOO_HOME of the test's own."""
+    """Returns a function that writes a mean image to a new $ELU_ZOO_HOME."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
 
     def write(name, mean):

@@ -1,4 +1,4 @@
-"""The blocks of networks: units of a width, penalties, heads in float32."""
+"""Building blocks of networks: units, penalties, padding, float32 logits."""
 
 import keras
 import pytest
