@@ -25,8 +25,8 @@ def form(name: str) -> Iterator[None]:
     Args:
         name: `"plain"`, stock operations, the only form for exports;
             `"polynomial"`, for calls inside a program that XLA compiles;
-            `"nested"`, for calls inside a step that is not compiled: the activation
-            alone is an XLA program.
+            `"nested"`, for calls inside a step that is not compiled: only the
+            activation is an XLA program.
     """
     if name not in FORMS:
         raise errors.unknown("form", name, FORMS)

@@ -104,16 +104,8 @@ def check_dropout(rates: Any, stacks: int) -> None:
     Raises:
         UsageError: not one rate in [0, 1) for each stack.
     """
-    expected = (
-        f"dropout has one rate in [0, 1) for each of the {stacks} stacks, the "
-        "classifier's included."
-    )
-    try:
-        rates = tuple(rates)
-    except TypeError:
-        raise errors.UsageError(f"{expected} Received: {rates!r}.") from None
-    if not all(map(is_rate, rates)) or len(rates) != stacks:
-        raise errors.UsageError(f"{expected} Received {len(rates)}: {rates}.")
+    expected = "rates in [0, 1), one for each stack and one for the classifier"
+    errors.check_numbers("dropout", rates, stacks, expected, is_rate)
 
 
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:

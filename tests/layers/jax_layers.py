@@ -9,7 +9,7 @@ import sys
 import keras
 import numpy as np
 
-from elu_zoo import layers
+from elu_zoo import activations, layers
 from elu_zoo.layers import mean_subtraction, zca_whitening
 from elu_zoo.layers.dropout import kept_values
 
@@ -47,6 +47,8 @@ def computed(statistics, mean):
         "whitened": layers.ZCAWhitening(statistics)(images / 255),
         "preprocessed": layers.preprocess(images, description),
     }
+    for name in ("elu", "leaky_relu", "shifted_relu", "prelu", "rrelu"):
+        found[name] = activations.make(name, name)(maps)
     for i, (seed, iteration, rate) in enumerate(MASKS):
         found[f"mask{i}"] = kept_values(seed, iteration, EXAMPLES, (7, 5), rate)
         layer = layers.Dropout(rate, seed=seed)

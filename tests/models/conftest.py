@@ -1,5 +1,7 @@
+import keras
 import pytest
 
+from elu_zoo import initializers
 from elu_zoo.layers import statistics_file
 
 
@@ -12,3 +14,16 @@ def write_mean(tmp_path, monkeypatch):
         return statistics_file.write_mean(tmp_path / "statistics", name, mean)
 
     return write
+
+
+@pytest.fixture(scope="module")
+def zero_weights():
+    """Replaces initial weights by zeros: millions of random numbers take long."""
+
+    def zeros(self, shape, dtype=None):
+        return keras.ops.zeros(shape, dtype)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HeUniform", "FanInNormal", "Normal", "Uniform"):
+            patch.setattr(getattr(initializers, name), "__call__", zeros)
+        yield

@@ -1,9 +1,6 @@
 """The CIFAR networks: kernels, costs and dropout rates of the paper."""
 
-import math
-
 import keras
-import numpy as np
 import pytest
 
 import elu_zoo
@@ -39,7 +36,7 @@ each_net = pytest.mark.parametrize("name", KERNELS)
 
 
 @pytest.fixture(scope="module")
-def models():
+def models(zero_weights):
     return {name: elu_zoo.get_model(name, preprocessing=False) for name in KERNELS}
 
 
@@ -63,7 +60,7 @@ def test_kernels(models, name):
 
 
 @pytest.mark.parametrize(("name", "padding"), COSTS)
-def test_multiply_accumulates(name, padding):
+def test_multiply_accumulates(zero_weights, name, padding):
     found = elu_zoo.model_info(name, padding=padding).multiply_accumulates
     assert found == pytest.approx(COSTS[name, padding] * 1e9, abs=0.5e6)
 
@@ -83,29 +80,3 @@ def test_dropout(models, name, rates):
     ]
     assert [x.rate for x in layers] == rates
     assert len({x.seed for x in layers}) == len(rates)
-
-
-def start_loss(name, activation, count, **arguments):
-    """Returns the initial cross entropy on noise of the scale of whitened images."""
-    draws = np.random.default_rng(0)
-    images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
-    labels = draws.integers(0, 100, count)
-    model = elu_zoo.get_model(
-        name, activation=activation, **arguments, preprocessing=False
-    )
-    logits = np.asarray(model(images), np.float64)
-    logits -= logits.max(1, keepdims=True)
-    of_label = logits[np.arange(count), labels]
-    return np.mean(np.log(np.exp(logits).sum(1)) - of_label)
-
-
-@pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_loss_at_the_start(activation):
-    """The loss is that of a uniform guess; with He's scale 2 it is far above."""
-    assert start_loss("elu_cifar_11", activation, 8) == pytest.approx(
-        math.log(100), abs=0.5
-    )
-
-
-def test_init_scale_of_he():
-    assert start_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10

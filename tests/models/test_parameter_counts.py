@@ -2,12 +2,13 @@
 
 import math
 
-import keras
 import pytest
 
 import elu_zoo
-from elu_zoo import initializers, registry
+from elu_zoo import registry
 from elu_zoo.models import cost
+
+pytestmark = pytest.mark.usefixtures("zero_weights")
 
 # Sums over layers of (inputs + 1) * units, of convolutions (field**2 * inputs + 1).
 PARAMETERS = {
@@ -52,20 +53,6 @@ OF_IMAGENET = {
     "dense2": 16_781_312,
     "classifier": 4_097_000,
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_draws():
-    """Replaces initial weights by zeros: 165 million normal numbers take long."""
-    names = "HeUniform", "FanInNormal", "Normal", "Uniform"
-
-    def zeros(self, shape, dtype=None):
-        return keras.ops.zeros(shape, dtype)
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in names:
-            patch.setattr(getattr(initializers, name), "__call__", zeros)
-        yield
 
 
 def test_no_model_is_missing():

@@ -1,5 +1,7 @@
 """Stacks of convolutions against NumPy in float64, and their arguments."""
 
+import math
+
 import keras
 import numpy as np
 import pytest
@@ -142,19 +144,6 @@ def test_orthogonal_initial_weights(scale):
     assert all((k != other[n]).any() for n, k in kernels(small(**changes)).items())
 
 
-def test_conv_dtype():
-    arguments = {"width": 4, "batch_norm": True, "input_shape": (16, 16, 2)}
-    model = randomize(small(conv_dtype="bfloat16", **arguments))
-    halves = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
-    assert halves == {*kernels(model), "stack2_conv2_pad"} - {"classifier"}
-    assert {w.dtype for w in model.weights} == {"float32"}
-    images = noise((16, 16, 2))
-    plain = np.asarray(randomize(small(**arguments))(images))
-    found = np.asarray(model(images))
-    assert found.dtype == np.float32 and (found != plain).all()
-    np.testing.assert_allclose(found, plain, rtol=0, atol=0.03 * np.abs(plain).max())
-
-
 def rates(model):
     return {x.name: x.rate for x in model.layers if isinstance(x, Dropout)}
 
@@ -176,13 +165,7 @@ def rates(model):
     ],
 )
 def test_dropout(placement, expected):
-    model = small(dropout_placement=placement, input_shape=(64, 64, 2))
-    assert rates(model) == expected
-    outputs = {name: model.get_layer(name).output for name in expected}
-    dropped = keras.Model(model.input, outputs)(noise((64, 64, 2)), training=True)
-    for name, rate in expected.items():
-        zeros = np.asarray(dropped[name]) == 0
-        assert abs(zeros.mean() - rate) < 0.05, name
+    assert rates(small(dropout_placement=placement)) == expected
 
 
 @pytest.mark.parametrize(
@@ -202,19 +185,12 @@ def test_set_dropout(placement, inner, expected):
     assert list(found.values()) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "received"),
-    [
-        ((0.0, 0.1), r"2: \(0.0, 0.1\)"),
-        ((0, 0, 1), r"3: \(0, 0, 1\)"),
-        ((0, "0.5", 0), "3: "),
-        (0.5, "0.5."),
-    ],
-)
-def test_refused_dropout(value, received):
-    message = rf"one rate in \[0, 1\) for each of the 3 stacks.* Received:? {received}"
-    with pytest.raises(errors.UsageError, match=message):
+@pytest.mark.parametrize("value", [(0.0, 0.1), (0, 0, 1), (0, "0.5", 0), 0.5])
+def test_refused_dropout(value):
+    with pytest.raises(errors.UsageError) as caught:
         small(dropout=value)
+    assert "dropout has 3 rates in [0, 1), one for each stack" in str(caught.value)
+    assert f"Received: {value!r}." in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -229,3 +205,29 @@ def test_refused_dropout(value, received):
 def test_refused_arguments(changes, message):
     with pytest.raises(errors.UsageError, match=message):
         small(**changes)
+
+
+def start_loss(name, activation, count, **arguments):
+    """Returns the initial cross entropy on noise of the scale of whitened images."""
+    draws = np.random.default_rng(0)
+    images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
+    labels = draws.integers(0, 100, count)
+    model = elu_zoo.get_model(
+        name, activation=activation, **arguments, preprocessing=False
+    )
+    logits = np.asarray(model(images), np.float64)
+    logits -= logits.max(1, keepdims=True)
+    of_label = logits[np.arange(count), labels]
+    return np.mean(np.log(np.exp(logits).sum(1)) - of_label)
+
+
+@pytest.mark.parametrize("activation", ["elu", "relu"])
+def test_loss_at_the_start(activation):
+    """The loss is that of a uniform guess; with He's scale 2 it is far above."""
+    assert start_loss("elu_cifar_11", activation, 8) == pytest.approx(
+        math.log(100), abs=0.5
+    )
+
+
+def test_init_scale_of_he():
+    assert start_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10

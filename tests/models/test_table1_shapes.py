@@ -9,6 +9,8 @@ import pytest
 import elu_zoo
 from elu_zoo.models.fmp import INPUT, pooled_sizes
 
+pytestmark = pytest.mark.usefixtures("zero_weights")
+
 # Side and channels of the maps after each stage, or the length of flat outputs.
 BLOCK_SHAPES = {
     "block1_conv": (32, 192), "block1_cccp1": (32, 160), "block1_cccp2": (32, 96),
@@ -136,8 +138,6 @@ def test_other_images(name, shape, layer, size):
         name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False
     )
     assert model.get_layer(layer).output.shape[1:] == size
-    images = np.ones((2, *shape), np.float32)
-    assert np.isfinite(np.asarray(model(images))).all()
 
 
 @each_net
