@@ -270,12 +270,14 @@ TRAINED = (
 )
 # The rows of tests that take seconds a row; the other rows are marked slow.
 QUICK = ("layer-FeatureMapDropout", "mnist_mlp_8x128-prelu-bn", "nin-relu")
+# The rows of tests that are quick for layers.
+QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 
 
-def each(rows):
-    """Parametrizes a test with rows; rows that are not in QUICK are marked slow."""
+def each(rows, quick=QUICK):
+    """Parametrizes a test with rows; rows that are not in `quick` are marked slow."""
     given = [
-        pytest.param(row, marks=() if row.name in QUICK else pytest.mark.slow)
+        pytest.param(row, marks=() if row.name in quick else pytest.mark.slow)
         for row in rows
     ]
     return pytest.mark.parametrize("row", given, ids=lambda row: row.name)

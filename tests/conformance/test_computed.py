@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import LAYERS, NETS, ROWS, TRAINED, each, examples, logits, schedule
+from rows import QUICK_LAYERS, ROWS, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training import devices
 from elu_zoo.training.learner import Learner
@@ -32,13 +32,8 @@ def test_xla(row):
 LIMITS = {"mixed_bfloat16": 0.05, "mixed_float16": 0.01, "float64": 1e-4}
 
 
-@pytest.mark.parametrize("row", LAYERS, ids=lambda row: row.name)
-def test_bfloat16_of_layers(row):
-    check_precision(row, "mixed_bfloat16")
-
-
-@each(NETS)
-def test_bfloat16_of_networks(row):
+@each(ROWS, QUICK_LAYERS)
+def test_bfloat16(row):
     check_precision(row, "mixed_bfloat16")
 
 

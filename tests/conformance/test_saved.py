@@ -5,9 +5,8 @@ import pickle
 
 import keras
 import numpy as np
-import pytest
 import rows
-from rows import ROWS, each, examples, logits, scramble
+from rows import QUICK, QUICK_LAYERS, ROWS, each, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
 from elu_zoo.export.saved_model import (
@@ -17,8 +16,7 @@ from elu_zoo.export.saved_model import (
 )
 from elu_zoo.weights.hdf5 import weight_file
 
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-each_quick_row = each(ROWS)
+each_row = each(ROWS)
 
 
 def test_everything_registered_has_a_row():
@@ -61,7 +59,7 @@ def test_every_layer_has_a_row():
     assert left == {"elu_zoo>Cutout"}
 
 
-@each_quick_row
+@each_row
 def test_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
@@ -75,7 +73,7 @@ def test_weight_file(row, tmp_path):
     np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
 
 
-@each_quick_row
+@each_row
 def test_weight_file_of_keras(row, tmp_path):
     model, fresh, ours = row.make(), row.make(), row.make()
     scramble(model)
@@ -88,7 +86,7 @@ def test_weight_file_of_keras(row, tmp_path):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 
-@each_quick_row
+@each_row
 def test_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
@@ -114,7 +112,7 @@ def test_keras_file(row, tmp_path):
     assert int(loaded.optimizer.iterations.numpy()) == 4
 
 
-@each_row
+@each(ROWS, QUICK_LAYERS)
 def test_config(row):
     model = row.make()
     config = pickle.loads(pickle.dumps(model.get_config()))  # noqa: S301
@@ -125,7 +123,7 @@ def test_config(row):
     assert again.get_config() == model.get_config()
 
 
-@each_quick_row
+@each(ROWS, QUICK[:2])
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)

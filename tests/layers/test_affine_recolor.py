@@ -140,14 +140,6 @@ def test_images_of_odd_sides_lie_on_whole_pixels(shape, size):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_mirror_image_is_exact():
-    images = RNG.integers(0, 256, (4, 7, 9, 3)).astype("float32")
-    draws = still(4, 3)
-    draws[:, 2] = MOST
-    found = np.asarray(AffineRecolor(9)(images, draws))
-    np.testing.assert_array_equal(found[:, 1:8], images[:, :, ::-1])
-
-
 @pytest.mark.parametrize("value", [128.0, 0.0])
 def test_grey_stays_grey(value):
     """Pixels within 2 levels of the field's value are not recoloured."""

@@ -80,19 +80,6 @@ def test_crops_of_another_size(shape, padding, size):
     )
 
 
-def test_corners_of_crops():
-    image = np.arange(12, dtype="float32").reshape(1, 3, 4, 1)
-    expected = {
-        (0, 0, 0): [[0, 1], [4, 5]],
-        (1, 2, 0): [[6, 7], [10, 11]],
-        (1, 2, 1): [[7, 6], [11, 10]],
-        (0, 1, 1): [[2, 1], [6, 5]],
-    }
-    for draws, pixels in expected.items():
-        found = np.asarray(PadCropFlip(0, (2, 2))(image, np.array([draws])))
-        assert found[0, :, :, 0].tolist() == pixels, draws
-
-
 @pytest.mark.parametrize(("padding", "size"), [(0, (10, 7)), (2, (5, 12))])
 def test_refuses_crops_larger_than_the_padded_images(padding, size):
     layer, draws = PadCropFlip(padding, size), np.zeros((1, 3), "int32")
@@ -102,14 +89,6 @@ def test_refuses_crops_larger_than_the_padded_images(padding, size):
         layer(np.zeros((1, 9, 7, 2), "float32"), draws)
     with pytest.raises(errors.UsageError, match=message):
         layer.compute_output_shape((None, 9, 7, 2), (None, 3))
-
-
-def test_the_middle_is_the_image():
-    images = RNG.normal(size=(3, 6, 5, 2)).astype("float32")
-    found = PadCropFlip()(images, np.tile([4, 4, 0], (3, 1)))
-    np.testing.assert_array_equal(found, images)
-    mirrored = PadCropFlip()(images, np.tile([4, 4, 1], (3, 1)))
-    np.testing.assert_array_equal(mirrored, images[:, :, ::-1])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])

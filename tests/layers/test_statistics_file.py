@@ -96,14 +96,6 @@ def test_what_ships_is_found_first(home, small):
     assert statistics_file.find(own.stem) == own
 
 
-def test_find_a_mean_image(home, mean_name):
-    path = home / "statistics" / f"{mean_name}.npz"
-    assert statistics_file.find(mean_name, "mean") == path
-    assert statistics_file.find("small", "mean") == path
-    with pytest.raises(errors.NotFoundError, match=f"Did you mean '{mean_name}'"):
-        statistics_file.find(mean_name[:-1], "mean")
-
-
 def test_find_resized_images(home, mean):
     """Resized sets are found by the first part of the name."""
     folder = home / "statistics"

@@ -46,13 +46,6 @@ def test_defaults():
     np.testing.assert_allclose(layer(maps), expected, rtol=1e-5)
 
 
-def test_a_border_divides_by_the_whole_window():
-    found = WithinChannelNormalization(3, 9.0, 1.0)(np.ones((1, 3, 3, 1), np.float32))
-    corner, edge, centre = 1 / 5, 1 / 7, 1 / 10
-    expected = [[corner, edge, corner], [edge, centre, edge], [corner, edge, corner]]
-    np.testing.assert_allclose(found[0, :, :, 0], expected, rtol=1e-6)
-
-
 @pytest.mark.parametrize("arguments", ARGUMENTS[1:])
 def test_gradient(arguments):
     maps, weights = noise(1, 4, 3, 2), noise(2, 4, 3, 2)[1:]

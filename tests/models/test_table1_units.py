@@ -83,15 +83,6 @@ def test_maxout_is_normalised_by_pieces():
         assert unit.pieces == (5 if name == "h3" else 2)
 
 
-def test_maxout_as_a_mapping():
-    activation = {"name": "maxout", "alpha": None}
-    model = elu_zoo.get_model(
-        "maxout", activation=activation, width=0.02, preprocessing=False
-    )
-    found = [layer.name for layer in layers(model, elu_zoo.layers.Maxout)]
-    assert found == ["act_h0", "act_h1", "act_h2", "act_h3"]
-
-
 @each_net
 def test_default_activations(name):
     model = elu_zoo.get_model(name, width=0.02, preprocessing=False)
