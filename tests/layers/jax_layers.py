@@ -8,8 +8,9 @@ import sys
 
 import keras
 import numpy as np
+import pytest
 
-from elu_zoo import activations, layers
+from elu_zoo import activations, errors, layers
 from elu_zoo.layers import mean_subtraction, zca_whitening
 from elu_zoo.layers.dropout import kept_values
 
@@ -82,7 +83,19 @@ def check_jitted(statistics, mean):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+def check_elu():
+    """Checks the ELU where JAX differs from TensorFlow."""
+    import jax
+
+    with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):
+        activations.elu_xla(1.0)
+    with activations.form("nested"):  # ignored
+        assert activations.ELU()(np.float32(2)) == 2
+    assert jax.grad(activations.elu)(np.float32(np.inf)) == 1
+
+
 if __name__ == "__main__":
     assert keras.backend.backend() == "jax"
     np.savez(sys.argv[1], **computed(*sys.argv[2:]))
     check_jitted(*sys.argv[2:])
+    check_elu()
