@@ -1,7 +1,7 @@
-"""Initial weights that depend on the run's seed and the layer's name alone.
+"""Initializers whose draws depend only on the run's seed and the layer's name.
 
-Two networks of one seed start from equal weights whatever their activation, with
-or without batch normalisation, on TensorFlow and on JAX: the draws are NumPy's.
+Two networks of one seed start from equal weights, whatever their activation, with or
+without batch normalisation, on TensorFlow and on JAX: NumPy's Philox draws them.
 """
 
 import hashlib
@@ -17,9 +17,35 @@ def layer_seed(seed: int, layer_name: str) -> int:
     return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
 
 
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(seed))
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class Uniform(keras.initializers.Initializer):
+    """Uniform on +-limit.
+
+    Args:
+        limit: >= 0.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, limit: float, seed: int):
+        self.limit = limit
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        draws = _generator(self.seed).random(shape)
+        values = ((2 * draws - 1) * self.limit).astype("float32")
+        return keras.ops.convert_to_tensor(values, dtype=dtype)
+
+    def get_config(self):
+        return {"limit": self.limit, "seed": self.seed}
+
+
 @keras.saving.register_keras_serializable("elu_zoo")
 class HeUniform(keras.initializers.Initializer):
-    """Uniform on +-sqrt(6 / fan_in), drawn with NumPy's Philox (He et al., 2015).
+    """Uniform on +-sqrt(6 / fan_in) (He et al., 2015).
 
     Args:
         seed: the layer's seed, see `layer_seed`.
@@ -29,22 +55,40 @@ class HeUniform(keras.initializers.Initializer):
         self.seed = seed
 
     def __call__(self, shape, dtype=None):
-        fan_in = math.prod(shape[:-1])
-        limit = math.sqrt(6 / fan_in)
-        draws = np.random.Generator(np.random.Philox(self.seed)).random(shape)
-        return keras.ops.convert_to_tensor(
-            ((2 * draws - 1) * limit).astype("float32"), dtype=dtype
-        )
+        limit = math.sqrt(6 / math.prod(shape[:-1]))
+        return Uniform(limit, self.seed)(shape, dtype)
 
     def get_config(self):
         return {"seed": self.seed}
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInNormal(keras.initializers.Initializer):
-    """Normal with variance scale / fan_in, not truncated, from NumPy's Philox.
+class Normal(keras.initializers.Initializer):
+    """Normal, not truncated.
 
-    At scale 2 it is He's (He et al., 2015), Caffe's "msra"; at 1 LeCun's.
+    Args:
+        deviation: the standard deviation, >= 0.
+        seed: the layer's seed, see `layer_seed`.
+    """
+
+    def __init__(self, deviation: float, seed: int):
+        self.deviation = deviation
+        self.seed = seed
+
+    def __call__(self, shape, dtype=None):
+        draws = _generator(self.seed).standard_normal(shape)
+        values = (draws * self.deviation).astype("float32")
+        return keras.ops.convert_to_tensor(values, dtype=dtype)
+
+    def get_config(self):
+        return {"deviation": self.deviation, "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable("elu_zoo")
+class FanInNormal(keras.initializers.Initializer):
+    """Normal with variance scale / fan_in, not truncated.
+
+    Scale 2 is He's initializer (He et al., 2015), Caffe's "msra"; scale 1 is LeCun's.
 
     Args:
         scale: > 0.
@@ -57,10 +101,7 @@ class FanInNormal(keras.initializers.Initializer):
 
     def __call__(self, shape, dtype=None):
         deviation = math.sqrt(self.scale / math.prod(shape[:-1]))
-        draws = np.random.Generator(np.random.Philox(self.seed)).standard_normal(shape)
-        return keras.ops.convert_to_tensor(
-            (draws * deviation).astype("float32"), dtype=dtype
-        )
+        return Normal(deviation, self.seed)(shape, dtype)
 
     def get_config(self):
         return {"scale": self.scale, "seed": self.seed}
@@ -68,11 +109,10 @@ class FanInNormal(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class FanInOrthogonal(keras.initializers.Initializer):
-    """Orthogonal rows or columns, with the norm that `FanInNormal` has on average.
+    """Orthogonal rows or columns (Saxe et al., 2014) of the norm of `FanInNormal`.
 
-    The kernel as a matrix of `(inputs, outputs)` has equal singular values; its
-    Frobenius norm is sqrt(scale * outputs). The draws are NumPy's Philox, made
-    orthogonal by a QR decomposition (Saxe et al., 2014).
+    The kernel as a matrix `(inputs, outputs)` has equal singular values; its Frobenius
+    norm is sqrt(scale * outputs).
 
     Args:
         scale: > 0, as of `FanInNormal`.
@@ -86,60 +126,12 @@ class FanInOrthogonal(keras.initializers.Initializer):
     def __call__(self, shape, dtype=None):
         inputs, outputs = math.prod(shape[:-1]), shape[-1]
         many, few = max(inputs, outputs), min(inputs, outputs)
-        draws = np.random.Generator(np.random.Philox(self.seed))
-        q, r = np.linalg.qr(draws.standard_normal((many, few)))
-        q *= np.sign(np.diag(r))  # else the signs are those that LAPACK likes
+        q, r = np.linalg.qr(_generator(self.seed).standard_normal((many, few)))
+        q *= np.sign(np.diag(r))  # LAPACK does not define the signs of q
         matrix = q if inputs >= outputs else q.T
         scaled = matrix * math.sqrt(self.scale * outputs / few)
-        return keras.ops.convert_to_tensor(
-            scaled.reshape(shape).astype("float32"), dtype=dtype
-        )
+        values = scaled.reshape(shape).astype("float32")
+        return keras.ops.convert_to_tensor(values, dtype=dtype)
 
     def get_config(self):
         return {"scale": self.scale, "seed": self.seed}
-
-
-@keras.saving.register_keras_serializable("elu_zoo")
-class Normal(keras.initializers.Initializer):
-    """Normal of a given deviation, not truncated, from NumPy's Philox.
-
-    Args:
-        deviation: the standard deviation, >= 0.
-        seed: the layer's seed, see `layer_seed`.
-    """
-
-    def __init__(self, deviation: float, seed: int):
-        self.deviation = deviation
-        self.seed = seed
-
-    def __call__(self, shape, dtype=None):
-        draws = np.random.Generator(np.random.Philox(self.seed)).standard_normal(shape)
-        return keras.ops.convert_to_tensor(
-            (draws * self.deviation).astype("float32"), dtype=dtype
-        )
-
-    def get_config(self):
-        return {"deviation": self.deviation, "seed": self.seed}
-
-
-@keras.saving.register_keras_serializable("elu_zoo")
-class Uniform(keras.initializers.Initializer):
-    """Uniform on +-limit, drawn with NumPy's Philox.
-
-    Args:
-        limit: >= 0.
-        seed: the layer's seed, see `layer_seed`.
-    """
-
-    def __init__(self, limit: float, seed: int):
-        self.limit = limit
-        self.seed = seed
-
-    def __call__(self, shape, dtype=None):
-        draws = np.random.Generator(np.random.Philox(self.seed)).random(shape)
-        return keras.ops.convert_to_tensor(
-            ((2 * draws - 1) * self.limit).astype("float32"), dtype=dtype
-        )
-
-    def get_config(self):
-        return {"limit": self.limit, "seed": self.seed}

@@ -1,9 +1,8 @@
-"""Makes our layers and optimizer known to Keras as soon as Keras itself is imported.
+"""Registers the layers and the optimizer with Keras as soon as Keras is imported.
 
-`keras.models.load_model` finds a saved object by its registered name, and imports no
-package but its own to look for it. Importing ours with `import elu_zoo` would
-load Keras and TensorFlow there; so they are imported right after Keras, whoever
-imports it.
+`keras.models.load_model` finds a saved object by its registered name and only imports
+modules of Keras. `import elu_zoo` must stay fast and imports neither Keras nor
+TensorFlow. Therefore the modules below are imported right after Keras.
 """
 
 import importlib
@@ -11,26 +10,28 @@ import importlib.util
 import sys
 
 _MODULES = (
-    *("elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.layers"),
+    "elu_zoo.activations",
+    "elu_zoo.initializers",
+    "elu_zoo.layers",
     "elu_zoo.training.muon",
 )
 
 
 def install() -> None:
-    """Registers the layers now, if Keras is imported already, or right after it."""
+    """Imports the modules now if Keras is imported already, else right after it."""
     if "keras" in sys.modules:
-        _register()
+        _import_modules()
     else:
         sys.meta_path.insert(0, _AfterKeras)
 
 
-def _register() -> None:
+def _import_modules() -> None:
     for name in _MODULES:
         importlib.import_module(name)
 
 
 class _AfterKeras:
-    """A finder that leaves the search to the others and acts after Keras has run."""
+    """An import hook that imports the modules after `keras` was executed."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
@@ -39,11 +40,11 @@ class _AfterKeras:
         sys.meta_path.remove(cls)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            run = spec.loader.exec_module
+            execute = spec.loader.exec_module
 
             def exec_module(module):
-                run(module)
-                _register()
+                execute(module)
+                _import_modules()
 
             spec.loader.exec_module = exec_module
         return spec

@@ -1,19 +1,17 @@
-"""The registry of models: a decorator on a plain builder function, and one dict.
+"""The registry of models: a decorator for builder functions, and one dict.
 
-The decorator checks and documents the arguments that builders share.
+The decorator checks the arguments that all builders share.
 """
 
 import dataclasses
 import functools
 import inspect
-import re
-import textwrap
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from elu_zoo import errors
 
-# The activation that turns outputs into what they stand for, by the loss in training.
+# Training loss: the activation that turns outputs into probabilities or pixels.
 READOUTS = {
     "softmax_cross_entropy": "softmax",
     "squared_hinge": "softmax",  # scores, not log-probabilities: the order is right
@@ -21,52 +19,44 @@ READOUTS = {
     "half_squared_error": "linear",
 }
 
-
-# Keras' dtype policy of convolutions, by a builder's argument `conv_dtype`.
+# A builder's argument `conv_dtype`: the Keras dtype policy of convolutions.
 CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
 
-# The arguments that builders share, as `register_model` documents them.
-SHARED_ARGUMENTS = {
-    "activation": 'a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a '
-    "registered callable or a factory; see `elu_zoo.activations.make`.",
-    "batch_norm": "batch normalisation between each hidden layer and its activation; "
-    "not after the classifier.",
-    "num_classes": "number of logits.",
-    "input_shape": "`(height, width, channels)` of an image",
-    "width": "factor on the number of units of every hidden layer.",
-    "seed": "equal seeds give bit-equal initial weights for every activation, with or "
-    "without batch normalisation.",
-    "preprocessing": "layers on the raw image, see "
-    "`elu_zoo.layers.preprocessing_layers`; None for an input that is preprocessed.",
-    "kernel_decay": "d of the L2 penalty d / 2 * |kernel|^2, whose gradient is "
-    "d * kernel, as Caffe's weight decay; biases have none.",
-    "conv_dtype": "`float32` or `bfloat16`, in which convolutions multiply; "
-    "variables, activations and logits stay float32.",
-}
-
-RETURNS = """Returns:
-    A model from `(batch, height, width, channels)` to logits
-    `(batch, num_classes)`."""
-RAISES = """Raises:
-    UsageError: an argument is out of its range."""
+# The models of `elu_zoo.models`. Commands check a name against this list, because the
+# import of `elu_zoo.models` takes seconds.
+NETWORKS = (
+    "alexnet_cifar",
+    "allcnn_c",
+    "dsn",
+    "elu_cifar_11",
+    "elu_cifar_18",
+    "elu_imagenet_15",
+    "fmp",
+    "highway_19",
+    "maxout",
+    "mnist_autoencoder",
+    "mnist_mlp_5x256",
+    "mnist_mlp_8x128",
+    "nin",
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelEntry:
-    """A registered model: its builder, and what its training and use need to know.
+    """A registered model: the builder and the facts that training and export need.
 
     Attributes:
         name: the builder's name.
         builder: `(activation, *, batch_norm, num_classes, input_shape, width,
             seed, preprocessing, ...) -> keras.Model`.
-        section: where the paper describes the network.
-        preprocessing: how raw images become the network's input, the argument
-            of `elu_zoo.layers.preprocessing_layers`.
-        classifier: the name of the layer that `num_classes` shapes; None where
-            there are no classes.
+        section: the section of the paper that describes the network.
+        preprocessing: the description of the layers on raw images, see
+            `elu_zoo.layers.preprocessing_layers`.
+        classifier: the name of the layer with `num_classes` outputs; None for a
+            network without classes.
         code: the name of the layer whose output is an autoencoder's code; None for
             a classifier.
-        loss: the loss that the paper, or its authors, trained the network with.
+        loss: the training loss of the paper, or of the network's authors.
         any_size: whether the weights fit images of any height and width.
     """
 
@@ -86,12 +76,12 @@ class ModelEntry:
 
     @property
     def is_autoencoder(self) -> bool:
-        """Whether the network gives images, not classes."""
+        """Whether the network returns images instead of class scores."""
         return self.code is not None
 
     @property
     def is_phased(self) -> bool:
-        """Whether a run sets rates and placement of its dropout, phase by phase."""
+        """Whether the dropout rates can change from one training phase to the next."""
         return self.takes("dropout") and self.takes("dropout_placement")
 
     def takes(self, argument: str) -> bool:
@@ -99,7 +89,7 @@ class ModelEntry:
         return argument in self.parameters
 
     def default(self, argument: str) -> Any:
-        """Returns the builder's default of an argument, None if it has none."""
+        """Returns the default of a builder's argument, None without a default."""
         parameter = self.parameters.get(argument)
         if parameter is None or parameter.default is parameter.empty:
             return None
@@ -107,23 +97,6 @@ class ModelEntry:
 
 
 _MODELS: dict[str, ModelEntry] = {}
-# Registered by the import of `elu_zoo.models`, which imports Keras: a command checks a
-# name before it.
-NETWORKS = (
-    "alexnet_cifar",
-    "allcnn_c",
-    "dsn",
-    "elu_cifar_11",
-    "elu_cifar_18",
-    "elu_imagenet_15",
-    "fmp",
-    "highway_19",
-    "maxout",
-    "mnist_autoencoder",
-    "mnist_mlp_5x256",
-    "mnist_mlp_8x128",
-    "nin",
-)
 
 
 def register_model(
@@ -137,34 +110,33 @@ def register_model(
     any_size: bool = False,
     smallest: int = 1,
 ) -> Callable[..., Any]:
-    """Registers a builder under its own name and returns it with its checks.
+    """Registers a builder under its own name and returns it with argument checks.
 
-    Every builder has the arguments `(activation, *, batch_norm, num_classes,
-    input_shape, width, seed, preprocessing)`, all with defaults, and may have more.
-    It applies `preprocessing_layers(preprocessing)` to its input unless that is None,
-    and returns logits. Without that argument it is built with
-    `get_model(..., preprocessing=False)` alone. An autoencoder has no `num_classes`; it
-    returns one number a pixel, in the image's shape.
+    A builder has the arguments `(activation, *, batch_norm, num_classes, input_shape,
+    width, seed, preprocessing)`, all with defaults, and may have more. It applies
+    `preprocessing_layers(preprocessing)` to its input unless `preprocessing` is None,
+    and returns logits. A builder without the argument `preprocessing` can only be
+    used with `get_model(..., preprocessing=False)`. An autoencoder has no
+    `num_classes`; it returns one number a pixel, in the shape of the image.
 
-    What is returned checks the arguments of `SHARED_ARGUMENTS` that are passed by
-    keyword, then calls the builder. Its docstring is the builder's, completed by
-    these arguments, `Returns` and `Raises`; what the builder documents itself stays.
+    The returned function checks the arguments that all builders share when they are
+    passed by keyword, and then calls the builder.
 
     Args:
         builder: the function; absent when the decorator is called with arguments.
-        section: where the paper describes the network.
-        preprocessing: how raw 0..255 images become the network's input;
-            pixels / 255 unless said otherwise.
-        classifier: the name of the layer that `num_classes` shapes; None where
-            there is none, as in an autoencoder.
+        section: the section of the paper that describes the network.
+        preprocessing: the description of the layers on raw 0..255 images; the
+            default is pixels / 255.
+        classifier: the name of the layer with `num_classes` outputs; None for a
+            network without classes.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.training.loss`.
-        any_size: the shapes of the weights do not depend on height and width of the
-            images, so that pretrained ones may be taken for another size.
-        smallest: least height and width of an image, in pixels.
+        any_size: whether the weights fit images of any height and width, so that
+            pretrained weights can be used for other sizes.
+        smallest: the smallest height and width of an image, in pixels.
 
     Raises:
-        UsageError: the name is taken by another function, or the loss is not known.
+        UsageError: another function has this name, or the loss is unknown.
     """
     if loss not in READOUTS:
         raise errors.unknown("loss", loss, READOUTS)
@@ -178,7 +150,6 @@ def register_model(
                 f"{taken.builder.__module__}. Give the new function another name."
             )
         checked = _checked(builder, smallest)
-        checked.__doc__ = _completed_docstring(builder, any_size, smallest)
         _MODELS[name] = ModelEntry(
             name=name,
             builder=checked,
@@ -195,7 +166,7 @@ def register_model(
 
 
 def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
-    """Returns the builder behind the checks of its shared arguments."""
+    """Returns the builder with checks of the shared arguments before it."""
 
     @functools.wraps(builder)
     def checked(*args: Any, **arguments: Any) -> Any:
@@ -215,7 +186,7 @@ def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
 
 
 def _check_argument(name: str, value: Any) -> None:
-    """Checks one shared argument; building checks activation and preprocessing."""
+    """Checks one shared argument; the builder checks activation and preprocessing."""
     if name == "batch_norm":
         errors.check_bool(name, value)
     elif name == "num_classes":
@@ -232,10 +203,10 @@ def _check_argument(name: str, value: Any) -> None:
 
 
 def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
-    """Returns `(height, width, channels)` as a tuple of positive integers.
+    """Returns an image shape `(height, width, channels)` as a tuple.
 
     Raises:
-        UsageError: another rank, a size that is not positive, or channels first.
+        UsageError: not three positive integers, or channels first.
     """
     expected = "input_shape is (height, width, channels), for instance (28, 28, 1)"
     try:
@@ -254,39 +225,10 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
     return shape
 
 
-def _completed_docstring(
-    builder: Callable[..., Any], any_size: bool, smallest: int
-) -> str | None:
-    """Returns a builder's docstring with the sections that it leaves to the registry.
-
-    None, as under `python -OO`, stays None.
-    """
-    if not builder.__doc__:
-        return None
-    headings = r"\n\n(?=(?:Args|Returns|Raises):\n|Reference)"
-    summary, *rest = re.split(headings, inspect.cleandoc(builder.__doc__))
-    sections = {section.partition(":")[0]: section for section in rest}
-    own = sections.pop("Args", "Args:")
-    lines = []
-    for name in inspect.signature(builder).parameters:
-        if name not in SHARED_ARGUMENTS or f"\n    {name}:" in own:
-            continue
-        text = SHARED_ARGUMENTS[name]
-        if name == "input_shape":
-            text += f", of at least {smallest} x {smallest} pixels" * (smallest > 1)
-            text += "; the weights fit any size." if any_size else "."
-        indents = {"initial_indent": "    ", "subsequent_indent": "        "}
-        lines.append(textwrap.fill(f"{name}: {text}", 84, **indents))
-    arguments = own.replace("Args:", "\n".join(["Args:", *lines]), 1)
-    returns = sections.pop("Returns", RETURNS)
-    raises = sections.pop("Raises", RAISES)
-    return "\n\n".join([summary, arguments, returns, raises, *sections.values()])
-
-
 def same_origin(old: Any, new: Any) -> bool:
-    """Whether two functions or classes come from one definition, executed again.
+    """Whether two functions or classes are the same definition, executed twice.
 
-    A notebook's cell that is run twice gives such two, and a config loaded twice.
+    A notebook cell that runs twice makes two such functions.
     """
     if old.__qualname__ != new.__qualname__:
         return False
@@ -313,10 +255,11 @@ def entry(name: str) -> ModelEntry:
 
 
 def check_name(name: str) -> None:
-    """Checks that a model has this name, before `elu_zoo.models` is imported.
+    """Checks the name of a model without importing `elu_zoo.models`.
 
     Raises:
-        UsageTypeError, UsageError: as `entry`.
+        UsageTypeError: `name` is not a string.
+        UsageError: no model has this name.
     """
     _check_known(name, {*_MODELS, *NETWORKS})
 
@@ -329,8 +272,8 @@ def _check_known(name: str, known: Collection[str]) -> None:
         )
     if name not in known:
         raise errors.UsageError(
-            f"{errors.unknown('model', name, sorted(known))} One of your own is "
-            "registered before: elu_zoo.register_model, in commands --module."
+            f"{errors.unknown('model', name, sorted(known))} A model of your own must "
+            "be registered first: elu_zoo.register_model, in commands --module."
         )
 
 

@@ -1,4 +1,4 @@
-"""Models by name: built, with or without weights; listed; described."""
+"""Models by name: `get_model`, `list_models` and `model_info`."""
 
 import dataclasses
 import inspect
@@ -32,39 +32,51 @@ def get_model(
 
     Args:
         name: a name of `list_models()`.
-        weights: None for the seeded initial weights; a data set's name
-            (`"mnist"`: the activation picks the file), a tag of `list_weights()`,
-            the path of a `.weights.h5` file, or a finished run's folder; or what
-            `elu_zoo.weights.pretrained.find` returned for one of these.
-        preprocessing: whether the model takes raw 0..255 images, with weights or
-            without; False for images that are preprocessed already, see
-            `preprocess_input`. Without weights, a network that takes statistics of a
-            data set takes those that it was registered with, or those of the data set
-            named here; a description of `elu_zoo.layers.preprocessing_layers` is
-            taken as it is.
-        include_top: False returns the classifier's input instead of logits, of an
-            autoencoder the code.
-        features: the name of a layer, or several, whose outputs are returned
-            instead of logits: one tensor, or a dict by layer name.
-        classifier_activation: an activation on the logits, `"softmax"` for
-            probabilities; `"sigmoid"` for an autoencoder's reconstructions.
-        allow_unverified: load a file that has no entry beside it.
-        **builder_arguments: `activation`, `batch_norm`, `num_classes`,
-            `input_shape`, `width`, `seed` and what else the builder takes. With
-            weights, what is left out is taken from them; another `num_classes`
-            keeps the body and leaves the classifier at its initial weights;
-            anything else that differs from the weights is refused.
+        weights: None for the seeded initial weights; a data set's name, such as
+            `"mnist"`, for its weights with this activation; a tag of
+            `list_weights()`; the path of a `.weights.h5` file; a finished run's
+            folder; or a result of `elu_zoo.weights.pretrained.find`.
+        preprocessing: True for a model of raw 0..255 images, with weights or without;
+            False for a model of preprocessed images, see `preprocess_input`. Without
+            weights it may also be the name of the data set whose statistics the
+            network uses, or a description as of `elu_zoo.layers.preprocessing_layers`.
+        include_top: False returns the classifier's input instead of logits, or the
+            code of an autoencoder.
+        features: the name of a layer, or a list of names: the model returns the
+            layer's output instead of logits, or a dict of outputs.
+        classifier_activation: an activation on the logits: `"softmax"` for
+            probabilities, `"sigmoid"` for an autoencoder's reconstructions.
+        allow_unverified: whether to load a file that has no entry beside it.
+        **builder_arguments: the arguments below, and those of the network itself; see
+            `help(elu_zoo.models.<name>)`. With weights, missing arguments are taken
+            from the weights. Another `num_classes` keeps the body and leaves the
+            classifier at its initial weights. Any other difference is an error.
+
+            - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer
+              class, a registered function or a factory; see
+              `elu_zoo.activations.make`.
+            - batch_norm: whether batch normalisation is between each hidden layer and
+              its activation.
+            - num_classes: number of logits.
+            - input_shape: `(height, width, channels)` of an image.
+            - width: factor on the number of units of every hidden layer.
+            - seed: equal seeds give bit-equal initial weights for every activation,
+              with or without batch normalisation.
+            - kernel_decay: d of the L2 penalty d / 2 * |kernel|^2, whose gradient is
+              d * kernel, as in Caffe; biases have none.
+            - conv_dtype: `float32` or `bfloat16`, in which convolutions multiply;
+              variables, activations and logits stay float32.
 
     Returns:
-        A model from `(batch, height, width, channels)` to `(batch, num_classes)`, of
-        an autoencoder to `(batch, height, width, channels)`.
+        A model from `(batch, height, width, channels)` to `(batch, num_classes)`, or
+        to `(batch, height, width, channels)` for an autoencoder.
 
     Raises:
-        UsageError: an unknown name, an argument out of its range, or images of another
-            size than the network's statistics are of.
+        UsageError: an unknown name, an argument out of range, or images of another
+            size than the network's statistics.
         NotFoundError: the network's statistics are not on this machine.
-        CorruptError: the weight file is damaged or of another network.
-        ResourceError: the weights do not fit the memory.
+        CorruptError: the weight file is damaged or belongs to another network.
+        ResourceError: the weights do not fit into memory.
 
     Example:
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
@@ -116,7 +128,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
 
 
 def _own_arguments() -> list[str]:
-    """Returns the names of the arguments that `get_model` does not pass on."""
+    """Returns the names of `get_model`'s own keyword arguments."""
     parameters = inspect.signature(get_model).parameters.values()
     return [x.name for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
 
@@ -124,7 +136,7 @@ def _own_arguments() -> list[str]:
 def _check_readout(
     registered: registry.ModelEntry, found: Pretrained | None, activation: str
 ) -> None:
-    """Refuses an activation whose outputs are not pixels: no error would show it."""
+    """Checks that an activation turns an autoencoder's outputs into pixels."""
     if found and found.entry:
         origin, fits = found.name, [registry.READOUTS[found.loss]]
     else:
@@ -140,9 +152,9 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
     """Returns the names of the zoo's models, in natural order.
 
     Args:
-        pattern: part of a name, `"elu"`, or shell wildcards, `"mnist_*"`.
-        weights: True for models that have pretrained weights, or the data set
-            that they must have been trained on.
+        pattern: part of a name, such as `"elu"`, or a shell pattern, `"mnist_*"`.
+        weights: True for models with pretrained weights, or the data set of the
+            weights.
     """
     names = manifest.matching(registry.names(), pattern)
     if weights:
@@ -154,17 +166,17 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
 
 @dataclasses.dataclass(frozen=True)
 class ModelInfo:
-    """What `model_info` tells of a network.
+    """Size, cost, shapes and published weights of a network.
 
     Attributes:
         name: the model's name.
-        section: where the paper describes it.
-        parameters: trained and running values, preprocessing apart.
+        section: the section of the paper that describes the network.
+        parameters: number of weights, without preprocessing.
         multiply_accumulates: of dense and convolution layers, for one image.
         input_shape: `(height, width, channels)`.
-        output_shapes: of each layer, by name, without the batch axis.
+        output_shapes: each layer's output shape by name, without the batch axis.
         weights: the metrics of each published weight file, by tag.
-        defaults: the tags that `weights=<data set>` takes, one an activation.
+        defaults: the tags that `weights=<data set>` selects, one an activation.
     """
 
     name: str
@@ -178,12 +190,12 @@ class ModelInfo:
 
 
 def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
-    """Returns size, cost, shapes, source and published weights of a model.
+    """Returns size, cost, shapes and published weights of a model.
 
     Args:
         name: a name of `list_models()`.
-        **builder_arguments: as of `get_model`; the builder's defaults otherwise, and
-            `preprocessing=False`: sizes and costs are those of the network alone.
+        **builder_arguments: arguments of `get_model`; `preprocessing` is False by
+            default, so that only the network itself counts.
     """
     registered = registry.entry(name)
     model = get_model(name, **{"preprocessing": False, **builder_arguments})

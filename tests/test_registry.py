@@ -1,6 +1,5 @@
-"""register_model: names, defaults, clashes, what it checks and documents."""
+"""register_model: names, defaults, name clashes, checks of arguments."""
 
-import inspect
 import math
 
 import pytest
@@ -51,12 +50,10 @@ def test_decorator_with_arguments():
 
 def test_an_autoencoder():
     net = builder("net")
-    registry.register_model(classifier=None, code="middle", loss="half_squared_error")(
-        net
-    )
+    registry.register_model(code="middle", loss="half_squared_error")(net)
     entry = registry.entry("net")
     assert (entry.classifier, entry.code) == (None, "middle")
-    assert entry.loss == "half_squared_error"
+    assert entry.loss == "half_squared_error" and entry.is_autoencoder
 
 
 @pytest.mark.parametrize(
@@ -76,7 +73,7 @@ def test_the_papers_networks(name, section, classifier, code, loss):
     assert entry.default("num_classes") == (10 if classifier else None)
 
 
-def test_every_loss_is_one_of_the_trainers():
+def test_every_loss_is_a_loss_of_training():
     for name in registry.names():
         entry = registry.entry(name)
         assert loss.get(entry.loss).of_images == bool(entry.code), name
@@ -84,7 +81,7 @@ def test_every_loss_is_one_of_the_trainers():
 
 @pytest.mark.parametrize(
     ("argument", "taken"),
-    [("activation", True), ("num_classes", True), ("width", False), ("", False)],
+    [("activation", True), ("num_classes", True), ("width", False)],
 )
 def test_takes(argument, taken):
     registry.register_model(builder("net"))
@@ -119,7 +116,7 @@ def test_code_may_be_run_again(module, file):
     assert registry.entry("net").builder.__wrapped__ is again
 
 
-@pytest.mark.parametrize("name", [None, 3, b"nin", ["nin"]])
+@pytest.mark.parametrize("name", [None, b"nin"])
 def test_name_of_another_type(name):
     with pytest.raises(TypeError, match=f"is a string.*{type(name).__name__}"):
         registry.entry(name)
@@ -128,8 +125,8 @@ def test_name_of_another_type(name):
 def test_unknown_name():
     registry.register_model(builder("elu_cifar_99"))
     message = (
-        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* One of your "
-        "own is registered before: elu_zoo.register_model, in commands --module"
+        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* A model of "
+        "your own must be registered first: elu_zoo.register_model, .* --module"
     )
     with pytest.raises(errors.UsageError, match=message):
         registry.entry("elu_cifar99")
@@ -140,57 +137,21 @@ def test_a_loss_that_does_not_exist():
         registry.register_model(loss="softmax")
 
 
-def test_a_network_with_a_code_has_no_classifier(monkeypatch):
-    monkeypatch.setattr(registry, "_MODELS", {})
-
-    def coder(activation="elu"):
-        return activation
-
-    registry.register_model(code="code")(coder)
-    entry = registry.entry("coder")
-    assert (entry.code, entry.classifier, entry.is_autoencoder) == ("code", None, True)
-
-
-# Shared arguments: checked once, whatever the builder does with them.
-
-
-def shaped(activation="elu", *, input_shape=(28, 28, 1), regions=1, **others):
-    """A network.
-
-    Args:
-        regions: its own argument.
-
-    Reference: none.
-    """
+def shaped(activation="elu", *, input_shape=(28, 28, 1), **others):
     return input_shape
 
 
 REFUSED = [
-    ("batch_norm", "no", "batch_norm is True or False. Received: 'no'"),
-    ("batch_norm", 1, "Received: 1"),
+    ("batch_norm", 1, "batch_norm is True or False. Received: 1"),
     ("num_classes", 0, "num_classes is an integer >= 1. Received: 0"),
-    ("num_classes", -1, "integer >= 1. Received: -1"),
-    ("num_classes", 1.5, "Received: 1.5"),
-    ("num_classes", True, "Received: True"),
-    ("num_classes", "10", "Received: '10'"),
-    ("num_classes", None, "Received: None"),
     ("seed", -1, "seed is an integer >= 0. Received: -1"),
-    ("seed", 1.0, "Received: 1.0"),
-    ("seed", False, "Received: False"),
     ("width", 0, "finite number > 0. Received: 0"),
-    ("width", -0.5, "Received: -0.5"),
     ("width", math.nan, "Received: nan"),
-    ("width", math.inf, "Received: inf"),
-    ("width", True, "Received: True"),
-    ("width", "1", "Received: '1'"),
+    ("kernel_decay", -1, "kernel_decay is finite and >= 0. Received: -1"),
+    ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
     ("input_shape", 28, r"\(height, width, channels\).*Received: 28"),
-    ("input_shape", None, "Received: None"),
     ("input_shape", (28, 28), r"Received: \(28, 28\)"),
-    ("input_shape", (1, 28, 28, 1), "height, width, channels"),
     ("input_shape", (28, 28, 0), "Each entry of input_shape is an integer >= 1"),
-    ("input_shape", (28, None, 1), "Received: None"),
-    ("input_shape", (28, 28.0, 1), "Received: 28.0"),
-    ("input_shape", "abc", "Received: 'a'"),
     ("input_shape", (3, 32, 32), r"channels first.*\(32, 32, 3\)"),
     ("input_shape", (1, 28, 28), r"channels first.*\(28, 28, 1\)"),
 ]
@@ -202,10 +163,8 @@ def test_refused(name, value, message):
         registry.register_model(shaped)(**{name: value})
 
 
-@pytest.mark.parametrize(
-    "shape", [(28, 28, 1), [28, 28, 1], (1, 1, 1), (3, 32, 3), (1, 28, 4), (32, 3, 64)]
-)
-def test_taken(shape):
+@pytest.mark.parametrize("shape", [[28, 28, 1], (1, 1, 1), (3, 32, 3), (1, 28, 4)])
+def test_accepted_shapes(shape):
     assert registry.register_model(shaped)(input_shape=shape) == tuple(shape)
     assert registry.check_image_shape(shape) == tuple(shape)
 
@@ -216,31 +175,3 @@ def test_smallest_image():
     message = r"at least 4 x 4. Received: input_shape=\(5, 3, 1\)."
     with pytest.raises(errors.UsageError, match=message):
         build(input_shape=(5, 3, 1))
-
-
-def test_docstring_is_completed():
-    build = registry.register_model(any_size=True, smallest=4)(shaped)
-    activation = registry.SHARED_ARGUMENTS["activation"][:40]
-    assert f"A network.\n\nArgs:\n    activation: {activation}" in build.__doc__
-    assert "of at least 4 x 4 pixels;" in build.__doc__
-    assert "the weights fit any size." in build.__doc__
-    assert build.__doc__.endswith(
-        f"    regions: its own argument.\n\n{registry.RETURNS}\n\n{registry.RAISES}\n\n"
-        "Reference: none."
-    )
-    assert "width:" not in build.__doc__  # the builder has no such argument
-    again = registry.register_model(any_size=True, smallest=4)(build)
-    assert again.__doc__ == build.__doc__
-
-
-def test_no_docstring():
-    assert registry.register_model(builder("net")).__doc__ is None
-
-
-@pytest.mark.parametrize("name", registry.names())
-def test_every_argument_is_documented_once(name):
-    doc = registry.entry(name).builder.__doc__
-    for argument in registry.entry(name).parameters:
-        assert doc.count(f"\n    {argument}: ") == 1, argument
-    assert all(doc.count(f"\n{x}:\n") == 1 for x in ("Args", "Returns", "Raises"))
-    assert max(map(len, inspect.getdoc(registry.entry(name).builder).split("\n"))) <= 88

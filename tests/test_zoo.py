@@ -1,4 +1,4 @@
-"""The front door: names, weights, raw images, decoded classes, refusals."""
+"""get_model, list_models and model_info: names, weights, cuts, refused arguments."""
 
 import logging
 
@@ -37,7 +37,7 @@ def images():
 
 
 def body(model):
-    """The weights of all layers but the classifier."""
+    """Returns the weights of all layers except the classifier."""
     return {
         layer.name: [np.asarray(w) for w in layer.weights]
         for layer in model.layers
@@ -50,9 +50,6 @@ def assert_equal_weights(found, expected, atol=0.0):
     for name, values in found.items():
         for value, other in zip(values, expected[name], strict=True):
             np.testing.assert_allclose(value, other, rtol=0, atol=atol, err_msg=name)
-
-
-# Names.
 
 
 @pytest.fixture
@@ -74,7 +71,6 @@ def more_models(monkeypatch):
         ("elu*", ["elu_cifar_9", "elu_cifar_18"]),
         ("n?n", ["nin"]),
         ("NIN", []),
-        ("x*", []),
     ],
 )
 def test_list_models(more_models, pattern, expected):
@@ -83,21 +79,12 @@ def test_list_models(more_models, pattern, expected):
 
 @pytest.mark.parametrize(
     ("weights", "expected"),
-    [(True, [MODEL]), ("mnist", [MODEL]), ("letters", [MODEL]), ("cifar100", [])],
+    [(True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])],
 )
 def test_list_models_with_weights(more_models, published, weights, expected):
     assert elu_zoo.list_models(weights=weights) == expected
     assert elu_zoo.list_models("nin", weights=weights) == []
     assert len(elu_zoo.list_models(weights=False)) == 4
-
-
-def test_the_networks_there_are():
-    assert elu_zoo.list_models() == [
-        "alexnet_cifar", "allcnn_c", "dsn",
-        "elu_cifar_11", "elu_cifar_18", "elu_imagenet_15",
-        "fmp", "highway_19", "maxout",
-        "mnist_autoencoder", "mnist_mlp_5x256", "mnist_mlp_8x128", "nin",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", ["get_model", "model_info"])
@@ -126,13 +113,10 @@ def test_model_info(published):
 
 @pytest.mark.parametrize(("raw", "first"), [({}, 1), ({"preprocessing": True}, 2)])
 def test_model_info_of_weights(published, raw, first):
-    """Of the network alone, unless its preprocessing is asked for."""
+    """Preprocessing layers only count if they are requested."""
     shapes = elu_zoo.model_info(MODEL, weights="mnist", **raw).output_shapes
     assert list(shapes)[first:][:2] == ["flatten", "dense1"]
     assert shapes["dense1"] == (13,)
-
-
-# Arguments.
 
 
 @pytest.mark.parametrize(
@@ -145,11 +129,6 @@ def test_model_info_of_weights(published, raw, first):
             "mean 'batch_norm'.*Known: activation, .*, weights, preprocessing, "
             "include_top, features, classifier_activation, allow_unverified.$",
         ),
-        ({"activation": "eluu"}, "Unknown activation 'eluu'. Did you mean 'elu'"),
-        ({"activation": {"name": "elu", "alpha": 0}}, "finite number > 0"),
-        ({"activation": lambda x: x}, "is not registered"),
-        ({"num_classes": 0}, "integer >= 1. Received: 0"),
-        ({"input_shape": (3, 32, 32)}, "channels first"),
         ({"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
         ({"features": ["dense1", "x"]}, "Unknown layer of mnist_mlp_8x128 'x'"),
         ({"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
@@ -212,9 +191,6 @@ def test_classifier_activation(images):
     assert model.layers[-1].name == "predictions"
 
 
-# Weights.
-
-
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
@@ -222,7 +198,6 @@ def test_classifier_activation(images):
         ({"weights": "mnist", "activation": "relu"}, "relu"),
         ({"weights": "mnist", "batch_norm": True}, "elu_bn"),
         ({"weights": "mnist", "width": 0.1, "input_shape": (28, 28, 1)}, "elu"),
-        ({"weights": "mnist", "num_classes": 10, "seed": 9}, "elu"),
         ({"weights": "letters"}, "letters"),
     ],
 )
@@ -243,7 +218,7 @@ def test_weights(made, published, images, arguments, name):
     ("arguments", "raw"),
     [({}, True), ({"preprocessing": True}, True), ({"preprocessing": False}, False)],
 )
-def test_raw_images_unless_refused(published, images, weights, arguments, raw):
+def test_raw_images(published, images, weights, arguments, raw):
     model = elu_zoo.get_model(MODEL, weights=weights, **arguments)
     bare = elu_zoo.get_model(MODEL, weights=weights, preprocessing=False)
     assert ("rescale" in [layer.name for layer in model.layers]) == raw

@@ -1,4 +1,4 @@
-"""The front door of autoencoders: what their output means, what they lack."""
+"""get_model for autoencoders: activations of the output, refused arguments."""
 
 import keras
 import numpy as np
@@ -16,7 +16,7 @@ def images():
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "linear"])
-def test_readout_of_an_untrained_autoencoder(activation, images):
+def test_activation_of_an_untrained_autoencoder(activation, images):
     arguments = {"width": WIDTH, "preprocessing": True}
     logits = elu_zoo.get_model("mnist_autoencoder", **arguments)(images)
     model = elu_zoo.get_model(
@@ -34,12 +34,12 @@ def test_readout_of_an_untrained_autoencoder(activation, images):
         ({"preprocesing": True}, "mean 'preprocessing'.*Known: .*weights"),
     ],
 )
-def test_what_an_autoencoder_refuses(arguments, message):
+def test_refused_arguments(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model("mnist_autoencoder", **arguments)
 
 
-def test_readout_of_published_weights():
+def test_activation_of_published_weights():
     arguments = {"weights": "mnist", "num_classes": None}
     with pytest.raises(errors.UsageError, match="into pixels .*: 'sigmoid'. Received"):
         elu_zoo.get_model(

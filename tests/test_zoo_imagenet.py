@@ -1,4 +1,4 @@
-"""The front door of the ImageNet network: means, crops, any size, files."""
+"""get_model for the ImageNet network: means, crops, images of any size, weights."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SMALL = {"width": 0.01, "num_classes": 3, "spp_levels": (1, 2)}
 
 @pytest.fixture
 def mean(tmp_path, monkeypatch):
-    """Of images 256 x 256, in an own $ELU_ZOO_HOME."""
+    """The mean of 256 x 256 images, in a new $ELU_ZOO_HOME."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     mean = np.random.default_rng(0).uniform(90, 160, (256, 256, 3)).astype(np.float32)
     for name in ("imagenet2012", "photos"):
@@ -34,7 +34,7 @@ def images():
 
 @pytest.fixture
 def trained(mean, tmp_path):
-    """A small network as after training, and its weight file with the entry."""
+    """A small network and its weight file, beside the entry."""
     model = elu_zoo.get_model(NET, preprocessing=True, seed=3, **SMALL)
     for weight in model.weights:
         weight.assign(np.asarray(weight).astype(np.float16))
@@ -135,7 +135,6 @@ def test_another_number_of_classes(trained, images):
     ("arguments", "layer", "shape"),
     [
         ({"include_top": False}, "dense2_drop", (41,)),
-        ({"features": "stack3_pool"}, "stack3_pool", (14, 14, 8)),
         ({"features": "pyramid"}, "pyramid", (50,)),
     ],
 )
@@ -145,7 +144,7 @@ def test_cut(mean, arguments, layer, shape):
     assert model.layers[-1].name == layer
 
 
-def test_a_missing_mean_is_said_before_weights_are_drawn(tmp_path, monkeypatch):
+def test_a_missing_mean_is_an_error_before_weights_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     monkeypatch.setattr(initializers.FanInNormal, "__call__", None)
     with pytest.raises(errors.NotFoundError) as caught:
@@ -155,10 +154,3 @@ def test_a_missing_mean_is_said_before_weights_are_drawn(tmp_path, monkeypatch):
         "Training on a data set makes such a file. Pass preprocessing=False .*",
         str(caught.value),
     )
-
-
-def test_model_info():
-    info = elu_zoo.model_info(NET, width=0.02)
-    assert (info.section, info.weights) == ("4.4, figure 6", {})
-    assert info.input_shape == (224, 224, 3)
-    assert info.output_shapes["pyramid"] == (21 * 20,)

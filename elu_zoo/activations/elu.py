@@ -1,4 +1,4 @@
-"""The exponential linear unit: the plain function and the layer."""
+"""The exponential linear unit: functions and layer."""
 
 import contextlib
 import contextvars
@@ -16,17 +16,17 @@ _form = contextvars.ContextVar("elu_zoo_form", default="plain")
 
 @contextlib.contextmanager
 def form(name: str) -> Iterator[None]:
-    """Chooses how the `ELU` layers called in this context compute.
+    """Selects the implementation of `ELU` layers that are called in this context.
 
-    A context variable does not reach other threads: under a distribution
-    strategy enter it inside the replica function. It acts on the TensorFlow
-    backend only; elsewhere a layer is always plain.
+    A context variable does not reach other threads: under a distribution strategy,
+    enter the context inside the replica function. On other backends than TensorFlow
+    a layer is always plain.
 
     Args:
-        name: `"plain"`, stock operations, the only form that is exported;
+        name: `"plain"`, stock operations, the only form for exports;
             `"polynomial"`, for calls inside a program that XLA compiles;
-            `"nested"`, for calls inside a step that is not compiled: the unit
-            alone is an XLA program.
+            `"nested"`, for calls inside a step that is not compiled: only the
+            activation is an XLA program.
     """
     if name not in FORMS:
         raise errors.unknown("form", name, FORMS)
@@ -48,14 +48,14 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     f(x) = alpha * (exp(x) - 1)   for x <= 0
     ```
 
-    In half precision it is computed in float32. A traced TensorFlow graph gets
-    stock operations, which every exporter knows. There `tf.nn.elu` computes
-    `exp(x) - 1` unless XLA compiles it, so that values near -0 differ from the
-    eager ones, by 1e-7 at most.
+    Half precision is computed in float32. In a traced TensorFlow graph the function
+    is stock operations, which every exporter supports. `tf.nn.elu` computes
+    `exp(x) - 1` there, unless XLA compiles it: values near -0 differ from eager values
+    by at most 1e-7.
 
     Args:
-        x: A floating-point tensor of any shape.
-        alpha: Finite and > 0; the unit saturates to `-alpha`.
+        x: a floating-point tensor of any shape.
+        alpha: finite and > 0; very negative inputs give `-alpha`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -71,8 +71,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
         return keras.ops.cast(elu(keras.ops.cast(x, "float32"), alpha), dtype)
     if keras.backend.backend() == "tensorflow":
         return _elu_tensorflow(x, alpha)
-    # The unused branch gets 0, or its derivative at +inf would be 0 * inf. JAX
-    # and PyTorch differentiate expm1 from its output.
+    # With x in the unused branch the derivative at +inf would be 0 * inf.
     negative = keras.ops.expm1(keras.ops.where(x > 0, keras.ops.zeros_like(x), x))
     return keras.ops.where(x > 0, x, negative * alpha)
 
@@ -91,27 +90,21 @@ def _elu_tensorflow(x: Any, alpha: float) -> Any:
 
 
 def elu_xla(x: Any, alpha: float = 1.0) -> Any:
-    """Exponential linear unit as one XLA program (Clevert et al., 2016, equation 15).
+    """The function `elu` as an XLA program, on TensorFlow.
 
-    Formula:
-
-    ```
-    f(x) = x                      for x > 0
-    f(x) = alpha * (exp(x) - 1)   for x <= 0
-    ```
-
-    In float32 and with alpha = 1 the result is within 1 unit in the last place.
-    The derivative is taken from the output, `f(x) + alpha`; it is `alpha` at 0
-    and can itself be differentiated.
+    In float32 and with alpha = 1 the result is within 1 unit in the last place. The
+    derivative is computed from the output, `f(x) + alpha`; it is `alpha` at 0 and can
+    be differentiated again.
 
     Args:
-        x: A floating-point tensor of any shape.
-        alpha: Finite and > 0; the unit saturates to `-alpha`.
+        x: a floating-point tensor of any shape.
+        alpha: finite and > 0; very negative inputs give `-alpha`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
 
-    Reference: https://arxiv.org/abs/1511.07289
+    Raises:
+        UsageError: another backend, or a TensorFlow without XLA.
     """
     if keras.backend.backend() != "tensorflow":
         raise errors.UsageError(
@@ -127,7 +120,7 @@ def _floating(x: Any) -> Any:
     """Returns `x` as a tensor; integers and booleans become `floatx`.
 
     Raises:
-        UsageError: complex numbers.
+        UsageError: `x` is complex.
     """
     x = keras.ops.convert_to_tensor(x)
     if keras.backend.is_float_dtype(x.dtype):
@@ -135,8 +128,8 @@ def _floating(x: Any) -> Any:
     dtype = keras.backend.standardize_dtype(x.dtype)
     if dtype.startswith("complex"):
         raise errors.UsageError(
-            f"ELU is a function of real numbers. Received: a tensor of {dtype}. Take "
-            "its real part first."
+            f"ELU is a function of real numbers. Received: a tensor of {dtype}. Pass "
+            "the real part."
         )
     return keras.ops.cast(x, keras.backend.floatx())
 
@@ -158,11 +151,10 @@ class ELU(keras.layers.Layer):
     [-0.63212055  0.          2.        ]
 
     Args:
-        alpha: Finite and > 0; the unit saturates to `-alpha` for very negative
-            inputs. Defaults to `1.0`.
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        alpha: finite and > 0; very negative inputs give `-alpha`. Defaults to `1.0`.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
 
     Reference: https://arxiv.org/abs/1511.07289
     """
@@ -171,7 +163,7 @@ class ELU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
         self.supports_masking = True
-        # Without weights it is built now, and takes inputs of unknown rank.
+        # Built without an input shape, so that inputs may have an unknown rank.
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""PReLU: the rectifier with a learned slope."""
+"""PReLU: a rectifier with learned slopes."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ class PReLU(keras.layers.Layer):
     f(x) = slope * x    for x <= 0
     ```
 
-    Each channel, the last axis, has one learned `slope`, shared over space; it
-    starts at 0.25. (`keras.layers.PReLU` starts at 0, with one slope a unit.)
+    Each channel, an index of the last axis, has one learned `slope`, which starts at
+    0.25. (`keras.layers.PReLU` has one slope a unit, which starts at 0.)
 
     Args:
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(batch, ..., channels)`. Output shape: that of the input.
+    Input shape: `(batch, ..., channels)`. Output shape: the shape of the input.
 
     Reference: https://arxiv.org/abs/1502.01852
     """
@@ -46,8 +46,8 @@ class PReLU(keras.layers.Layer):
         )
 
     def call(self, inputs: Any) -> Any:
-        # Positive inputs do not enter the product: at +inf the derivative by the
-        # slope would be 0 * inf.
+        # With positive inputs in the product, the derivative with respect to the slope
+        # would be 0 * inf at +inf.
         positive = inputs > 0
         negative = keras.ops.where(positive, keras.ops.zeros_like(inputs), inputs)
         slope = keras.ops.cast(self.slope, inputs.dtype)

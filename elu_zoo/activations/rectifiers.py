@@ -1,7 +1,4 @@
-"""Piecewise linear units without state: leaky rectifiers and the shifted one.
-
-The rectifier itself is `keras.activations.relu`.
-"""
+"""Leaky and shifted rectifiers. ReLU itself is `keras.activations.relu`."""
 
 from typing import Any
 
@@ -22,11 +19,11 @@ class LeakyReLU(keras.layers.Layer):
     ```
 
     Args:
-        alpha: Finite and > 0; the slope for negative inputs. Defaults to `0.1`,
-            that of Clevert et al. (2016), figure 1 and section 4.1.
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        alpha: finite and > 0; the slope for negative inputs. Defaults to `0.1`, as in
+            Clevert et al. (2016), figure 1 and section 4.1.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
     """
 
     def __init__(self, alpha: float = 0.1, **kwargs: Any) -> None:
@@ -47,13 +44,13 @@ class LeakyReLU(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class VeryLeakyReLU(LeakyReLU):
-    """Leaky rectified linear unit of a large slope (Graham, 2014, `VLEAKYRELU`).
+    """Leaky rectified linear unit with a slope of 1/3 (Graham, 2014, `VLEAKYRELU`).
 
     Args:
-        alpha: Finite and > 0; the slope for negative inputs. Defaults to `1/3`.
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        alpha: finite and > 0; the slope for negative inputs. Defaults to `1/3`.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
 
     Reference: https://arxiv.org/abs/1412.6071
     """
@@ -75,9 +72,9 @@ class ShiftedReLU(keras.layers.Layer):
     Not the S-shaped rectified linear unit of Jin et al. (2016), also SReLU.
 
     Args:
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
 
     Reference: https://arxiv.org/abs/1511.07289
     """

@@ -1,4 +1,4 @@
-"""RReLU: the rectifier with a random slope."""
+"""RReLU: a rectifier with random slopes."""
 
 from typing import Any
 
@@ -18,17 +18,17 @@ class RReLU(keras.layers.Layer):
     f(x) = slope * x    for x <= 0
     ```
 
-    In training each element draws its `slope` from the uniform distribution over
-    [lower, upper); at inference it is the mean, `(lower + upper) / 2`. (Xu et al.
-    draw the divisor, 1 / slope, from [3, 8) and divide by 5.5 at inference.)
+    In training the `slope` of each element is uniform in [lower, upper); at inference
+    it is the mean, `(lower + upper) / 2`. (Xu et al. draw 1 / slope from [3, 8) and
+    divide by 5.5 at inference.)
 
     Args:
         lower: > 0; the lower bound of the slope. Defaults to `1/8`.
         upper: > lower; the upper bound of the slope. Defaults to `1/3`.
-        seed: Integer seed of the draws, or `None` for a random one.
-        **kwargs: Base layer keyword arguments, such as `name` and `dtype`.
+        seed: integer seed of the draws, or `None` for a random seed.
+        **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
 
     Reference: https://arxiv.org/abs/1505.00853
     """

@@ -18,7 +18,7 @@ KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 expon
     log_sigmoid hard_sigmoid hard_silu hard_tanh tanh_shrink soft_shrink hard_shrink
     squareplus sparse_plus sparse_sigmoid""".split()
 
-# A class makes the layer itself, a function goes into keras.layers.Activation.
+# Layer classes, and functions for keras.layers.Activation.
 _table: dict[str, Callable] = {
     "elu": ELU,
     "relu": keras.activations.relu,
@@ -31,8 +31,8 @@ _table: dict[str, Callable] = {
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
-# Only the network of this name can build it: it is no function of single values.
-_OF_NETWORKS = ("maxout",)
+# Not a function of single values: only the network of this name has it.
+_MAXOUT = "maxout"
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
 
 _ACCEPTED = (
@@ -47,7 +47,7 @@ def names() -> list[str]:
 
 
 def register_activation(name: Any, factory: Callable | None = None) -> Any:
-    """Adds an activation to the table, and to Keras' registry so that it is saved.
+    """Registers an activation here, and with Keras so that it can be saved.
 
     Example:
 
@@ -59,13 +59,13 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     >>> register_activation("sine", keras.ops.sin)
 
     Args:
-        name: The new name. Without it the name is the object's own, for a class in
-            lower case with underscores.
-        factory: A keras Layer class, whose arguments all have defaults and are in
-            its `get_config`, or a function of one tensor that acts on each element.
+        name: the new name. The default is the name of the object, in lower case with
+            underscores.
+        factory: a keras Layer class whose arguments all have defaults and are in its
+            `get_config`, or an elementwise function of one tensor.
 
     Returns:
-        `factory`, or the decorator that waits for it.
+        `factory`, or a decorator for it.
     """
     if not isinstance(name, str):
         if factory is not None:
@@ -101,13 +101,13 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
     """Returns a new layer of the given activation.
 
     Args:
-        activation: A name of `names()`; a mapping of `name` and the activation's
+        activation: a name of `names()`; a mapping of `name` and the activation's
             arguments, where `None` means the default; a keras Layer class; a
             function registered by `register_activation` or by
             `keras.saving.register_keras_serializable`; or a function of no
             arguments that returns a new layer.
-        name: The name of the layer.
-        seed: The seed of an activation that draws random numbers.
+        name: the name of the layer.
+        seed: the seed of an activation that draws random numbers.
     """
     if isinstance(activation, str):
         return _build(_lookup(activation), {}, name, seed)
@@ -134,16 +134,16 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
 def describe(activation: Any) -> dict[str, Any]:
     """Returns the canonical description of an activation, ready for JSON.
 
-    It is the name and every argument; equal activations have equal descriptions.
+    The description is the name and every argument.
 
     >>> describe("srelu"), describe(ELU)
     ({'name': 'shifted_relu'}, {'name': 'elu', 'alpha': 1.0})
 
     Args:
-        activation: What `make` accepts.
+        activation: see `make`; `maxout` is described too.
     """
-    if own := of_network(activation):
-        return {"name": own}
+    if is_maxout(activation):
+        return {"name": _MAXOUT}
     layer = make(activation, "activation", seed=0)
     if type(layer) is keras.layers.Activation:
         return {"name": _name_of(layer.activation)}
@@ -152,46 +152,43 @@ def describe(activation: Any) -> dict[str, Any]:
     return {"name": _name_of(type(layer)), **arguments}
 
 
-def of_network(activation: Any) -> str:
-    """Returns the name of an activation that only one network can build, or "".
-
-    The one such name is `maxout`, of the network `maxout`, alone or in a mapping.
+def is_maxout(activation: Any) -> bool:
+    """Whether an activation is `maxout`, which only the network `maxout` can build.
 
     Raises:
-        UsageError: the mapping has arguments, which it does not take.
+        UsageError: a mapping of `maxout` has arguments.
     """
     name, given = activation, {}
     if not inspect.isclass(activation) and hasattr(activation, "items"):
         given = {k: v for k, v in activation.items() if v is not None}
         name = given.pop("name", None)
-    if not isinstance(name, str) or name not in _OF_NETWORKS:
-        return ""
+    if not isinstance(name, str) or name != _MAXOUT:
+        return False
     if given:
         raise errors.UsageError(
             f"The activation {name!r} takes no arguments. Received: {given}."
         )
-    return name
+    return True
 
 
 def _lookup(name: str) -> Callable:
-    if name in _OF_NETWORKS:
+    if name == _MAXOUT:
         raise errors.UsageError(
-            f"The activation {name!r} is no function of single values: only the "
+            f"The activation {name!r} is not a function of single values: only the "
             f"network {name!r} has it."
         )
-    if name in _ALIASES:
-        name = _ALIASES[name]
+    name = _ALIASES.get(name, name)
     if name in _table:
         return _table[name]
     if name != "get" and inspect.isfunction(getattr(keras.activations, name, None)):
         raise errors.UsageError(
-            f"The activation {name!r} does not act on each element by itself. "
+            f"The activation {name!r} does not act on each element separately. "
             f"Known: {', '.join(_table)}."
         )
-    known = *_table, *_OF_NETWORKS
+    known = *_table, _MAXOUT
     raise errors.UsageError(
-        f"{errors.unknown('activation', name, known)} One of your own is registered "
-        "before: elu_zoo.register_activation, in commands --module."
+        f"{errors.unknown('activation', name, known)} An activation of your own must "
+        "be registered first: elu_zoo.register_activation, in commands --module."
     )
 
 
@@ -208,13 +205,9 @@ def _from_mapping(
     known = _arguments(entry)
     given = {key: value for key, value in mapping.items() if value is not None}
     for key in mapping:
-        if key in known or (key == "alpha" and key not in given):
-            continue
-        raise errors.UsageError(
-            f"The activation {kind!r} takes no {key!r}. "
-            f"{errors.did_you_mean(key, known)}"
-            f"It takes: {', '.join(known) or 'no arguments'}."
-        )
+        # Configs have alpha=None for activations without alpha.
+        if key not in known and (key != "alpha" or key in given):
+            raise errors.unknown(f"argument of the activation {kind!r}", key, known)
     return _build(entry, given, name, seed)
 
 

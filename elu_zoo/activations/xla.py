@@ -1,8 +1,8 @@
 """The exponential linear unit as an XLA program on TensorFlow.
 
-XLA computes `expm1` one element at a time on a CPU. The polynomial is as accurate,
-and consists of operations that XLA vectorises. Outside of XLA it is slower than
-`expm1`, by several times.
+On a CPU, XLA computes `expm1` one element at a time. The polynomial here is as
+accurate and consists of operations that XLA vectorises. Outside of XLA it is several
+times slower than `expm1`.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import tensorflow as tf
 from elu_zoo.errors import UsageError
 
 LOG2_E = 1.44269504088896341
-# ln 2 in two parts (Cephes): n * LN2_HIGH is exact for the n that occur.
+# ln 2 in two parts (Cephes): n * LN2_HIGH is exact for every n in use.
 LN2_HIGH = 0.693359375
 LN2_LOW = -2.12194440e-4
 # expm1(r) = r + r^2 * (c0 + c1 r + ...) for |r| <= ln(2) / 2 (Cephes, expf).
@@ -33,18 +33,18 @@ _HALF = (tf.bfloat16, tf.float16)
 
 
 def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`, for callers that XLA compiles."""
+    """Returns the ELU of `x`, for use inside programs that XLA compiles."""
     if x.dtype in _HALF:
-        # The slope is taken from an output, which near -1 has to have its digits.
+        # The slope is computed from the output, which needs all digits near -1.
         return tf.cast(elu_polynomial(tf.cast(x, tf.float32), alpha), x.dtype)
     return differentiable(x, _elu(x, alpha), alpha)
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`; value and gradient are XLA programs of their own.
+    """Returns the ELU of `x`; value and gradient are separate XLA programs.
 
     Raises:
-        UsageError: this TensorFlow has no XLA.
+        UsageError: TensorFlow was built without XLA.
     """
     if not tf.test.is_built_with_xla():
         raise UsageError(
@@ -65,28 +65,28 @@ def _times_slope(dy: tf.Tensor, y: tf.Tensor, alpha: float) -> tf.Tensor:
 def differentiable(
     x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable = _times_slope
 ) -> tf.Tensor:
-    """Returns `y`, the ELU of `x`, with derivatives of every order taken from it."""
+    """Returns `y`, the ELU of `x`; derivatives of every order are computed from `y`."""
 
     @tf.custom_gradient
     def link(x: tf.Tensor, y: tf.Tensor) -> Any:
         def gradient(dy: tf.Tensor) -> Any:
-            # Identities live in the graph that computes the gradient; without
-            # them a second derivative would refer to tensors of another graph.
+            # The identities are in the graph of the gradient. Without them a second
+            # derivative would refer to tensors of another graph.
             local = link(tf.identity(x), tf.identity(y))
             return times_slope(dy, local, alpha), None
 
         return tf.identity(y), gradient
 
-    # In a graph forward mode knows no custom gradient and follows the operations of
-    # `y`. Eagerly it takes `gradient`, and would fail in the program that made `y`.
+    # In a graph, forward mode ignores custom gradients and differentiates the
+    # operations of `y`. In eager mode it uses `gradient`, and fails in an XLA program.
     return link(x, tf.stop_gradient(y) if tf.executing_eagerly() else y)
 
 
 def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Computes in float32, the slope too: a bfloat16 output has lost it near -1."""
+    """Computes value and slope in float32: bfloat16 outputs near -1 have no slope."""
 
     @tf.custom_gradient
-    def unit(x: tf.Tensor) -> Any:
+    def value(x: tf.Tensor) -> Any:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             return product(dy, tf.identity(x))
 
@@ -105,14 +105,14 @@ def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
         return _times_slope_narrow(dy, _reverse_only(x), alpha), gradient
 
-    return unit(x)
+    return value(x)
 
 
 def _reverse_only(x: tf.Tensor) -> tf.Tensor:
-    """Returns `x`; in a graph forward mode raises a LookupError here.
+    """Returns `x`; forward mode in a graph raises a LookupError.
 
-    The derivative would be zero silently: none passes the bit operations of
-    `_widened`.
+    Otherwise its derivative would be zero, because the bit operations of `_widened`
+    have none.
     """
     if tf.executing_eagerly():
         return x
@@ -144,22 +144,21 @@ def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
     return tf.where(x > 0, x, y)
 
 
-# One program for the unit and its gradient would store three tensors where one, y,
-# is enough.
+# One program for value and gradient would store three tensors; two programs store y.
 _elu_compiled = tf.function(_elu, jit_compile=True, reduce_retracing=True)
 _times_slope_compiled = tf.function(
     _times_slope, jit_compile=True, reduce_retracing=True
 )
 
 
-# XLA's own conversions from and to bfloat16 take as long as the unit itself.
+# XLA's conversions from and to bfloat16 take as long as the ELU itself.
 def _widened(x: tf.Tensor) -> tf.Tensor:
     bits = tf.cast(tf.bitcast(x, tf.uint16), tf.uint32)
     return tf.bitcast(tf.bitwise.left_shift(bits, 16), tf.float32)
 
 
 def _narrowed(x: tf.Tensor) -> tf.Tensor:
-    """Rounds to nearest, ties to even; a NaN has to come from `_widened`."""
+    """Rounds to nearest, ties to even; NaNs must come from `_widened`."""
     bits = tf.bitcast(x, tf.uint32)
     odd = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1)
     bits = tf.bitwise.right_shift(bits + 0x7FFF + odd, 16)

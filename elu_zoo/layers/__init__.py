@@ -1,4 +1,4 @@
-"""Keras layers that are not activations, one concept a file."""
+"""Keras layers that are not activations."""
 
 from elu_zoo.layers.affine_recolor import AffineRecolor
 from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D

@@ -1,4 +1,4 @@
-"""Random affine maps and colours whose draws are given, not made."""
+"""Random affine maps and colours; the random draws are an input."""
 
 import math
 from typing import Any
@@ -10,45 +10,47 @@ from elu_zoo import errors
 _BITS = 31  # of a draw
 _STRETCH = _ANGLE = 0.2
 _SHIFT = 16  # pixels
-_INTERESTING = 2.0  # levels from grey: nothing closer to it is recoloured
-# Deviations, of 255 levels, of what is added to a channel, and added a pixel from left
-# to right and from top to bottom. The archived original asks for 25.5, 2.4 and 2.4, and
-# for .15 of the channel's contrast; its integer arguments leave these, and of it 0.
+_CONTRAST = 2.0  # levels: pixels that differ less from the background keep their colour
+# Standard deviations, in 255 levels, of what is added to a channel: to all pixels, per
+# pixel from left to right, per pixel from top to bottom. The archived original has
+# 25.5, 2.4 and 2.4, and 0.15 of the channel's contrast, but passes them as integers,
+# which truncates them to these values, and the last one to 0.
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
-# One draw each, then one for each colour's kind and channel.
+# One draw each, followed by one for each entry of _COLORS and each channel.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
 STILL = 2 ** (_BITS - 1)  # the draw that changes nothing
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class AffineRecolor(keras.layers.Layer):
-    """Stretches, mirrors, shears or turns, moves and recolours images (Graham, 2014).
+    """Random affine maps and recolouring of images (Graham, 2014).
 
-    The image's middle comes to lie in that of a field of `value`, up to 16 pixels off
-    on either axis. Width and height are changed by up to 20 % each, half of the images
-    are mirrored, and one of three is done by an amount of up to 0.2: a shear along x,
-    one along y, a turn (in radians). Pixels between others are interpolated bilinearly.
-    Then each channel gets a normal number of deviation 25 added, and slopes of
-    deviation 2 a pixel from left to right and from top to bottom, where a pixel differs
-    from `value` by more than 2 of 255 levels in any channel. Results are not clipped.
+    The image is placed in the middle of a field of `value` and shifted by up to 16
+    pixels on either axis. Width and height change by up to 20 % each, half of the
+    images are mirrored, and each image has one of three transformations by up to 0.2:
+    a shear along x, a shear along y, or a rotation (in radians). Interpolation is
+    bilinear. Each channel then gets a normal number of deviation 25, and slopes of
+    deviation 2 a pixel from left to right and from top to bottom, where any channel
+    of the pixel differs from `value` by more than 2 of 255 levels. Results are not
+    clipped. Transformations are about the image's middle; in the archived original
+    about a point half a pixel away.
 
-    What is drawn for an image is an input of the layer: runs to be compared see the
-    same images, on any number of devices. All is about the image's middle; in the
-    archived original half a pixel beside it.
+    The random draws are an input, so that compared runs see the same images on any
+    number of devices.
 
     Args:
-        size: height and width of the field, pixels.
-        value: of the field, that becomes zero in the network.
+        size: height and width of the field, in pixels.
+        value: the background, which becomes zero in the network.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Inputs: raw 0..255 images `(batch, height, width, channels)`, and for each of them
-    integers `(batch, draws(channels))`, uniform in 0..2**31 - 1; `STILL` everywhere
-    leaves the image as it is, in the middle, `(size - n) // 2` pixels from the start.
+    Inputs: raw 0..255 images `(batch, height, width, channels)`, and integers
+    `(batch, draws(channels))`, uniform in 0..2**31 - 1. With `STILL` everywhere the
+    image is unchanged and starts `(size - n) // 2` pixels from the field's start.
 
     Output shape: `(batch, size, size, channels)`, in float32.
 
     Raises:
-        UsageError: a field that is smaller than the images.
+        UsageError: the field is smaller than the images.
     """
 
     def __init__(self, size: int, value: float = 128.0, **kwargs: Any) -> None:
@@ -59,7 +61,7 @@ class AffineRecolor(keras.layers.Layer):
 
     @staticmethod
     def draws(channels: int) -> int:
-        """Returns how many integers the layer takes for each image."""
+        """Returns the number of draws for an image."""
         return len(_AFFINE) + len(_COLORS) * channels
 
     def call(self, images: Any, draws: Any) -> Any:
@@ -71,12 +73,12 @@ class AffineRecolor(keras.layers.Layer):
         y = self._places(drawn["shift_y"], height)[:, :, None]
         (a, b), (c, d) = _inverse(drawn)
         moved = self._pixels(images, a * x + c * y, b * x + d * y)
-        far = keras.ops.abs(moved - self.value) > _INTERESTING
-        interesting = keras.ops.any(far, axis=-1, keepdims=True)
+        contrast = keras.ops.abs(moved - self.value)
+        recolored = keras.ops.any(contrast > _CONTRAST, axis=-1, keepdims=True)
         colors = dict(zip(_COLORS, self._colors(draws, images.shape[-1]), strict=True))
         slopes = colors["columns"] * x[..., None] + colors["rows"] * y[..., None]
         added = colors["level"] + slopes
-        return moved + keras.ops.where(interesting, added, 0.0)
+        return moved + keras.ops.where(recolored, added, 0.0)
 
     def compute_output_shape(self, images_shape: Any, draws_shape: Any) -> Any:
         self._check(images_shape)
@@ -89,17 +91,17 @@ class AffineRecolor(keras.layers.Layer):
         if max(shape[1:3]) > self.size:
             raise errors.UsageError(
                 f"A field of {self.size} x {self.size} pixels does not hold images of "
-                f"{shape[1]} x {shape[2]}."
+                f"{shape[1]} x {shape[2]}. Use a larger size."
             )
 
     def _places(self, shift: Any, length: int) -> Any:
-        """Returns how far from an image's middle the field's pixels are."""
+        """Returns the distance of the field's pixels from the image's middle."""
         pixels = keras.ops.floor(shift * (2 * _SHIFT + 1)) - _SHIFT
         middle = (self.size - length) // 2 + (length - 1) / 2
         return keras.ops.arange(self.size, dtype="float32") - middle - pixels[:, None]
 
     def _pixels(self, images: Any, x: Any, y: Any) -> Any:
-        """Returns the image's colours at places from its middle, between its pixels."""
+        """Returns interpolated colours at these distances from the image's middle."""
         height, width, channels = images.shape[1:]
         count = keras.ops.shape(images)[0]
         around = (0, 0), (1, 1), (1, 1), (0, 0)
@@ -115,7 +117,7 @@ class AffineRecolor(keras.layers.Layer):
         return found
 
     def _colors(self, draws: Any, channels: int) -> list[Any]:
-        """Returns of each kind the normal numbers, `(batch, 1, 1, channels)`."""
+        """Returns the normal numbers of each colour, `(batch, 1, 1, channels)`."""
         found = []
         for i, deviation in enumerate(_COLORS.values()):
             start = len(_AFFINE) + i * channels
@@ -126,30 +128,30 @@ class AffineRecolor(keras.layers.Layer):
 
 
 def _uniform(draws: Any) -> Any:
-    """Returns numbers in (0, 1), exactly 1/2 for `STILL`; float32 has 24 bits."""
-    bits = 23
+    """Returns numbers in (0, 1), exactly 1/2 for `STILL`."""
+    bits = 23  # fewer than the 24 of float32
     draws = keras.ops.cast(draws, "int32") // 2 ** (_BITS - bits)
     return keras.ops.cast(keras.ops.maximum(draws, 1), "float32") / 2**bits
 
 
 def _inverse(drawn: dict[str, Any]) -> list[list[Any]]:
-    """Returns the matrix that row vectors of the result are multiplied by."""
+    """Returns the matrix that maps places of the result to places of the image."""
 
     def within(uniform: Any, bound: float) -> Any:
         return bound * (2 * uniform - 1)
 
     angle = within(drawn["angle"], _ANGLE)
     kind = keras.ops.floor(3 * drawn["kind"])
-    turned, zero = kind == 2, keras.ops.zeros_like(angle)
+    rotated, zero = kind == 2, keras.ops.zeros_like(angle)
     sine = keras.ops.sin(angle)
-    diagonal = keras.ops.where(turned, keras.ops.cos(angle), 1.0)
-    # The stretches s and the matrix m after them: (diag(s) m)^-1 = m^-1 diag(1 / s).
-    above = keras.ops.where(turned, -sine, keras.ops.where(kind == 1, angle, zero))
-    below = keras.ops.where(turned, sine, keras.ops.where(kind == 0, angle, zero))
+    diagonal = keras.ops.where(rotated, keras.ops.cos(angle), 1.0)
+    # With stretches s and matrix m: (diag(s) m)^-1 = m^-1 diag(1 / s).
+    above = keras.ops.where(rotated, -sine, keras.ops.where(kind == 1, angle, zero))
+    below = keras.ops.where(rotated, sine, keras.ops.where(kind == 0, angle, zero))
     stretch_x = 1 + within(drawn["stretch_x"], _STRETCH)
     stretch_y = 1 + within(drawn["stretch_y"], _STRETCH)
     stretch_x = keras.ops.where(drawn["mirror"] > 0.5, -stretch_x, stretch_x)
-    # The determinant of m is 1: a shear's, or a turn's.
+    # The determinant of m, a shear or a rotation, is 1.
     matrix = (
         (diagonal / stretch_x, -above / stretch_y),
         (-below / stretch_x, diagonal / stretch_y),
@@ -158,7 +160,7 @@ def _inverse(drawn: dict[str, Any]) -> list[list[Any]]:
 
 
 def _neighbours(places: Any, length: int) -> list[tuple[Any, Any]]:
-    """Returns the two cells around each place on a padded axis, with their shares."""
+    """Returns the two cells around each place of a padded axis, and their weights."""
     places = keras.ops.clip(places, -1.0, float(length))
     below = keras.ops.minimum(keras.ops.floor(places), length - 1.0)
     share, below = places - below, keras.ops.cast(below, "int32") + 1

@@ -1,4 +1,4 @@
-"""Max pooling whose last window may reach beyond the map."""
+"""Max pooling with Caffe's output size."""
 
 from typing import Any
 
@@ -9,16 +9,15 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class CeilMaxPooling2D(keras.layers.Layer):
-    """Max pooling as in Caffe and cuda-convnet, which round the size up.
+    """Max pooling as in Caffe and cuda-convnet, which round the output size up.
 
     A side of `n` rows becomes `ceil((n - pool_size) / strides) + 1`. Windows start at
-    the first row; what the last one has beyond the map does not count. Keras' "same"
-    pooling gives another size, or starts before the map, unless the two happen to
-    agree. Columns likewise.
+    the first row; the part of the last window beyond the map is ignored. Columns are
+    pooled like rows. Keras' "same" pooling has another size or other windows.
 
     Args:
-        pool_size: rows and columns of a window, an integer >= 1.
-        strides: rows and columns between windows, an integer from 1 to `pool_size`.
+        pool_size: rows and columns of a window, an integer >= `strides`.
+        strides: rows and columns between windows, an integer >= 1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: `(batch, height, width, channels)`; height and width are fixed and
@@ -27,17 +26,13 @@ class CeilMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, pooled height, pooled width, channels)`.
 
     Raises:
-        UsageError: arguments out of range, a map whose size is unknown or too small.
+        UsageError: arguments out of range, a map of unknown size or a map too small.
     """
 
     def __init__(self, pool_size: int, strides: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        integers = type(pool_size) is int and type(strides) is int
-        if not integers or not 1 <= strides <= pool_size:
-            raise errors.UsageError(
-                "Pooling takes integers 1 <= strides <= pool_size. Received: "
-                f"pool_size={pool_size!r}, strides={strides!r}."
-            )
+        errors.check_integer("strides", strides, minimum=1)
+        errors.check_integer("pool_size", pool_size, minimum=strides)
         self.pool_size = pool_size
         self.strides = strides
         self.built = True
@@ -47,7 +42,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
         sides = list(zip(inputs.shape[1:3], pooled, strict=True))
         after = [(m - 1) * self.strides + self.pool_size - n for n, m in sides]
         padding = "valid"
-        # "same" pads what is odd at the end: then it needs no padded copy of the map.
+        # "same" padding gives these windows without a padded copy of the map.
         if all(m == -(-n // self.strides) for n, m in sides) and max(after) <= 1:
             padding = "same"
         elif any(after):
@@ -77,12 +72,12 @@ class CeilMaxPooling2D(keras.layers.Layer):
 
 
 def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
-    """Pools with a gradient that every program rounds alike.
+    """Pools with a gradient that is bit-equal in every program.
 
-    TensorFlow takes oneDNN's kernel for the gradient in most programs and its own in a
-    few, which add the gradients of windows that overlap in different orders: a run and
-    its resumption would not be equal to the last bit. Only its own is taken here, which
-    made both passes together 3 to 4 times as slow, without XLA, on two cores.
+    TensorFlow uses oneDNN's gradient kernel in most programs and its own in a few. They
+    add the gradients of overlapping windows in different orders, so that a resumed run
+    would not be bit-equal. This function always uses TensorFlow's own kernel. Without
+    XLA both passes together are 3 to 4 times slower, on two cores.
     """
     import tensorflow as tf
 
@@ -91,7 +86,7 @@ def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
         outputs = tf.nn.max_pool2d(maps, size, strides, padding)
 
         def gradient(upstream):
-            # oneDNN's kernel is taken only for what its pooling itself returned.
+            # oneDNN's kernel is only used for the tensor that its pooling returned.
             hidden = tf.maximum(outputs, outputs.dtype.min)
             return tf.raw_ops.MaxPoolGrad(
                 orig_input=maps,

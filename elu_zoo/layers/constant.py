@@ -1,4 +1,4 @@
-"""Arrays that layers compute with and that are no weights of a model."""
+"""Constant tensors of layers, such as a mean image, that are not weights."""
 
 import contextlib
 import contextvars
@@ -12,22 +12,22 @@ _in_graphs = contextvars.ContextVar("in_graphs", default=False)
 
 
 def constant(array: np.ndarray, dtype: str) -> Any:
-    """Returns a tensor that outlives the graph in which it is first asked for."""
+    """Returns a tensor that stays valid outside of the graph that is being traced."""
     with _outside_of_graphs():
         return keras.ops.convert_to_tensor(array, dtype)
 
 
 def used(tensor: Any) -> Any:
-    """Returns a tensor of `constant` as a layer computes with it, see `in_graphs`."""
+    """Returns a tensor of `constant`, inside `in_graphs` as a new graph constant."""
     return keras.ops.convert_to_tensor(tensor.numpy()) if _in_graphs.get() else tensor
 
 
 @contextlib.contextmanager
 def in_graphs() -> Iterator[None]:
-    """Makes the constants part of each TensorFlow graph that is traced meanwhile.
+    """Makes the constants part of every TensorFlow graph traced in this context.
 
-    Otherwise a graph refers to them, and all graphs share one copy; tf2onnx would
-    take such a reference for an input of the model.
+    By default graphs capture them by reference and share one copy; tf2onnx treats a
+    captured tensor as an input of the model.
     """
     token = _in_graphs.set(True)
     try:

@@ -1,37 +1,37 @@
-"""Squares cut out of images, whose places are given, not drawn."""
+"""Cutout; the places of the squares are an input."""
 
 from typing import Any
 
 import keras
 
-from elu_zoo.errors import check_integer
+from elu_zoo import errors
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Cutout(keras.layers.Layer):
     """Sets a square of each image to zero (DeVries and Taylor, 2017).
 
-    After whitening a zero is the value of the mean image.
+    After whitening, zero is the value of the mean image.
 
     Args:
         size: rows and columns of the square, at least 1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Inputs: images `(batch, height, width, channels)`, and for each of them the square's
-    centre, integers `(row, column)`, `(batch, 2)`. The square begins `size // 2` pixels
-    above and left of it; what is outside of the image is lost.
+    Inputs: images `(batch, height, width, channels)`, and the centres of the squares,
+    integers `(row, column)` of shape `(batch, 2)`. A square starts `size // 2` pixels
+    above and left of its centre; the part outside of the image is ignored.
 
-    Output shape: that of the images.
+    Output shape: the shape of the images.
 
     Raises:
-        UsageError: a size that is no integer of at least 1.
+        UsageError: the size is not an integer >= 1.
 
     Reference: https://arxiv.org/abs/1708.04552
     """
 
     def __init__(self, size: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_integer("size", size, minimum=1)
+        errors.check_integer("size", size, minimum=1)
         self.size = size
         self.built = True
 
@@ -45,7 +45,7 @@ class Cutout(keras.layers.Layer):
         return keras.ops.where(square, keras.ops.zeros_like(images), images)
 
     def _inside(self, pixels: int, first: Any) -> Any:
-        """Returns which of an axis' pixels are in the squares, `(batch, pixels)`."""
+        """Returns which pixels of an axis are in the squares, `(batch, pixels)`."""
         offsets = keras.ops.arange(pixels, dtype="int32") - first
         return (offsets >= 0) & (offsets < self.size)
 

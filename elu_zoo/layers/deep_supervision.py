@@ -1,4 +1,4 @@
-"""The scores of a network and of its auxiliary heads, for losses of their own."""
+"""The scores of a network and of its auxiliary heads in one tensor."""
 
 from typing import Any
 
@@ -9,18 +9,17 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class DeepSupervision(keras.layers.Layer):
-    """Stacks scores of a network's output and of auxiliary heads (Lee et al., 2015).
+    """Stacks the scores of a network and of its auxiliary heads (Lee et al., 2015).
 
-    When the heads are dropped, in the course of the training, `active` is set to
-    False before the layer is traced again: then they have no loss, and no gradient
-    but zeros reaches them.
+    To remove the heads in the course of training, set `active` to False before the
+    layer is traced again: the heads then have no loss, and their gradients are zero.
 
     Args:
-        active: whether the heads learn.
+        active: whether the heads are trained.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: a list of two or more `(batch, classes)`, the output's scores first.
-    Output shape: `(batch, inputs, classes)`, without heads `(batch, 1, classes)`.
+    Input shape: a list of two or more `(batch, classes)`, the network's scores first.
+    Output shape: `(batch, inputs, classes)`, `(batch, 1, classes)` if not active.
 
     Raises:
         UsageError: `active` is neither True nor False.
@@ -30,17 +29,14 @@ class DeepSupervision(keras.layers.Layer):
 
     def __init__(self, active: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if not isinstance(active, bool):
-            raise errors.UsageError(f"active is True or False. Received: {active!r}.")
+        errors.check_bool("active", active)
         self.active = active
-
-    def build(self, input_shape: Any) -> None:
-        pass
+        self.built = True
 
     def call(self, inputs: Any) -> Any:
         scores, *heads = inputs
         if not self.active:
-            # A gradient of zero, not none: the optimizer's variables stay the same.
+            # Keeps a gradient, of zero, for every variable of the optimizer.
             scores, heads = scores + 0 * sum(heads), []
         return keras.ops.stack([scores, *heads], axis=1)
 

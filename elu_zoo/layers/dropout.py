@@ -1,4 +1,4 @@
-"""Dropout whose masks a trainer can determine."""
+"""Dropout with reproducible masks."""
 
 import contextlib
 import contextvars
@@ -16,22 +16,22 @@ from elu_zoo.initializers import layer_seed
 _keys: contextvars.ContextVar = contextvars.ContextVar(
     "elu_zoo_dropout_keys", default=None
 )
-# Multipliers of a hash of 32 bits with little bias (C. Wellons, "lowbias32").
+# Multipliers of the 32-bit hash "lowbias32" of C. Wellons.
 _FIRST, _SECOND = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
 
 
 @contextlib.contextmanager
 def keyed(iteration: Any, examples: Any) -> Iterator[None]:
-    """Determines what `Dropout` and other layers draw in this context.
+    """Makes the draws of `Dropout` and other layers reproducible in this context.
 
-    A mask then depends on the layer's seed, the iteration, the example and the unit
-    alone: it is the same on one device, on several and on every backend, and a
-    resumed run needs no state to repeat it. A context variable does not reach other
-    threads: under a distribution strategy enter it inside the replica function.
+    A mask then depends only on the layer's seed, the iteration, the example and the
+    unit. It is equal on one device, on several devices and on every backend, and a
+    resumed run needs no saved state. A context variable does not reach other threads:
+    under a distribution strategy, enter the context inside the replica function.
 
     Args:
         iteration: number of the training step, an integer scalar.
-        examples: number of each example in the data set, integers `(batch,)`.
+        examples: index of each example in the data set, integers `(batch,)`.
     """
     token = _keys.set((iteration, examples))
     try:
@@ -42,20 +42,21 @@ def keyed(iteration: Any, examples: Any) -> Iterator[None]:
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Dropout(keras.layers.Layer):
-    """Dropout (Srivastava et al., 2014) that a trainer can make repeatable.
+    """Dropout (Srivastava et al., 2014) with reproducible masks.
 
-    In training each value is 0 with probability `rate`, else divided by 1 - `rate`;
-    in inference nothing changes. It differs from `keras.layers.Dropout` in three
-    things: within `keyed` its mask is a hash, `rate` may be set to another value,
-    from 0 too, before the layer is traced again, and `scaled` may be False.
+    In training each value becomes 0 with probability `rate`; the other values are
+    divided by 1 - `rate`. At inference the input is returned. There are three
+    differences from `keras.layers.Dropout`: within `keyed` the mask is a hash; `rate`
+    can be changed, also from 0, before the layer is traced again; and `scaled` may be
+    False.
 
     Args:
         rate: in [0, 1).
-        seed: of the masks.
-        scaled: whether what is kept is divided.
+        seed: seed of the masks.
+        scaled: whether kept values are divided by 1 - `rate`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: any. Output shape: that of the input.
+    Input shape: any. Output shape: the shape of the input.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Dropout(keras.layers.Layer):
         if keys is None:
             found = keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
             return found if self.scaled else found * (1 - self.rate)
-        kept = kept_values(own_seed(self), *keys, inputs.shape[1:], self.rate)
+        kept = kept_values(_seed(self), *keys, inputs.shape[1:], self.rate)
         kept = keras.ops.cast(kept, inputs.dtype)
         return inputs * (kept / (1 - self.rate) if self.scaled else kept)
 
@@ -99,10 +100,10 @@ def is_rate(value: Any) -> bool:
 
 
 def check_rate(rate: Any) -> float:
-    """Returns a rate of dropout.
+    """Returns a dropout rate as a float.
 
     Raises:
-        UsageError: it is not a number in [0, 1).
+        UsageError: the rate is not a number in [0, 1).
     """
     if not is_rate(rate):
         raise errors.UsageError(f"A dropout rate is in [0, 1). Received: {rate!r}.")
@@ -115,17 +116,17 @@ def kept_values(
     """Returns which values `Dropout` keeps, booleans `(batch, *shape)`.
 
     Args:
-        seed: of the layer.
-        iteration: as of `keyed`, as is `examples`.
-        examples: integers `(batch,)`.
-        shape: of one example.
+        seed: seed of the layer.
+        iteration: see `keyed`.
+        examples: see `keyed`.
+        shape: shape of one example.
         rate: the probability that a value is dropped.
     """
     units = math.prod(shape)
     examples = keras.ops.cast(examples, "uint32")
     of_example = _mixed(_mixed(_of_step(seed, iteration)) ^ examples)
     of_unit = _of_units(units)
-    # Both sides are mixed already, so that one round suffices for each value.
+    # Both operands are mixed already, so that one round is enough.
     bits = (of_example[:, None] ^ of_unit[None, :]) * _FIRST
     bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
     kept = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))
@@ -133,14 +134,10 @@ def kept_values(
 
 
 def batch_draws(layer: Any, count: int) -> Any:
-    """Returns numbers in [0, 1) that a layer draws once a batch, float32 `(count,)`.
+    """Returns `count` uniform numbers in [0, 1) for a whole batch, in float32.
 
-    Within `keyed` they are a hash of the layer's seed, the iteration and their place:
-    the same for every part of a batch. Elsewhere its generator draws them.
-
-    Args:
-        layer: has a `name`, a `seed` and a `seed_generator`.
-        count: how many.
+    Within `keyed` they are a hash of the layer's seed, the iteration and the index:
+    equal for every part of a batch. Elsewhere the layer's `seed_generator` draws them.
     """
     keys = _keys.get()
     if keys is None:
@@ -148,14 +145,14 @@ def batch_draws(layer: Any, count: int) -> Any:
             (count,), dtype="float32", seed=layer.seed_generator
         )
     iteration, _ = keys
-    bits = _mixed(_mixed(_of_step(own_seed(layer), iteration)) ^ _of_units(count))
-    # As many bits as float32 holds, so that no number is rounded to 1.
+    bits = _mixed(_mixed(_of_step(_seed(layer), iteration)) ^ _of_units(count))
+    # The 24 bits that float32 holds, so that no number is rounded to 1.
     leading = keras.ops.right_shift(bits, np.uint32(8))
     return keras.ops.cast(keras.ops.cast(leading, "int32"), "float32") * 2.0**-24
 
 
-def own_seed(layer: Any) -> int:
-    """Returns the seed of a layer; layers without one must not draw the same."""
+def _seed(layer: Any) -> int:
+    """Returns the seed of a layer, without one a hash of the layer's name."""
     return layer_seed(0, layer.name) if layer.seed is None else layer.seed
 
 

@@ -1,4 +1,4 @@
-"""Dropout of whole feature maps, of as many in every batch."""
+"""Dropout of whole feature maps."""
 
 from typing import Any
 
@@ -9,27 +9,26 @@ from elu_zoo.layers.dropout import batch_draws, check_rate
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class FeatureMapDropout(keras.layers.Layer):
-    """Dropout of feature maps as for fractional max pooling (Graham, 2014).
+    """Dropout of feature maps as in fractional max pooling (Graham, 2014).
 
-    In training exactly `round(channels * (1 - rate))` maps, but at least one, are
-    kept, unscaled, the same ones for the whole batch, and the others are 0; at
-    inference every value is multiplied by 1 - rate. `keras.layers.SpatialDropout2D`
-    drops each map of each image by itself, and scales in training. Graham's code
-    multiplies before the activation, which is the same for leaky ReLUs, not for ELU.
+    In training exactly `round(channels * (1 - rate))` maps, but at least one, are kept
+    unscaled, the same maps for the whole batch; the other maps are 0. At inference
+    every value is multiplied by 1 - rate. `keras.layers.SpatialDropout2D` drops maps
+    per image, and scales in training. Graham's code multiplies before the activation:
+    this is equal for leaky ReLUs, but not for ELU.
 
-    Within `elu_zoo.layers.keyed` the maps depend on the layer's seed and the
-    iteration alone. `rate` may be set to another value, from 0 too, before the layer
-    is traced again.
+    Within `elu_zoo.layers.keyed` the maps depend only on the layer's seed and the
+    iteration. `rate` can be changed, also from 0, before the layer is traced again.
 
     Args:
         rate: in [0, 1).
-        seed: of the draws.
+        seed: seed of the draws.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(..., channels)`. Output shape: that of the input.
+    Input shape: `(..., channels)`. Output shape: the shape of the input.
 
     Raises:
-        UsageError: a rate that is not a number in [0, 1).
+        UsageError: the rate is not a number in [0, 1).
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
@@ -47,9 +46,8 @@ class FeatureMapDropout(keras.layers.Layer):
             return inputs * (1 - self.rate)
         channels = inputs.shape[-1]
         order = keras.ops.argsort(batch_draws(self, channels))
-        # The order of an order is the rank of each channel.
-        count = max(round(channels * (1 - self.rate)), 1)
-        kept = keras.ops.argsort(order) < count
+        ranks = keras.ops.argsort(order)
+        kept = ranks < max(round(channels * (1 - self.rate)), 1)
         return inputs * keras.ops.cast(kept, inputs.dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

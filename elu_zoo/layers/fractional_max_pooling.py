@@ -16,23 +16,22 @@ REGIONS = ("pseudorandom", "random")
 class FractionalMaxPooling2D(keras.layers.Layer):
     """Fractional max pooling with overlapping regions (Graham, 2014).
 
-    Each output is the maximum of 2 x 2 cells. Along an axis of n cells the m regions
-    start at 0, end with the last cell, and the next is 1 or 2 cells further. In
-    training the starts are drawn:
+    Each output is the maximum of a region of 2 x 2 cells. Along an axis of n cells
+    the first of m regions starts at cell 0, the last one ends with the last cell, and
+    the starts are 1 or 2 cells apart. In training the starts are drawn:
 
     - "pseudorandom": `int((j + u) * a) - int(u * a)` for j = 0..m-1, where
       `a = (n - 2) / (m - 1)`, and u is uniform in [0, 1);
-    - "random": the steps between them are shuffled.
+    - "random": the steps between these starts are shuffled.
 
-    One draw serves the whole batch, for rows and columns each; the original draws
-    for every image. Within `elu_zoo.layers.keyed` it depends on the layer's seed and
-    the iteration alone. At inference the starts are those of u = 0.5, evenly spread,
-    for either kind.
+    Rows and columns have one draw each for the whole batch; the original draws for
+    every image. Within `elu_zoo.layers.keyed` the draws depend only on the layer's
+    seed and the iteration. At inference u is 0.5, for both kinds.
 
     Args:
         size: `(height, width)` of the output.
         regions: "pseudorandom" or "random".
-        seed: of the draws.
+        seed: seed of the draws.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: `(batch, height, width, channels)`; height and width are fixed, and
@@ -41,8 +40,8 @@ class FractionalMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, *size, channels)`.
 
     Raises:
-        UsageError: arguments out of range, a map whose size is unknown or does not
-            fit the output's.
+        UsageError: arguments out of range, a map of unknown size, or a size that does
+            not fit the output.
     """
 
     def __init__(
@@ -53,9 +52,9 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.size = _check_size(size)
-        if regions not in REGIONS:
-            raise errors.unknown("kind of pooling regions", regions, REGIONS)
+        errors.check_numbers("size", size, 2, "integers >= 1", _is_positive_integer)
+        errors.check_choice("regions", regions, REGIONS)
+        self.size = tuple(size)
         self.regions = regions
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
@@ -65,12 +64,12 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         _check_map(inputs.shape, self.size)
         sides = list(zip(inputs.shape[1:3], self.size, strict=True))
         if training:
-            # A shuffle takes one draw a step, a phase one alone.
+            # "random" needs a draw for each step, "pseudorandom" one draw.
             counts = [m - 1 if self.regions == "random" else 1 for _, m in sides]
             draws = batch_draws(self, sum(counts))
-            own = draws[: counts[0]], draws[counts[0] :]
+            parts = draws[: counts[0]], draws[counts[0] :]
             drawn = shuffled_starts if self.regions == "random" else phased_starts
-            starts = [drawn(*side, u) for side, u in zip(sides, own, strict=True)]
+            starts = [drawn(*side, u) for side, u in zip(sides, parts, strict=True)]
         else:
             starts = [even_starts(*side) for side in sides]
         x = inputs
@@ -111,7 +110,7 @@ def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
     Args:
         inputs: cells of the axis.
         outputs: regions, see `FractionalMaxPooling2D`.
-        draws: whose order is that of the steps, `(outputs - 1,)`.
+        draws: `(outputs - 1,)`; the steps are put in the order of the draws.
     """
     even = even_starts(inputs, outputs)
     if outputs == 1:
@@ -121,26 +120,17 @@ def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
 
 
 def _starts(inputs, outputs, phase):
-    """int((j + u) * a) - int(u * a) in integers, which no backend rounds.
+    """Returns int((j + u) * a) - int(u * a) in integers, without rounding.
 
-    With a = span / gaps all that matters of u is phase = int(u * span), since
-    int((j + u) * a) = (j * span + phase) // gaps. The last start is the span.
+    a = span / gaps and phase = int(u * span), so that
+    int((j + u) * a) = (j * span + phase) // gaps.
     """
     span, gaps = inputs - 2, max(outputs - 1, 1)
     return (np.arange(outputs, dtype="int32") * span + phase) // gaps - phase // gaps
 
 
-def _check_size(size):
-    try:
-        found = tuple(size)
-    except TypeError:
-        found = ()
-    if [type(n) is int and n > 0 for n in found] != [True, True]:
-        raise errors.UsageError(
-            "The size of the output is (height, width), integers >= 1. Received: "
-            f"{size!r}."
-        )
-    return found
+def _is_positive_integer(value):
+    return type(value) is int and value > 0
 
 
 def _check_map(shape, size):

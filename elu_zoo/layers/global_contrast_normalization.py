@@ -11,14 +11,13 @@ _SMALLEST = 1e-8
 class GlobalContrastNormalization(keras.layers.Layer):
     """Centres every image and scales it to one norm (paper, section 4.2).
 
-    From each image its mean over all values is subtracted, and what is left is
-    divided by its Euclidean norm over `norm`. An image of equal values becomes zeros.
-    It is what pylearn2 did for the CIFAR experiments of Goodfellow et al. (2013),
-    whose preprocessing the paper takes over.
+    The mean over all values of an image is subtracted, and the result is scaled to
+    the Euclidean norm `norm`. An image of equal values becomes zeros. The paper uses
+    the CIFAR preprocessing of Goodfellow et al. (2013), which pylearn2 implements so.
 
     Args:
-        norm: Euclidean norm of every image that leaves the layer; with 55 and
-            32 x 32 x 3 values their root mean square is 0.99.
+        norm: Euclidean norm of every output image; with 55 and 32 x 32 x 3 values the
+            root mean square is 0.99.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
@@ -32,7 +31,7 @@ class GlobalContrastNormalization(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
         x = keras.ops.cast(inputs, self.compute_dtype)
-        # Twice: what rounding leaves of an image of equal values would be scaled up.
+        # Twice: rounding errors of an image of equal values would be scaled up.
         for _ in range(2):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)

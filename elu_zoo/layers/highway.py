@@ -1,4 +1,4 @@
-"""What a gate lets through of a transformed and of a carried signal."""
+"""The gate of a highway network."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Highway(keras.layers.Layer):
-    """The combination of a highway unit (Srivastava et al., 2015).
+    """Combines two signals by a gate (Srivastava et al., 2015).
 
     Formula:
 
@@ -25,7 +25,7 @@ class Highway(keras.layers.Layer):
     carried signal, all of one shape. Output shape: the same.
 
     Raises:
-        UsageError: not three inputs, or of several shapes.
+        UsageError: the inputs are not three tensors of one shape.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -10,7 +10,7 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Maxout(keras.layers.Layer):
-    """Maxout (Goodfellow et al., 2013) of what a dense or convolution layer returns.
+    """Maxout (Goodfellow et al., 2013) after a dense or convolution layer.
 
     Formula:
 
@@ -19,22 +19,19 @@ class Maxout(keras.layers.Layer):
     ```
 
     Args:
-        pieces: of each unit, an integer >= 1.
+        pieces: number of pieces of each unit, an integer >= 1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: `(..., units * pieces)`. Output shape: `(..., units)`.
 
     Raises:
-        UsageError: pieces that are no positive integer, a last axis that is unknown
-            or not a multiple of them.
+        UsageError: `pieces` is not an integer >= 1, or the last axis is not a multiple
+            of it.
     """
 
     def __init__(self, pieces: int = 2, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if type(pieces) is not int or pieces < 1:
-            raise errors.UsageError(
-                f"Maxout has an integer >= 1 of pieces. Received: {pieces!r}."
-            )
+        errors.check_integer("pieces", pieces, minimum=1)
         self.pieces = pieces
         self.built = True
 
@@ -42,7 +39,7 @@ class Maxout(keras.layers.Layer):
         units = self._units(inputs.shape)
         outer = keras.ops.shape(inputs)[:-1]
         x = keras.ops.reshape(inputs, (*outer, units, self.pieces))
-        # On a CPU twice as fast as a reduction of the last axis.
+        # Twice as fast on a CPU as a reduction of the last axis.
         return functools.reduce(keras.ops.maximum, keras.ops.unstack(x, axis=-1))
 
     def compute_output_shape(self, input_shape: Any) -> Any:

@@ -12,21 +12,21 @@ from elu_zoo.layers.constant import constant, used
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class MeanSubtraction(keras.layers.Layer):
-    """Subtracts from every pixel its mean over a data set (paper, 4.4).
+    """Subtracts the mean image of a data set (paper, section 4.4).
 
-    The mean is no weight of the model: it belongs to the data set, comes from a file
-    of its own, and is no part of a weight file.
+    The mean is not a weight: it belongs to the data set, is read from a statistics
+    file, and is not saved in weight files.
 
     Args:
-        statistics: the name of the file, or of a data set; see
+        statistics: the name of a statistics file or of a data set; see
             `elu_zoo.layers.statistics_file.find`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input and output shape: `(batch, height, width, channels)`, of the images that
-    the mean was computed from.
+    Input and output shape: `(batch, height, width, channels)`, the shape of the mean
+    image.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         CorruptError: the file is damaged.
         UsageError: the images have another shape.
     """

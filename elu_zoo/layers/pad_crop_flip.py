@@ -1,4 +1,4 @@
-"""Random crops and flips whose draws are given, not made."""
+"""Random crops and flips; the random draws are an input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,27 +10,26 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class PadCropFlip(keras.layers.Layer):
-    """Pads images, crops each, mirrors some (paper, 4.2 and 4.4).
+    """Pads, crops and mirrors images (paper, sections 4.2 and 4.4).
 
-    What is drawn for an image is an input of the layer: runs to be compared see the
-    same crops, on every backend and any number of devices. After whitening a zero
-    is the mean image's value; of raw images `value` is what is scaled to zero later.
+    The random draws are an input, so that compared runs see the same crops on every
+    backend and any number of devices.
 
     Args:
-        padding: rows and columns that are put on every side.
-        size: `(height, width)` of the crops; None for that of the images.
-        value: of what is put around.
+        padding: number of rows and columns added on every side.
+        size: `(height, width)` of the crops; None for the size of the images.
+        value: value of the padding. 0 is the mean image after whitening; for raw
+            images use the value that is scaled to zero later.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Inputs: images `(batch, height, width, channels)`, and for each of them integers
-    `(row, column, flip)`, `(batch, 3)`: the crop's corner, from 0 to the difference
-    between padded image and crop, 2 * padding where they keep their size; and 1 for
-    a mirror image, left to right, else 0.
+    Inputs: images `(batch, height, width, channels)`, and integers
+    `(row, column, flip)` of shape `(batch, 3)`: the first row and column of the crop
+    in the padded image; and 1 for a left-right mirror image, else 0.
 
     Output shape: `(batch, *size, channels)`.
 
     Raises:
-        UsageError: crops larger than the padded images.
+        UsageError: the crops are larger than the padded images.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class PadCropFlip(keras.layers.Layer):
         columns = keras.ops.arange(width, dtype="int32")
         columns = keras.ops.where(draws[:, 2, None] > 0, width - 1 - columns, columns)
         columns = columns + draws[:, 1, None]
-        # One gather of pixels from all images, which is fast on every backend.
+        # One gather from the pixels of all images is fast on every backend.
         pixels = padded_height * padded_width
         first = pixels * keras.ops.arange(count, dtype="int32")[:, None, None]
         indices = first + rows[:, :, None] * padded_width + columns[:, None, :]
@@ -79,6 +78,6 @@ class PadCropFlip(keras.layers.Layer):
         if any(n > m + 2 * self.padding for n, m in zip(size, whole, strict=True)):
             raise errors.UsageError(
                 f"Crops of {size} do not fit into images of {whole} with "
-                f"{self.padding} pixels around them."
+                f"{self.padding} pixels around them. Use smaller crops."
             )
         return size

@@ -1,7 +1,7 @@
-"""How raw 0..255 images become a network's input, as layers of the model."""
+"""Preprocessing of raw 0..255 images, as layers of the model."""
 
 import contextlib
-import math
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,11 +14,11 @@ from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormaliza
 from elu_zoo.layers.mean_subtraction import MeanSubtraction
 from elu_zoo.layers.zca_whitening import ZCAWhitening
 
-_VALUES = 2**22  # of the images at once, to bound the memory
+_VALUES = 2**22  # of the images processed at once, which bounds the memory
 
 
 def _rescale(scale: float, offset: float = 0.0) -> list[keras.layers.Layer]:
-    if not (_is_finite(scale) and scale and _is_finite(offset)):
+    if not (errors.is_finite(scale) and scale and errors.is_finite(offset)):
         raise errors.UsageError(
             "The preprocessing 'rescale' has an entry 'scale', a finite number that is "
             "not 0, and may have an 'offset', a finite number. Received: "
@@ -27,17 +27,12 @@ def _rescale(scale: float, offset: float = 0.0) -> list[keras.layers.Layer]:
     return [keras.layers.Rescaling(scale, offset, name="rescale")]
 
 
-def _is_finite(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
-
-
 def _gcn() -> list[keras.layers.Layer]:
     return [GlobalContrastNormalization(name="normalize", dtype="float32")]
 
 
 def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
-    # A data set's name is that of its raw images.
+    # The name of a data set stands for the mean of its raw images.
     named = f"{statistics}_gcn" if "_mean-" not in str(statistics) else statistics
     return [*_gcn(), *_mean(named)]
 
@@ -47,24 +42,23 @@ def _mean(statistics: str) -> list[keras.layers.Layer]:
 
 
 def _gcn_zca(statistics: str) -> list[keras.layers.Layer]:
-    whiten = ZCAWhitening(statistics, name="whiten", dtype="float32")
-    return [*_gcn(), whiten]
+    return [*_gcn(), ZCAWhitening(statistics, name="whiten", dtype="float32")]
 
 
 def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]:
-    crop = tuple(crop) if isinstance(crop, list | tuple) else crop
-    integers = isinstance(crop, tuple) and [type(n) is int and n > 0 for n in crop]
-    if integers != [True, True]:
-        raise errors.UsageError(
-            "The preprocessing 'mean_crop' has an entry 'crop', height and width of "
-            f"the centre crop, two integers >= 1. Received: {crop!r}."
-        )
+    errors.check_numbers(
+        "The entry 'crop' of the preprocessing 'mean_crop'",
+        crop,
+        2,
+        "integers >= 1, height and width",
+        lambda size: type(size) is int and size > 0,
+    )
     height, width, _ = statistics_file.read_mean(statistics).shape
     rows, columns = height - crop[0], width - crop[1]
     if min(rows, columns) < 0:
         raise errors.UsageError(
-            f"A crop of {crop} is not within images of {(height, width)}, of "
-            f"which {statistics} is the mean."
+            f"A crop of {tuple(crop)} is larger than the images of {(height, width)} "
+            f"of the mean {statistics}. Use a smaller crop."
         )
     margins = (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
     return [
@@ -73,23 +67,14 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
     ]
 
 
-# kind: (what each of its entries is, the layers)
-_KINDS: dict[str, tuple[dict[str, str], Callable[..., list[keras.layers.Layer]]]] = {
-    "rescale": ({"scale": "the factor of every pixel"}, _rescale),
-    "gcn": ({}, _gcn),
-    "gcn_zca": ({"statistics": "the name of the whitening statistics"}, _gcn_zca),
-    "mean": ({"statistics": "the name of the mean image"}, _mean),
-    "gcn_mean": (
-        {"statistics": "the name of the mean of contrast-normalised images"},
-        _gcn_mean,
-    ),
-    "mean_crop": (
-        {
-            "statistics": "the name of the mean image",
-            "crop": "height and width of the centre crop",
-        },
-        _mean_crop,
-    ),
+# A function's parameters are the entries of a description.
+_KINDS: dict[str, Callable[..., list[keras.layers.Layer]]] = {
+    "rescale": _rescale,
+    "gcn": _gcn,
+    "gcn_zca": _gcn_zca,
+    "mean": _mean,
+    "gcn_mean": _gcn_mean,
+    "mean_crop": _mean_crop,
 }
 
 
@@ -97,45 +82,50 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
     """Returns the layers of a preprocessing description, in order.
 
     Args:
-        preprocessing: `{"kind": "rescale", "scale": s}` multiplies every pixel by
-            s; 1 / 255 for the MNIST networks, which are not centred; an `"offset"` is
-            added. `{"kind": "gcn"}` is global contrast normalisation,
-            `{"kind": "mean", "statistics": name}` subtracts the mean image, and
-            `"gcn_mean"` does both, the mean being that of normalised images.
-            `{"kind": "gcn_zca", "statistics": name}` is global contrast
-            normalisation and whitening, for the CIFAR networks.
-            `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
-            subtracts the mean image and cuts out the centre, for ImageNet.
+        preprocessing: a description of one of these kinds; `statistics` is the name
+            of a data set or of a statistics file.
+
+            - `{"kind": "rescale", "scale": s}` multiplies every pixel by s, and adds
+              an `"offset"` if there is one.
+            - `{"kind": "gcn"}` is global contrast normalisation.
+            - `{"kind": "mean", "statistics": name}` subtracts the mean image.
+            - `{"kind": "gcn_mean", "statistics": name}` is global contrast
+              normalisation, and subtracts the mean of normalised images.
+            - `{"kind": "gcn_zca", "statistics": name}` is global contrast
+              normalisation and ZCA whitening.
+            - `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
+              subtracts the mean image and takes the centre crop.
 
     Raises:
-        UsageError: the kind is not known, or lacks an entry.
+        UsageError: the kind is unknown, or an entry is missing or wrong.
     """
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
         raise errors.unknown("preprocessing", kind, _KINDS)
-    entries, layers = _KINDS[kind]
-    for key, meaning in entries.items():
-        if key not in preprocessing:
+    given = {}
+    for key, parameter in inspect.signature(_KINDS[kind]).parameters.items():
+        if key in preprocessing:
+            given[key] = preprocessing[key]
+        elif parameter.default is parameter.empty:
             raise errors.UsageError(
-                f"The preprocessing {kind!r} has an entry {key!r}, {meaning}. "
+                f"The preprocessing {kind!r} needs an entry {key!r}. "
                 f"Received: {preprocessing}."
             )
-    given = {*entries, "offset"} if kind == "rescale" else entries
-    return layers(**{k: preprocessing[k] for k in given if k in preprocessing})
+    return _KINDS[kind](**given)
 
 
 def image_input(
     input_shape: tuple[int, int, int], preprocessing: dict[str, Any] | None
 ) -> tuple[Any, Any]:
-    """Returns the input of a network, named `image`, and what its first layer takes.
+    """Returns the input `image` of a network, and the output of the preprocessing.
 
     Args:
-        input_shape: `(height, width, channels)` of what the first layer takes.
-        preprocessing: see `preprocessing_layers`; None for an input that is
-            preprocessed already.
+        input_shape: `(height, width, channels)` of preprocessed images.
+        preprocessing: see `preprocessing_layers`; None for an input of preprocessed
+            images.
 
     Raises:
-        UsageError: the preprocessing gives images of another shape.
+        UsageError: preprocessed images have another shape.
     """
     layers = [] if preprocessing is None else preprocessing_layers(preprocessing)
     raw_shape = input_shape
@@ -154,7 +144,7 @@ def image_input(
 
 
 def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
-    """Returns what the layers of a description make of images, in float32.
+    """Returns preprocessed images, in float32.
 
     Args:
         images: raw 0..255 images, `(batch, height, width, channels)`.
@@ -175,7 +165,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
 
 
 def _whole_precision() -> contextlib.AbstractContextManager:
-    """Keeps JAX from rounding what an accelerator multiplies."""
+    """Prevents reduced precision of matrix products on JAX."""
     if keras.backend.backend() != "jax":
         return contextlib.nullcontext()
     import jax

@@ -1,4 +1,4 @@
-"""Maxima of a map over the bins of a pyramid: equally many for maps of any size."""
+"""Spatial pyramid pooling: a fixed number of maxima for maps of any size."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,17 +10,17 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class SpatialPyramidPooling(keras.layers.Layer):
-    """Spatial pyramid pooling (He et al., 2014; paper, 4.4).
+    """Spatial pyramid pooling (He et al., 2014; paper, section 4.4).
 
-    A level of `n` cuts the map into n x n bins and takes the maximum of each. The
-    bins are those of Caffe's `SPPLayer`, which the paper's framework had: windows of
-    `ceil(size / n)` rows, side by side, from `(n * rows - size + 1) // 2` rows before
-    the map. Of the few sizes for which that would leave a bin empty, and which Caffe
-    refuses, bin i goes from `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as
-    in He et al. Columns likewise.
+    A level of `n` takes the maxima of n x n bins. The bins are those of Caffe's
+    `SPPLayer`, the paper's framework: adjacent windows of `ceil(size / n)` rows; the
+    first one starts `(n * rows - size + 1) // 2` rows before the map. Caffe refuses
+    the few sizes where a bin would be empty; here bin i then goes from
+    `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as in He et al. Columns are
+    divided like rows.
 
     Args:
-        levels: the bins along each side, one number a level. Caffe's pyramid of
+        levels: number of bins along each side, one number a level. Caffe's pyramid of
             height 3, the paper's "3 levels", is (1, 2, 4).
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
@@ -31,8 +31,8 @@ class SpatialPyramidPooling(keras.layers.Layer):
     row by row, bin by bin, channel by channel.
 
     Raises:
-        UsageError: levels that are no positive integers, a map whose size is unknown
-            or smaller than the pyramid.
+        UsageError: the levels are not integers >= 1, or the map has an unknown size or
+            is smaller than the largest level.
     """
 
     def __init__(self, levels: Sequence[int] = (1, 2, 4), **kwargs: Any) -> None:
@@ -42,7 +42,7 @@ class SpatialPyramidPooling(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        check_map(inputs.shape, self.levels)
+        _check_map(inputs.shape, self.levels)
         _, height, width, _ = inputs.shape
         maxima = []
         for bins in self.levels:
@@ -53,7 +53,7 @@ class SpatialPyramidPooling(keras.layers.Layer):
         return keras.ops.concatenate(maxima, axis=-1)
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, int]:
-        check_map(input_shape, self.levels)
+        _check_map(input_shape, self.levels)
         batch, _, _, channels = input_shape
         return batch, sum(bins * bins for bins in self.levels) * channels
 
@@ -61,16 +61,8 @@ class SpatialPyramidPooling(keras.layers.Layer):
         return {**super().get_config(), "levels": list(self.levels)}
 
 
-def check_map(shape: Any, levels: Sequence[int]) -> None:
-    """Checks that a pyramid fits on a map.
-
-    Args:
-        shape: of the map, `(batch, height, width, channels)`.
-        levels: see `SpatialPyramidPooling`.
-
-    Raises:
-        UsageError: another rank, a size that is unknown or smaller than the pyramid.
-    """
+def _check_map(shape: Any, levels: Sequence[int]) -> None:
+    """Checks that a map `(batch, height, width, channels)` has a pixel for each bin."""
     shape, least = tuple(shape), max(levels)
     if len(shape) != 4 or None in shape[1:] or min(shape[1:3]) < least:
         raise errors.UsageError(
@@ -84,7 +76,7 @@ def check_levels(levels: Any) -> None:
     """Checks the levels of a pyramid.
 
     Raises:
-        UsageError: not a sequence of positive integers, or an empty one.
+        UsageError: not a sequence of integers >= 1, or an empty sequence.
     """
     try:
         found = list(levels)
@@ -99,11 +91,11 @@ def check_levels(levels: Any) -> None:
 
 
 def bin_edges(size: int, bins: int) -> list[tuple[int, int]]:
-    """Returns first row and row after the last of each bin of a side.
+    """Returns the first row and the row after the last row of each bin.
 
     Args:
-        size: rows of the map, at least `bins`.
-        bins: how many bins.
+        size: number of rows of the map, at least `bins`.
+        bins: number of bins.
     """
     rows = -(-size // bins)
     before = (bins * rows - size + 1) // 2

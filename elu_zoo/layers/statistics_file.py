@@ -1,9 +1,9 @@
-"""Files of a data set's statistics: one a set of images and kind, named by its hash.
+"""Statistics files: the mean image or the whitening matrix of a set of images.
 
-`<images>_zca-<16 hexadecimal digits of its SHA-256>.npz` holds what whitens, in
-float16: the mean and the upper triangle of the symmetric matrix.
-`<images>_mean-<digits>.npz` holds the mean image, in float32. A file that ships with
-the package stands beside the weights; others are in `$ELU_ZOO_HOME/statistics`.
+`<images>_zca-<first 16 hexadecimal digits of the SHA-256>.npz` holds whitening
+statistics in float16: the mean and the upper triangle of the symmetric matrix.
+`<images>_mean-<digits>.npz` holds a mean image in float32. Files that ship with the
+package are in `elu_zoo/weights`; other files are in `$ELU_ZOO_HOME/statistics`.
 """
 
 import dataclasses
@@ -23,9 +23,9 @@ _NONE = {"zca": "There are no whitening statistics", "mean": "There is no mean i
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Statistics:
-    """What whitens a set of images.
+    """Whitening statistics of a set of images.
 
-    Args:
+    Attributes:
         mean: `(values,)`, after global contrast normalisation.
         matrix: symmetric, `(values, values)`.
     """
@@ -35,23 +35,25 @@ class Statistics:
 
 
 def find(name: str, kind: str = "zca") -> Path:
-    """Returns the file of a name, or the one of a set of images.
+    """Returns the path of a statistics file.
 
     Args:
-        name: `cifar100_zca-<hash>`, or `cifar100`; of several files of one set the
-            one that ships with the package is taken. A set of resized images, such as
-            `imagenet2012-<fingerprint>-256`, is found by its first part too where
-            there is one alone.
+        name: the name of a file, `cifar100_zca-<hash>`, or of a set of images,
+            `cifar100`. Files that ship with the package come first. A set of resized
+            images, such as `imagenet2012-<fingerprint>-256`, is also found by its
+            first part if only one set has this first part.
         kind: "zca" or "mean".
 
     Raises:
-        NotFoundError: there is none.
-        UsageError: there are several sets of that first part.
+        NotFoundError: no such file exists.
+        UsageError: several sets have this first part.
     """
     matched = _NAME.fullmatch(str(name))
-    own = f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"
-    patterns = (f"{name}.npz",) if matched else own
-    # A name is no path and has no wildcards, nor is it another kind's.
+    if matched:
+        patterns = [f"{name}.npz"]
+    else:
+        patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
+    # Not a path, without wildcards, and not a file of the other kind.
     is_name = re.fullmatch(r"[\w-]+", str(name))
     fits = is_name and (not matched or matched["kind"] == kind)
     for place in _folders() if fits else ():
@@ -75,7 +77,7 @@ def find(name: str, kind: str = "zca") -> Path:
 
 
 def cache_folder() -> Path:
-    """Returns where files are kept that do not ship with the package."""
+    """Returns the folder of files that do not ship with the package."""
     return files.home() / "statistics"
 
 
@@ -84,14 +86,14 @@ def _folders() -> tuple[Path, Path]:
 
 
 def read(name: str) -> Statistics:
-    """Reads a file of whitening statistics, after checking its hash.
+    """Reads whitening statistics in float32, after a check of the file's hash.
 
     Args:
-        name: the file's name without its suffix.
+        name: see `find`.
 
     Raises:
-        NotFoundError: there is no such file.
-        CorruptError: its content is not what its name says.
+        NotFoundError: no such file exists.
+        CorruptError: the file is damaged.
     """
     mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
     size = mean.size
@@ -104,8 +106,10 @@ def read(name: str) -> Statistics:
 
 
 def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
-    """Returns the matrix of an upper triangle, row by row: indices would take longer
-    than all else that a model needs to start."""
+    """Returns the symmetric matrix of an upper triangle.
+
+    Copies row by row, which is much faster than `np.triu_indices` for large matrices.
+    """
     matrix = np.empty((size, size), triangle.dtype)
     start = 0
     for i in range(size):
@@ -116,15 +120,7 @@ def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
 
 
 def read_mean(name: str) -> np.ndarray:
-    """Reads the mean image of a set, `(height, width, channels)`, as `read` does.
-
-    Args:
-        name: the file's name without its suffix.
-
-    Raises:
-        NotFoundError: there is no such file.
-        CorruptError: its content is not what its name says.
-    """
+    """Reads a mean image `(height, width, channels)`, like `read`."""
     (mean,) = _arrays(name, "mean", ("mean",))
     if mean.ndim != 3:
         raise errors.CorruptError(
@@ -134,7 +130,7 @@ def read_mean(name: str) -> np.ndarray:
 
 
 def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
-    """Returns a file's arrays, in float32."""
+    """Returns the arrays of a file, in float32."""
     path = find(name, kind)
     content = path.read_bytes()
     matched = _NAME.fullmatch(path.stem)
@@ -154,12 +150,12 @@ def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
 
 
 def write(folder: Path, images: str, statistics: Statistics) -> Path:
-    """Writes a file of whitening statistics and returns its path.
+    """Writes whitening statistics, rounded to float16, and returns the path.
 
     Args:
-        folder: where to.
+        folder: the folder of the file.
         images: the name of the set of images.
-        statistics: rounded to float16 here.
+        statistics: the statistics.
     """
     triangle = statistics.matrix[np.triu_indices(len(statistics.mean))]
     return _write(
@@ -171,7 +167,7 @@ def write(folder: Path, images: str, statistics: Statistics) -> Path:
 
 
 def write_mean(folder: Path, images: str, mean: np.ndarray) -> Path:
-    """Writes the mean image of a set and returns its path, as `write` does."""
+    """Writes the mean image of a set of images and returns the path, like `write`."""
     return _write(folder, f"{images}_mean", mean=mean.astype(np.float32))
 
 

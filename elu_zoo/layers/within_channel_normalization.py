@@ -1,4 +1,4 @@
-"""Response normalisation over neighbours of the same map."""
+"""Local response normalisation within each channel."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from elu_zoo import errors
 class WithinChannelNormalization(keras.layers.Layer):
     """Local response normalisation within each channel.
 
-    Formula, with the sum over the size x size neighbours of a value in its own
-    channel, zeros outside of the map:
+    The sum is over the size x size neighbours in the same channel, with zeros outside
+    of the map:
 
     ```
     y = x * (1 + alpha / size**2 * sum(x**2))**-beta
     ```
 
-    It is the `rnorm` layer of cuda-convnet and Caffe's LRN with `WITHIN_CHANNEL`
-    (Krizhevsky, 2012); `tf.nn.local_response_normalization` sums over channels
-    instead. At a border, too, the sum is divided by size**2. It is computed in
-    float32 whatever the layer's dtype, as squares of raw pixels need.
+    This is the `rnorm` layer of cuda-convnet and Caffe's LRN with `WITHIN_CHANNEL`
+    (Krizhevsky, 2012); `tf.nn.local_response_normalization` sums over channels. The
+    divisor is size**2 at borders too. The computation is in float32 for every dtype,
+    because squares of raw pixels exceed float16.
 
     Args:
         size: odd integer >= 1.
@@ -32,7 +32,7 @@ class WithinChannelNormalization(keras.layers.Layer):
     Input and output shape: `(batch, height, width, channels)`.
 
     Raises:
-        UsageError: arguments out of range, inputs of another rank.
+        UsageError: arguments out of range, or inputs of another rank.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class WithinChannelNormalization(keras.layers.Layer):
         _check_rank(inputs.shape)
         x = keras.ops.cast(inputs, "float32")
         around = (self.size // 2,) * 2
-        # Not "same" pooling, which divides by the number of cells inside of the map.
+        # "same" pooling would divide by the number of cells inside of the map.
         squares = keras.ops.pad(keras.ops.square(x), ((0, 0), around, around, (0, 0)))
         means = keras.ops.average_pool(
             squares, self.size, strides=1, padding="valid", data_format="channels_last"
         )
-        # A power of a number takes several times as long on a CPU.
+        # Several times faster on a CPU than a power.
         y = x * keras.ops.exp(-self.beta * keras.ops.log(1 + self.alpha * means))
         return keras.ops.cast(y, inputs.dtype)
 

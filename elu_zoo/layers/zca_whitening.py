@@ -13,22 +13,22 @@ from elu_zoo.layers.constant import constant, used
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class ZCAWhitening(keras.layers.Layer):
-    """Whitens images: (x - mean) P, P = (covariance + 0.1 I)^(-1/2) (paper, 4.2).
+    """Whitens images: (x - mean) P, P = (covariance + 0.1 I)^(-1/2) (section 4.2).
 
-    Mean and matrix are not weights of the model: they belong to the data set, come
-    from a file of their own, and are no part of a weight file. The file holds them
-    rounded to float16, whatever the layer computes in.
+    Mean and matrix are not weights: they belong to the data set, are read from a
+    statistics file, and are not saved in weight files. The file holds them in
+    float16, whatever dtype the layer computes in.
 
     Args:
-        statistics: the name of the file, or of a data set whose statistics ship
-            with the package; see `elu_zoo.layers.statistics_file.find`.
+        statistics: the name of a statistics file or of a data set; see
+            `elu_zoo.layers.statistics_file.find`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input and output shape: `(batch, height, width, channels)`, of the images that
-    the statistics were fitted on.
+    Input and output shape: `(batch, height, width, channels)`, with as many values
+    an image as the statistics.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         CorruptError: the file is damaged.
         UsageError: the images have another number of values.
     """
@@ -63,6 +63,6 @@ class ZCAWhitening(keras.layers.Layer):
 
 @functools.lru_cache(maxsize=2)
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
-    """Returns mean and matrix; layers of one process share their 38 MB."""
+    """Returns mean and matrix, 38 MB that all layers of a process share."""
     found = statistics_file.read(name)
     return constant(found.mean, dtype), constant(found.matrix, dtype)

@@ -1,4 +1,6 @@
-"""The networks of the paper: importing this package registers them."""
+"""The networks of the paper: the import of this package registers them."""
+
+# ruff: noqa: F401
 
 from elu_zoo.models.alexnet_cifar import alexnet_cifar
 from elu_zoo.models.allcnn_c import allcnn_c
@@ -11,19 +13,3 @@ from elu_zoo.models.highway_19 import highway_19
 from elu_zoo.models.maxout import maxout
 from elu_zoo.models.mnist import mnist_autoencoder, mnist_mlp_5x256, mnist_mlp_8x128
 from elu_zoo.models.nin import nin
-
-__all__ = [
-    "alexnet_cifar",
-    "allcnn_c",
-    "dsn",
-    "elu_cifar_11",
-    "elu_cifar_18",
-    "elu_imagenet_15",
-    "fmp",
-    "highway_19",
-    "maxout",
-    "mnist_autoencoder",
-    "mnist_mlp_5x256",
-    "mnist_mlp_8x128",
-    "nin",
-]

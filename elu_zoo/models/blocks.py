@@ -1,4 +1,4 @@
-"""Blocks of the networks: linear layers, norm with activation, dropout, heads."""
+"""Building blocks of networks: linear layers, normalisation, dropout, classifiers."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from elu_zoo import activations, errors
 from elu_zoo.initializers import layer_seed
 from elu_zoo.layers import Dropout
 
-HEADS = "heads"  # the layer that stacks the scores of output and auxiliary heads
+HEADS = "heads"  # the layer that stacks the scores of the auxiliary heads
 
 
 def scaled_units(units: int, width: float) -> int:
-    """Returns the units of a layer in a network of this relative width."""
+    """Returns the number of units of a layer at this relative width."""
     return max(1, round(units * width))
 
 
@@ -29,20 +29,20 @@ def convolution(
     dtype: str | None = None,
     **arguments: Any,
 ):
-    """Returns `units` maps of `x`, from `field` x `field` pixels each.
+    """Returns the output of a convolution.
 
     Args:
         x: `(batch, height, width, channels)`.
-        units: number of maps.
+        units: number of output maps.
         field: side of the receptive field.
-        name: of the layer.
-        initial: of the kernel; biases start at 0 unless `arguments` say otherwise.
-        zeros: rows and columns of zeros on each side of the maps, a layer
-            `<name>_pad`; None for "same" padding.
+        name: name of the layer.
+        initial: initializer of the kernel.
+        zeros: rows and columns of zeros on each side, added by a layer `<name>_pad`;
+            None for "same" padding.
         stride: in pixels.
         kernel_decay: d of the L2 penalty d / 2 * |kernel|^2.
-        dtype: Keras' dtype policy of the layer; None for the global one.
-        **arguments: of `keras.layers.Conv2D`.
+        dtype: dtype policy of the layer; None for the global policy.
+        **arguments: more arguments of `keras.layers.Conv2D`.
     """
     if zeros:
         # Padding within the convolution is far slower in bfloat16.
@@ -70,10 +70,7 @@ def dense(
     dtype: str | None = None,
     **arguments: Any,
 ):
-    """Returns `units` weighted sums of `x`, `(batch, features)`.
-
-    The arguments are those of `convolution`, `arguments` of `keras.layers.Dense`.
-    """
+    """Returns the output of a dense layer with the arguments of `convolution`."""
     return keras.layers.Dense(
         units,
         kernel_initializer=initial,
@@ -96,19 +93,18 @@ def norm_act(
     seed: int,
     dtype: str | None = None,
 ):
-    """Returns norm and activation of a linear layer's output.
+    """Returns the output of `act_<name>`, after `norm_<name>` with `batch_norm`.
 
     Args:
         x: the output of the layer `name`.
-        name: with `batch_norm` the norm is `norm_<name>`; the activation is
-            `act_<name>`.
+        name: the name of the linear layer before.
         activation: see `elu_zoo.activations.make`.
-        batch_norm: see `norm`.
+        batch_norm: whether to normalise.
         seed: the run's seed.
-        dtype: Keras' dtype policy of the activation; None for the global one.
+        dtype: dtype policy of the activation; None for the global policy.
 
     Raises:
-        UsageError: the activation gives another shape.
+        UsageError: the activation changes the shape.
     """
     x = norm(x, name, batch_norm)
     act_name = f"act_{name}"
@@ -118,7 +114,7 @@ def norm_act(
     y = layer(x)
     if y.shape != x.shape:
         raise errors.UsageError(
-            f"An activation keeps the shape of what it is given; {layer.name}, of "
+            f"An activation keeps the shape of its input. The layer {layer.name}, of "
             f"{type(layer).__name__}, makes {y.shape} of {x.shape}."
         )
     return y
@@ -127,11 +123,11 @@ def norm_act(
 def norm(x, name: str, batch_norm: bool):
     """Returns the output of `norm_<name>` with `batch_norm`, else `x`.
 
-    The statistics are those of the whole batch of all replicas.
+    Statistics are computed over the whole batch of all replicas.
     """
     if not batch_norm:
         return x
-    # Keras synchronises replicas on TensorFlow only; elsewhere it refuses to.
+    # Keras refuses to synchronise replicas on other backends.
     return keras.layers.BatchNormalization(
         momentum=0.9,
         epsilon=1e-5,
@@ -141,8 +137,10 @@ def norm(x, name: str, batch_norm: bool):
 
 
 def dropout(x, rate: float, name: str, seed: int, **arguments: Any):
-    """Returns the output of a `Dropout` layer, which is there at a rate of 0 too."""
-    # A later phase of the training may set another rate.
+    """Returns the output of a `Dropout` layer.
+
+    The layer exists at a rate of 0 too: a later training phase may change the rate.
+    """
     return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
 
 
@@ -152,11 +150,7 @@ def classifier(
     initial: keras.initializers.Initializer,
     **arguments: Any,
 ):
-    """Returns float32 logits, the output of the dense layer `classifier`.
-
-    The loss wants float32 whatever the precision of the layers before. `arguments`
-    are those of `dense`.
-    """
+    """Returns float32 logits, the output of the dense layer `classifier`."""
     return dense(x, num_classes, "classifier", initial, dtype="float32", **arguments)
 
 
@@ -166,13 +160,10 @@ def classifier_maps(
     initial: keras.initializers.Initializer,
     **arguments: Any,
 ):
-    """Returns a float32 map a class, the output of the 1 x 1 convolution `classifier`.
-
-    The loss wants float32 whatever the precision of the layers before. `arguments`
-    are those of `convolution`.
-    """
-    how = {"dtype": "float32", **arguments}
-    return convolution(x, num_classes, 1, "classifier", initial, **how)
+    """Returns float32 class maps, the output of the 1 x 1 convolution `classifier`."""
+    return convolution(
+        x, num_classes, 1, "classifier", initial, dtype="float32", **arguments
+    )
 
 
 def average(maps):
@@ -181,7 +172,7 @@ def average(maps):
 
 
 def deployed(model: keras.Model) -> keras.Model:
-    """Returns a network without its auxiliary heads; any other network as it is."""
+    """Returns a network without auxiliary heads; other networks are returned as is."""
     last = model.layers[-1]
     if last.name != HEADS:
         return model

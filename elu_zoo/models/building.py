@@ -1,4 +1,4 @@
-"""Building of a registered network, and loading of its weights."""
+"""Builds a registered network and loads its weights."""
 
 import concurrent.futures
 import contextvars
@@ -20,14 +20,15 @@ def build(
 
     Args:
         registered: the network.
-        arguments: of its builder, with those of the weights.
+        arguments: the builder's arguments, completed by those of the weights.
         weights: None for the seeded initial weights.
 
     Raises:
-        UsageError: an argument out of its range.
-        NotFoundError: the network's statistics or its weight file are not there.
-        CorruptError: the weight file or its entry is damaged, or of another network.
-        ResourceError: the network does not fit the memory.
+        UsageError: an argument is out of range.
+        NotFoundError: the network's statistics or the weight file are missing.
+        CorruptError: the weight file or its entry is damaged, or belongs to another
+            network.
+        ResourceError: the network does not fit into memory.
     """
     if weights and weights.entry and not weights.is_published:
         model = _build_unpublished(registered, arguments, weights)
@@ -44,21 +45,21 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
         return registered.builder(**arguments)
     except errors.NotFoundError as error:  # before any weight is drawn
         raise errors.NotFoundError(
-            f"{registered.name} makes its input of raw images by statistics that are "
+            f"{registered.name} preprocesses raw images with statistics that are "
             f"not on this machine. {error} Pass preprocessing=False for a network that "
-            "takes images which are preprocessed already."
+            "takes preprocessed images."
         ) from error
     except MemoryError as error:
         raise errors.ResourceError(
             f"The weights of this {registered.name} do not fit the memory: {error}. "
-            "Take a smaller width, input_shape or num_classes."
+            "Use a smaller width, input_shape or num_classes."
         ) from error
 
 
 def _build_unpublished(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> keras.Model:
-    """Builds a network by an entry that may ask for anything."""
+    """Builds a network for an entry that is not trusted."""
     entry = weights.entry
     try:
         shapes = _shapes_of_file(registered, arguments, weights)
@@ -66,11 +67,11 @@ def _build_unpublished(
         return _build(registered, arguments)
     except errors.EluZooError:
         raise
-    # Keras raises errors of many types for arguments that no builder has seen before.
+    # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
         raise errors.CorruptError(
-            f"The arguments of the entry {entry['tag']} make no {registered.name}"
-            f": {untrusted.printable(str(error), 300)}. The entry is damaged, or of a "
+            f"{registered.name} cannot be built from the entry {entry['tag']}: "
+            f"{untrusted.printable(str(error), 300)}. The entry is damaged, or from a "
             "newer version of elu_zoo."
         ) from error
 
@@ -78,30 +79,30 @@ def _build_unpublished(
 def _shapes_of_file(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> weight_file.Shapes:
-    """Returns the shapes of the weights in a file, without the memory for them."""
+    """Returns the shapes of the weights in a file without allocating them."""
     of_file = {k: v for k, v in arguments.items() if k != "preprocessing"}
     trained = weights.entry["arguments"].get("num_classes")
     if trained is not None:
         of_file["num_classes"] = trained
 
-    def sketch() -> weight_file.Shapes:
+    def shapes() -> weight_file.Shapes:
         with keras.StatelessScope(initialize_variables=False):
             return weight_file.shapes(registered.builder(**of_file))
 
-    # In this thread Keras would initialize these variables later.
+    # In the current thread Keras would initialize these variables later.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        return pool.submit(contextvars.copy_context().run, sketch).result()
+        return pool.submit(contextvars.copy_context().run, shapes).result()
 
 
 def _warn_of_float16(model: keras.Model) -> None:
-    """Warns of a dtype policy of Keras that is slow on a CPU."""
+    """Warns of a dtype policy that is slow on a CPU."""
     if any(layer.compute_dtype == "float16" for layer in model.layers):
         devices = keras.distribution.list_devices()
         if all(device.startswith("cpu") for device in devices):
             logging.warning(
-                "%s computes in float16 on a CPU, which takes longer there than "
-                "float32. Before it is built, keras.config.set_dtype_policy("
-                '"float32") or "mixed_bfloat16".',
+                "%s computes in float16 on a CPU, which is slower than float32. Call "
+                'keras.config.set_dtype_policy("float32"), or with "mixed_bfloat16", '
+                "before the model is built.",
                 model.name,
             )
 
@@ -112,7 +113,7 @@ def _load(
     arguments: dict[str, Any],
     weights: Pretrained,
 ) -> None:
-    """Gives a model the weights; a classifier of other classes stays as it is."""
+    """Loads weights; a classifier with another number of classes keeps its own."""
     classifier = registered.classifier
     trained = weights.entry["arguments"].get("num_classes") if weights.entry else None
     asked = arguments.get("num_classes", trained)
@@ -121,7 +122,7 @@ def _load(
     elif classifier is None:
         raise errors.UsageError(
             f"{registered.name} was registered without a classifier, so that its "
-            f"weights fit num_classes={trained} alone. Received: num_classes={asked}."
+            f"weights only fit num_classes={trained}. Received: num_classes={asked}."
         )
     else:
         arrays = weights.read(_shapes_of_file(registered, arguments, weights))

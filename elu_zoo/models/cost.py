@@ -1,4 +1,4 @@
-"""What a network costs: parameters and multiply-accumulates of one image."""
+"""The cost of a network: parameters, and multiply-accumulates for one image."""
 
 import math
 
@@ -6,10 +6,10 @@ import keras
 
 
 def parameters(model: keras.Model) -> int:
-    """Returns the number of trained and running values of a model.
+    """Returns the number of weights of a model.
 
-    Batch normalisation's running means and variances count; states of random
-    number generators do not.
+    The moving statistics of batch normalisation count; the states of random number
+    generators do not.
     """
     return sum(math.prod(v.shape) for layer in model.layers for v in layer.weights)
 

@@ -1,4 +1,4 @@
-"""The outputs of a network that get_model returns: logits, features or a body."""
+"""Cuts a network for `get_model`: features, the body, an activation on the logits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,10 +9,10 @@ from elu_zoo import errors, registry
 
 
 def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
-    """Checks these arguments of `get_model`, before a network is built.
+    """Checks the arguments of `cut` before a network is built.
 
     Raises:
-        UsageError: one is of another type, or they exclude each other.
+        UsageError: an argument has the wrong type, or two exclude each other.
     """
     errors.check_bool("include_top", include_top)
     if features is not None and not isinstance(features, str):
@@ -41,10 +41,10 @@ def cut(
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
-    """Returns a network that ends in the outputs asked for; see `get_model`.
+    """Returns a network with the outputs that the arguments of `get_model` name.
 
     Raises:
-        UsageError: a layer or an activation is not known, or there is no body.
+        UsageError: a layer or an activation is unknown, or the network has no body.
     """
     if features is not None:
         names = [features] if isinstance(features, str) else list(features)
@@ -63,8 +63,8 @@ def cut(
             body = model.get_layer(registered.classifier).input
         else:
             raise errors.UsageError(
-                f"{model.name} was registered without a classifier or a code, so that "
-                "include_top=False means nothing. Name a layer: features=..."
+                f"include_top=False has no meaning for {model.name}, which was "
+                "registered without a classifier or a code. Pass features=<layer>."
             )
         return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:

@@ -36,26 +36,27 @@ def dsn(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Network in Network whose inner layers are trained to classify, too.
+    """Network in Network with auxiliary classifiers on its inner layers.
 
-    966,986 parameters with 10 classes, 984,356 with 100; with its auxiliary heads
-    3,547,496 and 26,789,456. The heads are linear classifiers of the first
-    convolution of each block, before its norm and activation; they have squared hinge
-    losses of their own (softmax on CIFAR-100), are dropped in the course of the
-    training, and fit images of one size.
-    Unlike in `nin` no activation follows the last convolution. The paper's table 1
-    has 7.97 % test error on CIFAR-10 and 34.57 % on CIFAR-100; the authors report
-    9.65 % on CIFAR-10 without augmentation. That the 34.57 % are without
-    augmentation could not be verified. The original's `kernel_decay` is 0.0005.
+    966,986 parameters with 10 classes, 984,356 with 100; with the auxiliary heads
+    3,547,496 and 26,789,456. A head is a linear classifier of the first convolution
+    of a block, before norm and activation. Each head has a squared hinge loss
+    (softmax on CIFAR-100), is removed in the course of training, and fits images of
+    one size. Unlike in `nin`, no activation follows the last convolution. The paper's
+    table 1 has 7.97 % test error on CIFAR-10 and 34.57 % on CIFAR-100; the authors
+    report 9.65 % on CIFAR-10 without augmentation. The original's `kernel_decay` is
+    0.0005.
 
     Args:
         auxiliary_heads: whether to build the network for training, with four outputs.
-        dropout: the share of values dropped after each of the first two blocks.
+        dropout: dropout rate after each of the first two blocks.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`; with auxiliary heads to `(batch, 4, num_classes)`, the
-        logits first, then the scores of the heads from the first block on.
+        `(batch, num_classes)`. With auxiliary heads the output is
+        `(batch, 4, num_classes)`: the logits, then the scores of the three heads.
 
     Reference: [Lee et al., 2015](https://arxiv.org/abs/1409.5185).
     """
@@ -86,7 +87,7 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # In the authors' Caffe "xavier" takes all weights of a dense layer as its fan-in.
+    # The fan-in of "xavier" in the authors' Caffe: all weights of a dense layer.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
     return blocks.dense(

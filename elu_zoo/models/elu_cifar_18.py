@@ -1,11 +1,11 @@
-"""The paper's network for the results of CIFAR (section 4.3)."""
+"""The network of the paper's best results on CIFAR (section 4.3)."""
 
 import keras
 
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# Layers x units x receptive field, as in the paper; [1 x classes x 1] comes last.
+# Layers x units x receptive field, as in the paper, without the classifier.
 STACKS = (
     ((1, 384, 3),),
     ((1, 384, 1), (1, 384, 2), (2, 640, 2)),
@@ -36,21 +36,23 @@ def elu_cifar_18(
     initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:
-    """The paper's "18" convolutional layers in eight stacks; its list counts 19.
+    """The paper's "18" convolutional layers in eight stacks; its list has 19 layers.
 
-    The list is built to the letter: 18 convolutions and the classifier. 39,330,404
+    The network is the paper's list: 18 convolutions and the classifier. 39,330,404
     parameters with 100 classes, 39,226,634 with 10. The paper's test errors are
-    6.55 % on CIFAR-10 and 24.28 % on CIFAR-100; it names seven dropout rates for
-    eight stacks, of which the last but one is repeated here. The L2 weight decay is
-    that of `elu_cifar_11`.
+    6.55 % on CIFAR-10 and 24.28 % on CIFAR-100. The paper has seven dropout rates for
+    eight stacks: the rate of the sixth stack is used for the seventh too. The L2
+    weight decay is `kernel_decay=0.0005`.
 
     Args:
-        padding: `caffe`, or `same` for less than half of the work; see
-            `elu_cifar_11`.
-        dropout: a rate for each of the eight stacks.
-        dropout_placement: `last`, after each stack; `all`, after every layer.
-        init_scale: variance of initial kernels times fan-in; 2 is He's.
-        initial_kernels: `normal`, or `orthogonal` of the same norm.
+        padding: `caffe`, or `same` for less than half of the cost; see
+            `elu_cifar_11`, also for the arguments that follow.
+        dropout: a dropout rate for each of the eight stacks.
+        dropout_placement: `last` or `all`.
+        init_scale: variance of initial kernels times fan-in.
+        initial_kernels: `normal` or `orthogonal`.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

@@ -46,25 +46,26 @@ def elu_imagenet_15(
     """Twelve convolutional and three fully connected layers for ImageNet.
 
     164,867,528 parameters and 40.9e9 multiply-accumulates an image. 2 x 2 max-pooling
-    follows each stack of convolutions, spatial pyramid pooling the last, so that maps
+    follows each stack of convolutions and spatial pyramid pooling the last one: maps
     of 224 x 224 images shrink to 112, 56, 28, 14, 7, and to 21 bins. The paper trains
-    it on crops of 224 x 224 out of images resized to 256 x 256; ELU reaches 20 %
-    top-5 error after 160,000 iterations, ReLU after 200,000, and in the end ELU's is
-    below 10 %.
+    it on 224 x 224 crops of images resized to 256 x 256. ELU reaches 20 % top-5 error
+    after 160,000 iterations, ReLU after 200,000; the final error with ELU is below
+    10 %. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    The paper does not say how far apart the first layer's receptive fields are, which
-    bins the "3 levels" have, or how weights start. With a stride of 2 its 6 x 6 field
-    halves 224 exactly, and the paper's training times are plausible; the levels are
-    those of Caffe's pyramid of height 3. The paper's L2 weight decay is
-    `kernel_decay=0.0005`.
+    The paper gives neither the stride of the first layer, nor the bins of its "3
+    levels", nor the initial weights. With a stride of 2 the 6 x 6 field halves 224
+    exactly, and the paper's training times are plausible. The levels are those of
+    Caffe's pyramid of height 3.
 
     Args:
-        stem_stride: of the first convolution, in pixels.
-        spp_levels: bins along each side, one number a level. The last map is at least
-            as large as the largest level: with these levels and stride images have at
-            least 97 pixels a side.
-        dropout: the share of units that the two layers of 4096 drop in training.
+        stem_stride: stride of the first convolution, in pixels.
+        spp_levels: bins along each side, one number a level. The last map must be at
+            least as large as the largest level: with the default levels and stride
+            images have at least 97 pixels a side.
+        dropout: dropout rate after each of the two layers of 4096 units.
         init_scale: variance of initial kernels times fan-in; 2 is He's.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
@@ -102,9 +103,9 @@ def elu_imagenet_15(
 def _check_size(
     input_shape: tuple[int, int, int], levels: Sequence[int], stride: int
 ) -> None:
-    """Refuses images whose last map is smaller than the pyramid."""
+    """Checks that the last map is as large as the pyramid."""
     bins = max(levels)
-    # Strides and poolings round up.
+    # The stride and each pooling round sizes up.
     least = (bins - 1) * stride * 2 ** len(STACKS) + 1
     if min(input_shape[:2]) < least:
         raise errors.UsageError(

@@ -12,20 +12,20 @@ from elu_zoo.layers.fractional_max_pooling import REGIONS
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number of filters, and
-# C<f> a convolution of f x f pixels without padding.
+# The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output: k n is the number of
+# filters, C<f> is a convolution of f x f pixels without padding.
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
-BLOCK = 32  # dropout keeps a multiple of so many maps, as in the original
+BLOCK = 32  # dropout keeps a multiple of 32 maps, as in the original
 
 
 def pooled_sizes() -> list[int]:
-    """Returns the sizes of the maps after each pooling, from the first on.
+    """Returns the side of the map after each pooling, the first pooling first.
 
-    They follow from the last one, 2 x 2 pixels, of which C2 makes 1 x 1. The input of a
-    pooling is SHRINK times as large as its output, rounded, and the input of the
-    convolution before it is one pixel larger: of the first convolution, `INPUT`.
+    The sizes are computed backwards from the last one, 2. The input of a pooling is
+    SHRINK times its output, rounded; the input of the convolution before it is one
+    pixel larger.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -55,24 +55,25 @@ def fmp(
     dropout=0.5,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Fourteen convolutions, after twelve of which maps shrink by a cube root of 2.
+    """Fourteen convolutions, twelve of them with a pooling by the cube root of 2.
 
     79,247,530 parameters with 10 classes, 79,449,220 with 100; with `filters=32`
-    3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels, lies in the middle of
+    3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels, is centred in
     94 x 94 zeros, which shrink to 1 x 1. The paper's table 1 has 4.50 % test error on
-    CIFAR-10 and 27.62 % on CIFAR-100. The first is the original's of a single test,
-    which takes random regions as training does; 3.67 % of 12 tests and 3.47 % of 100
-    could not be verified, and where the 27.62 % come from could not be found.
+    CIFAR-10 and 27.62 % on CIFAR-100. 4.50 % is the original's error of a single test
+    with random regions, as in training; the source of the 27.62 % is unknown.
 
     Args:
         filters: number of filters of the first convolution, k; the n-th has n k.
-        regions: how pooling draws its regions, `pseudorandom` or `random`, as the
-            original's smaller network does.
+        regions: how the pooling draws regions, `pseudorandom` or `random`; the
+            original's smaller network has `random`.
         dropout: the share of maps that the last convolution drops in training, the
-            same maps for a whole batch; the share grows from 0 at the first
-            convolution in equal steps. As in the original the number of maps that
-            are kept is a multiple of 32, where `filters` is. The original's smaller
+            same maps for a whole batch. The share grows from 0 at the first
+            convolution in equal steps. As in the original, the number of maps that
+            are kept is a multiple of 32 if `filters` is. The original's smaller
             network has 0.1.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Graham, 2014](https://arxiv.org/abs/1412.6071).
     """
@@ -85,7 +86,9 @@ def fmp(
             f"input_shape={input_shape}. Resize the images."
         )
     image, x = image_input(input_shape, preprocessing)
-    x = keras.layers.ZeroPadding2D(_margins(input_shape), name="centre")(x)
+    zeros = [INPUT - size for size in input_shape[:2]]
+    margins = [(n // 2, n - n // 2) for n in zeros]
+    x = keras.layers.ZeroPadding2D(margins, name="centre")(x)
     sizes, dtype = pooled_sizes(), CONV_DTYPES[conv_dtype]
     for n, field in enumerate(FIELDS, 1):
         name, units = f"conv{n}", blocks.scaled_units(n * filters, width)
@@ -107,20 +110,14 @@ def fmp(
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the rate nearest to `rate` that keeps whole blocks of maps."""
+    """Returns the rate nearest to `rate` that keeps a multiple of BLOCK maps."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK
     return 1 - max(kept, BLOCK) / (n * filters)
 
 
-def _margins(input_shape: tuple[int, int, int]) -> list[tuple[int, int]]:
-    """Returns the rows and columns of zeros before and after an image."""
-    zeros = [INPUT - size for size in input_shape[:2]]
-    return [(n // 2, n - n // 2) for n in zeros]
-
-
 def _uniform(x, units: int, field: int, shrink: float, seed: int) -> Uniform:
-    """Returns a kernel's initializer; `shrink` is the next pooling's factor."""
+    """Returns the initializer of a kernel before a pooling by the factor `shrink`."""
     fan_in = field**2 * x.shape[-1]
     return Uniform(math.sqrt(6 / (fan_in + units * (field / shrink) ** 2)), seed)

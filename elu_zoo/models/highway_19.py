@@ -12,9 +12,10 @@ from elu_zoo.layers.dropout import check_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, highway layers after the plain convolution; all are 3 x 3.
+# Units, number of highway layers after a plain convolution. All fields are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
+GATE_BIAS = -2.0  # below 0: at the start highway layers mostly carry x
 
 
 @register_model(
@@ -32,7 +33,6 @@ def highway_19(
     seed=0,
     preprocessing=None,
     dropout=0.2,
-    gate_bias=-2.0,
     kernel_decay=0.0,
     classifier_decay=0.0,
     first_deviation=0.05,
@@ -41,39 +41,38 @@ def highway_19(
 ) -> keras.Model:
     """Eighteen convolutions, 14 of them highway layers, and a classifier.
 
-    2,256,838 parameters with 10 classes, 2,265,928 with 100. A highway layer gives
-    T h(H) + (1 - T) x, where H and T are 3 x 3 convolutions of x, h is the activation
-    and T goes through a sigmoid, whatever the activation, without batch normalisation.
-    The paper's table 1 has 7.60 % test error on CIFAR-10 and 32.24 % on CIFAR-100, as
-    the authors report; the log beside their code ends at 7.86 % and 31.91 %. The 7.54 %
-    of a first report could not be verified.
+    2,256,838 parameters with 10 classes, 2,265,928 with 100. A highway layer computes
+    T h(H) + (1 - T) x. H and T are 3 x 3 convolutions of x, h is the activation. T
+    always has a sigmoid and no batch normalisation. The paper's table 1 has 7.60 %
+    test error on CIFAR-10 and 32.24 % on CIFAR-100, as the authors report; the log
+    with their code ends at 7.86 % and 31.91 %.
 
-    Initial kernels are normal, of the variance 2 / fan-in, which is what "xavier" does
-    in the authors' own Caffe. Of the first layer their file wants a deviation of 0.05,
-    in an entry that Caffe does not read, so that its default, 1, was in force: 0.05 is
-    what they meant, 1 what they trained.
+    Initial kernels are normal of variance 2 / fan-in, "xavier" in the authors' Caffe.
+    Their file sets 0.05 as the standard deviation of the first layer in an entry that
+    Caffe does not read, so that they trained with Caffe's default of 1.
 
     Args:
-        dropout: the share of values dropped of the input, after each pooling and
-            before the classifier.
-        gate_bias: initial bias of the gates T; below 0 a layer begins by carrying x.
-        classifier_decay: `kernel_decay` of the classifier, as that is of convolutions
-            alone; the originals are 0.01 and 0.001.
+        dropout: dropout rate of the input, after each pooling and before the
+            classifier.
+        classifier_decay: `kernel_decay` of the classifier. The original has 0.001 for
+            the classifier and 0.01 for the convolutions, the only layers that
+            `kernel_decay` acts on.
         first_deviation: standard deviation of the first layer's initial kernel.
         classifier_deviation: standard deviation of the classifier's initial kernel;
-            with 100 classes the original's is sqrt(2 / 100).
+            the original's for 100 classes is sqrt(2 / 100).
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Srivastava et al., 2015](https://arxiv.org/abs/1505.00387).
     """
     check_rate(dropout)
     errors.check_non_negative("classifier_decay", classifier_decay)
-    errors.check_number("gate_bias", gate_bias, "is finite", lambda value: True)
     errors.check_positive("first_deviation", first_deviation)
     errors.check_positive("classifier_deviation", classifier_deviation)
     convolve = functools.partial(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
-    bias = keras.initializers.Constant(gate_bias)
+    bias = keras.initializers.Constant(GATE_BIAS)
 
     def unit(x, units, field, name, initial=None):
         initial = initial or FanInNormal(2, layer_seed(seed, name))
@@ -97,7 +96,7 @@ def highway_19(
         for _ in range(highways):
             x = highway(x, units, f"conv{next(layers)}")
         if i < len(STAGES):
-            # Keras' "same" gives an odd map its last row and column, as Caffe does.
+            # "same" also pools the last row and column of an odd map, as Caffe does.
             pooling = keras.layers.MaxPooling2D
             x = pooling(2, padding="same", name=f"pool{i}")(x)
             x = blocks.dropout(x, dropout, f"pool{i}_drop", seed)

@@ -3,15 +3,15 @@
 import keras
 
 from elu_zoo import errors
-from elu_zoo.activations.table import of_network
+from elu_zoo.activations.table import is_maxout
 from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers import CeilMaxPooling2D, Maxout, image_input
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, pieces, receptive field, zeros on each side, pixels of the pooling at a
-# stride of 2, largest norm of a filter.
+# Units, pieces, receptive field, zeros on each side, pooling size at a stride of 2,
+# largest norm of a filter.
 CONVOLUTIONS = (
     (96, 2, 8, 4, 4, 0.9),
     (192, 2, 8, 3, 4, 1.9365),
@@ -40,33 +40,32 @@ def maxout(
     constrained=False,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Three convolutions and a dense layer of units that are maxima of several sums.
+    """Three convolutions and a dense layer whose units are maxima of several sums.
 
     16,247,830 parameters with 10 classes, 16,292,920 with 100. The paper's table 1
     has 9.38 % test error on CIFAR-10 and 38.57 % on CIFAR-100; the authors report
     9.38 % with and 11.68 % without augmentation on CIFAR-10. Their settings for
-    CIFAR-100 were not published; that the 38.57 % are of this network without
-    augmentation could not be verified.
+    CIFAR-100 were not published.
 
-    Any other activation than maxout takes the place of the pieces, with one filter a
-    unit: 4,525,670 parameters with 10 classes. `batch_norm` normalises each piece by
-    itself. The dropout of the input does not scale the values that it keeps, as in the
-    original; every other dropout does.
+    Any activation other than maxout replaces the maximum over pieces, with one filter
+    a unit: 4,525,670 parameters with 10 classes. `batch_norm` normalises each piece
+    separately. As in the original, the dropout of the input does not scale the kept
+    values; the dropout of hidden layers does.
 
     Args:
-        activation: `maxout`, or one of one filter a unit: a name, a mapping
-            `{"name": ..., "alpha": ...}`, a Layer class, a registered callable or a
-            factory; see `elu_zoo.activations.make`.
-        dropout: rates of the input and of each hidden layer's output.
-        constrained: whether training keeps the norm of each filter below the
-            original's bound.
+        activation: `maxout`, or an activation as in `elu_zoo.get_model`.
+        dropout: dropout rates of the input and of each hidden layer's output.
+        constrained: whether training limits the norm of each filter, as in the
+            original.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Goodfellow et al., 2013](https://arxiv.org/abs/1302.4389).
     """
     errors.check_bool("constrained", constrained)
     rates = "rates in [0, 1), of the input and of each hidden layer"
     errors.check_numbers("dropout", dropout, len(CONVOLUTIONS) + 2, rates, is_rate)
-    has_pieces, dtype = bool(of_network(activation)), CONV_DTYPES[conv_dtype]
+    has_pieces, dtype = is_maxout(activation), CONV_DTYPES[conv_dtype]
 
     def initial(name):
         return Uniform(LIMIT, layer_seed(seed, name))
@@ -90,7 +89,7 @@ def maxout(
         name, count = f"h{i}", filters(units, pieces)
         how = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
         x = blocks.convolution(x, count, field, name, initial(name), **how)
-        # The maximum over pieces and the pooling commute: so fewer values are pooled.
+        # The original pools first. The result is equal, and fewer values are pooled.
         x = unit(x, pieces, name)
         x = CeilMaxPooling2D(pooled, 2, name=f"{name}_pool")(x)
         x = blocks.dropout(x, dropout[i + 1], f"{name}_drop", seed)

@@ -1,6 +1,6 @@
 """The fully connected networks of the paper's MNIST experiments (section 4.1).
 
-Weights start as He uniform, biases as zero, whatever the activation.
+Initial weights are He uniform and biases zero for every activation.
 """
 
 from collections.abc import Sequence
@@ -40,15 +40,13 @@ def mnist_mlp_8x128(
     The hidden layers are `dense<i>`, their activations `act_dense<i>`.
 
     Args:
-        hidden_layers: how many; the paper has eight.
+        hidden_layers: number of hidden layers; the paper has eight.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
-    if not isinstance(hidden_layers, int) or hidden_layers < 1:
-        raise errors.UsageError(
-            "hidden_layers is a whole number >= 1. Received: "
-            f"hidden_layers={hidden_layers!r}."
-        )
+    errors.check_integer("hidden_layers", hidden_layers, minimum=1)
     image, x = _flat_input(input_shape, preprocessing)
     hidden = (128,) * hidden_layers
     x = _hidden_layers(x, "dense", hidden, activation, batch_norm, width, seed)
@@ -70,10 +68,11 @@ def mnist_mlp_5x256(
     """Five hidden layers of 256 units each and a linear classifier.
 
     466,698 parameters with 28 x 28 x 1 images and 10 classes. The paper trains it
-    at learning rate 0.01 for 200 epochs, with ELU and ReLU, and follows each unit's
-    median activation.
+    at learning rate 0.01 for 200 epochs, with ELU and ReLU, and records the median
+    activation of each unit.
 
-    The hidden layers are `dense<i>`, their activations `act_dense<i>`.
+    The hidden layers are `dense<i>`, their activations `act_dense<i>`. The arguments
+    are documented in `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
@@ -100,17 +99,19 @@ def mnist_autoencoder(
     """Deep autoencoder, 784-1000-500-250-30-250-500-1000-784.
 
     2,837,314 parameters with 28 x 28 x 1 images. The paper trains it with SGD on
-    batches of 64 for 500 epochs, at four learning rates, and leaves loss, code and
-    output open; as in the benchmark's own code (Martens, 2010) the code is linear,
-    and the output is one logit a pixel, whose sigmoid is the reconstruction.
+    batches of 64 for 500 epochs, at four learning rates, and gives no loss, code or
+    output. Here the code is linear, as in the benchmark's own program (Martens,
+    2010), and the output is one logit a pixel; its sigmoid is the reconstruction.
 
-    The hidden layers are `encoder<i>` and `decoder<i>`; between them stands `code`,
-    and at the end `pixels`, in the image's shape `reconstruction`.
+    The hidden layers are `encoder<i>` and `decoder<i>`, with `code` between them. The
+    last layers are `pixels` and `reconstruction`, which has the shape of the image.
 
     Args:
         batch_norm: batch normalisation between each hidden layer and its activation;
             not after the code, which has no activation.
         width: factor on the units of the hidden layers and of the code.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits of the same shape;
@@ -125,7 +126,6 @@ def mnist_autoencoder(
     x = blocks.dense(x, code, "code", _he_uniform(seed, "code"))
     x = _hidden_layers(x, "decoder", DECODER, activation, batch_norm, width, seed)
     initial = _he_uniform(seed, "pixels")
-    # The loss wants float32 logits whatever the precision of the layers before.
     x = blocks.dense(x, pixels, "pixels", initial, dtype="float32")
     x = keras.layers.Reshape(input_shape, name="reconstruction", dtype="float32")(x)
     return keras.Model(image, x, name="mnist_autoencoder")
@@ -145,7 +145,7 @@ def _hidden_layers(
     width: float,
     seed: int,
 ):
-    """Returns the output of hidden layers `<prefix><i>` of these units at `width=1`."""
+    """Returns the output of hidden layers `<prefix><i>` with their activations."""
     for i, layer_units in enumerate(units, 1):
         name, layer_units = f"{prefix}{i}", blocks.scaled_units(layer_units, width)
         x = blocks.dense(x, layer_units, name, _he_uniform(seed, name))

@@ -1,4 +1,4 @@
-"""The blocks that Network in Network and the Deeply-Supervised Net share."""
+"""The convolutions that Network in Network and the Deeply-Supervised Net share."""
 
 import functools
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from elu_zoo.layers import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 
-# Units x receptive field of each block; the last one ends in [classes x 1].
+# Units x receptive field of each block; the classifier ends the last block.
 BLOCKS = (
     ((192, 5), (160, 1), (96, 1)),
     ((192, 5), (192, 1), (192, 1)),
     ((192, 3), (192, 1)),
 )
-SMALLEST = 4  # pixels a side, so that a pixel is left for the last block
+SMALLEST = 4  # pixels a side: smaller images leave no pixel for the last block
 
 
 def class_maps(
@@ -31,33 +31,33 @@ def class_maps(
     kernel_decay: float,
     conv_dtype: str,
 ) -> tuple[Any, list[Any]]:
-    """Returns a map of scores for each class, and each block's first convolution.
+    """Returns the class maps, and the output of each block's first convolution.
 
     The convolutions of a block are `block<i>_conv`, `block<i>_cccp1` and
-    `block<i>_cccp2`, the last of all `classifier`, which has no activation yet. After
-    the first two blocks stand `block<i>_pool` and `block<i>_drop`.
+    `block<i>_cccp2`; the last convolution is `classifier`. `block<i>_pool` and
+    `block<i>_drop` follow the first two blocks.
 
     Args:
-        x: images.
-        dropout: rate after each of the first two blocks.
-        deviations: standard deviations of initial kernels: of the first convolution,
-            of the two 1 x 1 convolutions of its block, and of all others.
+        x: the input of the first convolution.
 
     The other arguments are those of `nin`.
 
     Returns:
-        `(batch, height, width, num_classes)`, and the outputs of `block<i>_conv`
-        before norm and activation.
+        The output of `classifier`, `(batch, height, width, num_classes)`, and the
+        outputs of `block<i>_conv`, all before norm and activation.
     """
     convolve = functools.partial(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
-    first, of_its_block, others = deviations
+    first, second, others = deviations
     convolutions = []
     for i, block in enumerate(BLOCKS, 1):
         for j, (units, field) in enumerate(block):
             name = f"block{i}_cccp{j}" if j else f"block{i}_conv"
-            deviation = (of_its_block if j else first) if i == 1 else others
+            if i == 1:
+                deviation = second if j else first
+            else:
+                deviation = others
             initial = Normal(deviation, layer_seed(seed, name))
             x = convolve(x, blocks.scaled_units(units, width), field, name, initial)
             if j == 0:

@@ -30,22 +30,22 @@ def nin(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Network in Network: three convolutions, each with two of 1 x 1 after it.
+    """Network in Network: three convolutions, each followed by two 1 x 1 convolutions.
 
     966,986 parameters with 10 classes, 984,356 with 100. As in the authors' own
-    definition an activation follows the last convolution too, so that with ReLU no
-    logit is negative, and both poolings take maxima; later versions average in the
-    second. The paper's table 1 has 8.81 % test error on CIFAR-10 and 35.68 % on
-    CIFAR-100, the authors report 10.4 % on CIFAR-10 without augmentation. The
-    8.81 % are of translated and mirrored images, the 35.68 % of images as they are:
-    neither could be verified. The original's `kernel_decay` is 0.0001, for CIFAR-100
-    0.0005.
+    definition, an activation also follows the last convolution, so that logits are
+    never negative with ReLU, and both poolings take maxima. The paper's table 1 has
+    8.81 % test error on CIFAR-10 (with translated and mirrored images) and 35.68 % on
+    CIFAR-100; the authors report 10.4 % on CIFAR-10 without augmentation. The
+    original's `kernel_decay` is 0.0001, for CIFAR-100 0.0005.
 
     Args:
-        dropout: the share of values dropped after each of the first two blocks.
+        dropout: dropout rate after each of the first two blocks.
         deviations: standard deviations of initial kernels: of the first convolution,
-            of the two 1 x 1 convolutions of its block, and of all others. The authors'
-            for CIFAR-100 are 0.001, 0.01 and 0.05.
+            of the two 1 x 1 convolutions of its block, and of all others. The authors
+            have 0.001, 0.01 and 0.05 for CIFAR-100.
+
+    The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Lin et al., 2013](https://arxiv.org/abs/1312.4400).
     """

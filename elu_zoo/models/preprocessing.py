@@ -1,4 +1,4 @@
-"""The preprocessing of a network: what `get_model(preprocessing=...)` means for it."""
+"""Resolves the argument `preprocessing` of `get_model` for a network."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,19 +14,19 @@ def chosen(
     entry: Entry | None,
     input_shape: Any = None,
 ) -> dict[str, Any] | None:
-    """Returns the description of the layers on the raw image, None for no layers.
+    """Returns the description of the preprocessing layers, None for no layers.
 
     Args:
         registered: the network.
-        asked: see `elu_zoo.get_model`.
-        entry: of the weights; None for initial ones, or for a file without an entry.
-        input_shape: that the network is built with; None for the weights' own, or the
-            builder's.
+        asked: the argument `preprocessing` of `elu_zoo.get_model`.
+        entry: the entry of the weights; None for initial weights, or for a file
+            without an entry.
+        input_shape: the argument `input_shape` of the builder; None for the default.
 
     Raises:
-        UsageTypeError: `asked` is none of what it can be.
-        UsageError: the network or its weights do not take it, or the statistics are
-            of images of another size.
+        UsageTypeError: `asked` has the wrong type.
+        UsageError: the network or its weights do not accept it, or the statistics
+            belong to images of another size.
     """
     name = registered.name
     if not isinstance(asked, bool | str | Mapping):
@@ -39,8 +39,8 @@ def chosen(
     if not registered.takes("preprocessing"):
         raise errors.UsageError(
             f"The builder of {name} has no argument 'preprocessing', so that its model "
-            "cannot take raw images. Pass preprocessing=False, or give it one: see "
-            "elu_zoo.register_model."
+            "cannot take raw images. Pass preprocessing=False, or add the argument: "
+            "see elu_zoo.register_model."
         )
     own = entry["preprocessing"] if entry else registered.preprocessing
     found = _described(name, own, asked)
@@ -59,20 +59,20 @@ def _described(
     name: str, own: dict[str, Any], asked: bool | str | Mapping[str, Any]
 ) -> dict[str, Any]:
     if isinstance(asked, Mapping):
-        # As the entries of weights are read, where there are no tuples.
+        # Entries are JSON, which has no tuples.
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asked.items()}
     if asked is True:
         return own
     if "statistics" not in own:
         raise errors.UsageError(
-            f"{name} takes no statistics of a data set; preprocessing is True or "
+            f"{name} takes no statistics of a data set: preprocessing is True or "
             f"False. Received: {asked!r}."
         )
     return {**own, "statistics": asked}
 
 
 def _check_size(own: dict[str, Any], known: Any, asked: Any) -> None:
-    """Refuses images of another size than those that the statistics are of."""
+    """Checks that images have the size that the statistics were computed from."""
     if "statistics" not in own or None in (known, asked):
         return
     asked = check_image_shape(asked)

@@ -1,4 +1,4 @@
-"""The paper's stacks, layers x units x receptive field, as a Keras graph."""
+"""Networks from the paper's lists of stacks: layers x units x receptive field."""
 
 import functools
 from collections.abc import Sequence
@@ -39,36 +39,22 @@ def conv_stacks(
     initial_kernels: str,
     conv_dtype: str,
 ) -> keras.Model:
-    """Builds stacks of convolutions, and the classifier as a stack of its own.
+    """Builds a network from the paper's list of stacks.
 
-    Each convolution is `stack<i>_conv<j>`, with `batch_norm` followed by
-    `norm_stack<i>_conv<j>`, and its activation `act_stack<i>_conv<j>`; the last one,
-    `classifier`, is 1 x 1 and has neither. A stack ends in 2 x 2 max-pooling,
-    `stack<i>_pool`, while the map is larger than 1 x 1, and in `stack<i>_drop`. What
-    is left of the map at the end is averaged.
+    Layer names are `stack<i>_conv<j>`, `norm_stack<i>_conv<j>` (with `batch_norm`) and
+    `act_stack<i>_conv<j>`. A stack ends in 2 x 2 max-pooling, `stack<i>_pool`, while
+    the map is larger than 1 x 1, and in `stack<i>_drop`. The 1 x 1 convolution
+    `classifier` is the last stack; the rest of the map is averaged.
 
     Args:
-        stacks: the paper's layers x units x receptive field, at `width=1`.
+        stacks: layers x units x receptive field at `width=1`, as in the paper, without
+            the classifier.
         name: the model's name.
-        padding: of convolutions with an even receptive field: `caffe`, one row and
-            column of zeros on each side, so that a 2 x 2 convolution gives one row
-            and column more; or `same`, which keeps every size.
-        dropout: the share of values that each stack drops in training, the
-            classifier's stack included.
-        dropout_placement: `last`, after the stack's pooling; `all`, also after the
-            activation of every other convolution of the stack.
-        init_scale: the variance of initial kernels times their fan-in.
-        initial_kernels: `normal`, or `orthogonal` of the same norm.
 
-    The other arguments are those of every builder, which `register_model` checks; see
-    `elu_zoo.models.elu_cifar_11`.
-
-    Returns:
-        A model from `(batch, height, width, channels)` to logits
-        `(batch, num_classes)`.
+    The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
 
     Raises:
-        UsageError: an argument is out of its range.
+        UsageError: an argument is out of range.
     """
     errors.check_choice("padding", padding, PADDINGS)
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
@@ -104,41 +90,33 @@ def conv_stacks(
 
 
 def max_pool(x, stack: int, dtype: str | None = None):
-    """Returns the maxima of 2 x 2 pixels, of a 1 x 1 map the map itself."""
+    """Returns the output of `stack<i>_pool`, or `x` if it is a 1 x 1 map."""
     if tuple(x.shape[1:3]) == (1, 1):
         return x
-    # Keras' "same" gives an odd map its last row and column, as Caffe does.
+    # "same" also pools the last row and column of an odd map, as Caffe does.
     name = f"stack{stack}_pool"
     return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
 
 
 def check_dropout(rates: Any, stacks: int) -> None:
-    """Checks the rates of `conv_stacks`.
+    """Checks the dropout rates of `conv_stacks`.
 
     Raises:
         UsageError: not one rate in [0, 1) for each stack.
     """
-    expected = (
-        f"dropout has one rate in [0, 1) for each of the {stacks} stacks, the "
-        "classifier's included."
-    )
-    try:
-        rates = tuple(rates)
-    except TypeError:
-        raise errors.UsageError(f"{expected} Received: {rates!r}.") from None
-    if not all(map(is_rate, rates)) or len(rates) != stacks:
-        raise errors.UsageError(f"{expected} Received {len(rates)}: {rates}.")
+    expected = "rates in [0, 1), one for each stack and one for the classifier"
+    errors.check_numbers("dropout", rates, stacks, expected, is_rate)
 
 
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
-    """Gives the dropout layers of a model of `conv_stacks` the rates of a phase.
+    """Sets the dropout rates of a model of `conv_stacks`.
 
-    A function that was traced before keeps the old rates.
+    Functions that were traced before keep the old rates.
 
     Args:
-        model: built with `dropout_placement="all"` unless `placement` is `last`.
-        rates: as `dropout` of `conv_stacks`.
-        placement: as `dropout_placement`.
+        model: built with `dropout_placement="all"`, or `placement` is `last`.
+        rates: one rate for each stack.
+        placement: `last` or `all`, see `conv_stacks`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

@@ -1,4 +1,4 @@
-"""The plain ELU: values, derivatives, traced graphs, forms, the layer."""
+"""The plain ELU: values, traced graphs, forms, the layer."""
 
 import threading
 
@@ -7,36 +7,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
+from exact_elu import exact, gradients
 
 from elu_zoo import errors
 from elu_zoo.activations import ELU, elu, elu_xla, form
 
-# Keras 3.15.1 converts variables to NumPy 2 arrays in a deprecated way.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept:DeprecationWarning"
-)
-
 X = [-1e30, -20.0, -3.0, -0.5, -1e-6, -0.0, 0.0, 1e-6, 0.5, 3.0, 3.4e38]
-SPECIAL = np.array([np.nan, np.inf, -np.inf, 0, -0.0, -1e30, 3.4e38], np.float32)
 
 
-def reference(x, alpha=1.0):
-    x = np.asarray(x, np.float64)
-    return np.where(x > 0, x, alpha * np.expm1(np.where(x > 0, 0, x)))
-
-
-def gradients(function, x, orders=2):
-    """Returns the derivatives of orders 1, ..., `orders` at each element."""
-    x = tf.constant(x)
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch(x)
-        values = [function(x)]
-        for _ in range(orders):
-            values.append(tape.gradient(values[-1], x))
-    return [value.numpy() for value in values[1:]]
-
-
-@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("alpha", [1.0, 2.5])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("traced", [False, True])
 def test_values(alpha, dtype, traced):
@@ -44,14 +23,14 @@ def test_values(alpha, dtype, traced):
     function = tf.function(elu) if traced else elu
     y = function(tf.constant(x), alpha)
     assert y.dtype == dtype
-    np.testing.assert_allclose(y, reference(x, alpha), rtol=1e-6, atol=1.2e-7)
+    np.testing.assert_allclose(y, exact(x, alpha), rtol=1e-6, atol=1.2e-7)
 
 
 def test_eager_is_within_5_ulp():
     x = np.arange(0x80000000, 0xFF800001, 1009, dtype=np.uint32).view(np.float32)
-    exact = reference(x)
-    unit = np.spacing(np.abs(exact).astype(np.float32) + np.float32(1e-45))
-    assert np.max(np.abs(elu(x).numpy() - exact) / unit) <= 5
+    expected = exact(x)
+    unit = np.spacing(np.abs(expected).astype(np.float32) + np.float32(1e-45))
+    assert np.max(np.abs(elu(x).numpy() - expected) / unit) <= 5
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
@@ -59,42 +38,15 @@ def test_eager_half_precision(dtype):
     last = np.array(-np.inf, dtype).view(np.uint16)
     x = np.arange(0x8000, last + 1, dtype=np.uint16).view(dtype)
     y = elu(tf.constant(x)).numpy()
-    rounded = reference(x).astype(dtype)
+    rounded = exact(x).astype(dtype)
     off = np.abs(y.view(np.int16).astype(int) - rounded.view(np.int16))
     assert off.max() <= 1
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_special_values(alpha):
-    y = elu(SPECIAL, alpha).numpy()
-    np.testing.assert_array_equal(y, reference(SPECIAL, alpha).astype(np.float32))
-    assert np.signbit(y[4]) and not np.signbit(y[3])
-
-
-@pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_derivatives(alpha):
-    x = np.linspace(-5, 5, 100)
-    curve = np.where(x > 0, 0, alpha * np.exp(x))
-    for derivative, exact in zip(
-        gradients(lambda x: elu(x, alpha), x, 3),
-        [np.where(x > 0, 1, curve), curve, curve],
-        strict=True,
-    ):
-        np.testing.assert_allclose(derivative, exact, rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_derivatives_of_special_values(alpha):
-    first, second = gradients(lambda x: elu(x, alpha), SPECIAL)
-    np.testing.assert_array_equal(first, [np.nan, 1, 0, alpha, alpha, 0, 1])
-    np.testing.assert_array_equal(second, [np.nan, 0, 0, alpha, alpha, 0, 0])
-
-
-@pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_derivatives_in_a_graph(alpha):
     x = np.array([np.inf, -np.inf, 0, -1, 2, -1e30, 3.4e38], np.float32)
-    traced = tf.function(lambda x: elu(x, alpha))
-    first, second = gradients(traced, x)
+    first, second = gradients(tf.function(lambda x: elu(x, alpha)), x)
     slope = alpha * np.exp(-1)
     np.testing.assert_allclose(first, [1, 0, alpha, slope, 1, 0, 1], rtol=1e-6)
     np.testing.assert_allclose(second[3:5], [slope, 0], rtol=1e-6)
@@ -105,10 +57,8 @@ def test_a_traced_layer_has_stock_operations(alpha):
     layer = ELU(alpha)
     graph = tf.function(layer).get_concrete_function(tf.TensorSpec([None, 4])).graph
     found = {operation.type for operation in graph.get_operations()}
-    assert found <= {
-        *("Placeholder", "Elu", "Identity", "Const"),
-        *("Greater", "Mul", "SelectV2"),
-    }
+    stock = {"Placeholder", "Elu", "Identity", "Const", "Greater", "Mul", "SelectV2"}
+    assert found <= stock
     text = str(graph.as_graph_def())
     assert "_XlaMustCompile" not in text and "_gradient_op_type" not in text
 
@@ -120,18 +70,19 @@ def test_saved_model(tmp_path):
         model(x)
     model.export(tmp_path, verbose=False)
     served = tf.saved_model.load(tmp_path).serve(x)
-    np.testing.assert_allclose(served, reference(x, 0.5), rtol=1e-6)
+    np.testing.assert_allclose(served, exact(x, 0.5), rtol=1e-6)
     assert b"_XlaMustCompile" not in (tmp_path / "saved_model.pb").read_bytes()
 
 
-def test_integers_become_floats():
-    np.testing.assert_allclose(elu([-1, 0, 2]), reference([-1, 0, 2]), rtol=1e-6)
+@pytest.mark.parametrize("function", [elu, elu_xla])
+def test_lists_and_integers(function):
+    np.testing.assert_allclose(function([-1, 0, 2]), exact([-1, 0, 2]), rtol=1e-6)
 
 
 def test_functional_call():
     x = keras.Input([2])
     model = keras.Model(x, elu(x, 0.5))
-    np.testing.assert_allclose(model(np.array([[-1.0, 2]])), reference([[-1, 2]], 0.5))
+    np.testing.assert_allclose(model(np.array([[-1.0, 2]])), exact([[-1, 2]], 0.5))
 
 
 def test_as_a_function_of_a_layer_is_saved(tmp_path):
@@ -150,10 +101,10 @@ def test_forms():
 
     assert "Elu" in graph() and "Bitcast" not in graph()
     with form("polynomial"):
-        np.testing.assert_allclose(layer(x), reference(x, 0.5), rtol=3e-7)
+        np.testing.assert_allclose(layer(x), exact(x, 0.5), rtol=3e-7)
         assert "Bitcast" in graph() and "_XlaMustCompile" not in graph()
         with form("nested"):
-            np.testing.assert_allclose(layer(x), reference(x, 0.5), rtol=3e-7)
+            np.testing.assert_allclose(layer(x), exact(x, 0.5), rtol=3e-7)
             assert "_XlaMustCompile" in graph()
         assert "_XlaMustCompile" not in graph()
         found = []
@@ -171,22 +122,8 @@ def test_form_ends_with_an_error():
         pass
 
 
-def test_layer():
-    layer = ELU(0.5, name="act", dtype="mixed_bfloat16")
-    assert layer(np.ones([2, 3], np.float32)).dtype == "bfloat16"
-    assert layer.compute_output_shape((None, 3)) == (None, 3)
-    assert layer.supports_masking and not layer.weights
-    copy = ELU.from_config(layer.get_config())
-    assert (copy.alpha, copy.name, copy.compute_dtype) == (0.5, "act", "bfloat16")
-
-
 @pytest.mark.parametrize("function", [elu, elu_xla, lambda _, a: ELU(a)])
-@pytest.mark.parametrize("alpha", [0, -1.0, np.nan, np.inf, True, "1", None, [1.0]])
+@pytest.mark.parametrize("alpha", [0, np.nan, "1"])
 def test_refused_alpha(function, alpha):
     with pytest.raises(errors.UsageError, match="alpha must be a finite number > 0"):
         function(1.0, alpha)
-
-
-def test_refused_alpha_beyond_floats():
-    with pytest.raises(errors.UsageError, match="alpha must be a finite number > 0"):
-        ELU(10**400)

@@ -69,6 +69,7 @@ assert sys.modules["tensorflow"] is None
 """
 
 
+@pytest.mark.slow  # tests/layers/test_layers_on_jax.py has a quick test of the values
 @pytest.mark.skipif(
     importlib.util.find_spec("jax") is None, reason="JAX is not installed"
 )

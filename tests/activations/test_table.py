@@ -2,8 +2,6 @@
 
 import functools
 import json
-import subprocess
-import sys
 
 import keras
 import ml_collections
@@ -20,21 +18,18 @@ from elu_zoo.activations import (
     register_activation,
     table,
 )
-from elu_zoo.activations.prelu import PReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
+from elu_zoo.activations.rectifiers import VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
-
-# Keras 3.15.1 converts variables to NumPy 2 arrays in a deprecated way.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ implementation doesn't accept:DeprecationWarning"
-)
 
 DESCRIPTIONS = [
     ("elu", {"name": "elu", "alpha": 1.0}),
     ({"name": "elu"}, {"name": "elu", "alpha": 1.0}),
     ({"name": "elu", "alpha": None}, {"name": "elu", "alpha": 1.0}),
     ({"name": "elu", "alpha": 2}, {"name": "elu", "alpha": 2.0}),
-    (ml_collections.ConfigDict({"name": "elu", "alpha": 0.5}), ("elu", 0.5)),
+    (
+        ml_collections.ConfigDict({"name": "elu", "alpha": 0.5}),
+        {"name": "elu", "alpha": 0.5},
+    ),
     (ELU, {"name": "elu", "alpha": 1.0}),
     (elu, {"name": "elu", "alpha": 1.0}),
     (keras.activations.elu, {"name": "elu", "alpha": 1.0}),
@@ -47,10 +42,6 @@ DESCRIPTIONS = [
     ("leaky_relu", {"name": "leaky_relu", "alpha": 0.1}),
     ("very_leaky_relu", {"name": "very_leaky_relu", "alpha": 1 / 3}),
     (VeryLeakyReLU, {"name": "very_leaky_relu", "alpha": 1 / 3}),
-    (
-        {"name": "very_leaky_relu", "alpha": 0.25},
-        {"name": "very_leaky_relu", "alpha": 0.25},
-    ),
     ("shifted_relu", {"name": "shifted_relu"}),
     ("srelu", {"name": "shifted_relu"}),
     ({"name": "srelu"}, {"name": "shifted_relu"}),
@@ -70,8 +61,6 @@ def restored_table(monkeypatch):
 
 @pytest.mark.parametrize("activation, expected", DESCRIPTIONS)
 def test_descriptions(activation, expected):
-    if isinstance(expected, tuple):
-        expected = dict(zip(("name", "alpha"), expected, strict=True))
     assert describe(activation) == expected
     assert json.loads(json.dumps(expected)) == expected
     first, second = make(activation, "act_a"), make(activation, "act_b")
@@ -79,45 +68,20 @@ def test_descriptions(activation, expected):
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_name_acts_on_each_element(name, tmp_path):
+def test_every_name_acts_on_each_element(name):
     layer = make(name, "act", seed=1)
     x = np.linspace(-4, 4, 24).astype(np.float32)
     y = np.asarray(layer(x.reshape(2, 3, 4)))
     assert y.shape == (2, 3, 4)
-    np.testing.assert_allclose(
-        np.ravel(y),
-        [float(np.ravel(layer(np.full((2, 3, 4), v, np.float32)))[0]) for v in x],
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    rolled = np.asarray(layer(np.roll(x, 1).reshape(2, 3, 4)))
+    np.testing.assert_allclose(np.ravel(rolled), np.roll(np.ravel(y), 1), 1e-5, 1e-6)
     assert describe(describe(name)) == describe(name)
-    model = keras.Sequential([keras.Input([3, 4]), layer])
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    np.testing.assert_array_equal(loaded(x.reshape(2, 3, 4)), y)
-    assert loaded.layers[0].name == "act"
 
 
 def test_names():
     ours = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
     assert names()[:8] == [*ours, "very_leaky_relu"]
     assert len(names()) == len(set(names())) and "softmax" not in names()
-
-
-@pytest.mark.parametrize(
-    "name, cls",
-    [
-        ("elu", ELU),
-        ("leaky_relu", LeakyReLU),
-        ("very_leaky_relu", VeryLeakyReLU),
-        ("srelu", ShiftedReLU),
-        ("prelu", PReLU),
-        ("rrelu", RReLU),
-        ("relu", keras.layers.Activation),
-    ],
-)
-def test_layer_classes(name, cls):
-    assert type(make(name, "act")) is cls
 
 
 def test_seed():
@@ -135,20 +99,19 @@ REFUSED = [
     ("softmax", "'softmax' does not act on each element"),
     ("glu", "'glu' does not act on each element"),
     ("get", "Unknown activation 'get'"),
-    ("mine", "registered before: elu_zoo.register_activation, in commands --module"),
+    ("mine", "registered first: elu_zoo.register_activation, in commands --module"),
     ({"name": "eluu"}, "Did you mean 'elu'"),
     ({}, "needs a 'name'"),
     ({"name": 3}, "needs a 'name'"),
-    ({"name": "elu", "alhpa": 1}, "takes no 'alhpa'. Did you mean 'alpha'"),
-    ({"name": "elu", "beta": None}, "takes no 'beta'. It takes: alpha"),
-    ({"name": "relu", "alpha": 1.0}, "'relu' takes no 'alpha'. It takes: no arguments"),
-    ({"name": "rrelu", "seed": 1}, "takes no 'seed'. It takes: lower, upper"),
-    ({"name": "rrelu", "lower": 0.5}, "lower < upper"),
-    *(
-        ({"name": name, "alpha": alpha}, "alpha must be a finite number > 0")
-        for name in ("elu", "leaky_relu", "very_leaky_relu")
-        for alpha in (0, -1, float("nan"), float("inf"), True, "1")
+    (
+        {"name": "elu", "alhpa": 1},
+        "activation 'elu' 'alhpa'. Did you mean 'alpha'",
     ),
+    ({"name": "elu", "beta": None}, "of the activation 'elu' 'beta'. Known: alpha"),
+    ({"name": "relu", "alpha": 1.0}, "activation 'relu' 'alpha'. Known: none"),
+    ({"name": "rrelu", "seed": 1}, "activation 'rrelu' 'seed'. Known: lower, upper"),
+    ({"name": "rrelu", "lower": 0.5}, "lower < upper"),
+    ({"name": "elu", "alpha": 0}, "alpha must be a finite number > 0"),
     (ELU(), "Every site of a network needs its own .* Pass its class, ELU"),
     (lambda x: x, "is not registered.*register_activation"),
     (keras.ops.sin, "is not registered"),
@@ -163,11 +126,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("function", [lambda a: make(a, "act"), describe])
 @pytest.mark.parametrize("activation, message", REFUSED)
-def test_refusals(function, activation, message):
+def test_refused_activations(activation, message):
     with pytest.raises(errors.UsageError, match=message):
-        function(activation)
+        make(activation, "act")
+    with pytest.raises(errors.UsageError, match=message):
+        describe(activation)
 
 
 def round_trip(activation, path):
@@ -267,39 +231,19 @@ def test_code_that_is_run_again_registers_again():
         run(5, "other.py", "other")
 
 
-@pytest.mark.slow
-def test_another_process_loads_a_saved_model(tmp_path):
-    ours = ["elu", "leaky_relu", "srelu", "prelu", "rrelu", "relu", "tanh"]
-    layers = [make(name, f"act_{name}") for name in ours]
-    model = keras.Sequential([keras.Input([4]), *layers])
-    model.save(tmp_path / "m.keras")
-    code = (
-        "import sys, elu_zoo.activations, keras\n"
-        "model = keras.models.load_model(sys.argv[1])\n"
-        "print(*(layer.name for layer in model.layers))"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "m.keras")],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert result.stdout.split() == [layer.name for layer in layers]
-
-
 @pytest.mark.parametrize("given", ["maxout", {"name": "maxout", "alpha": None}])
-def test_what_only_a_network_has(given):
-    assert table.describe(given) == {"name": "maxout"}
-    assert table.of_network(given) == "maxout"
+def test_maxout(given):
+    assert describe(given) == {"name": "maxout"}
+    assert table.is_maxout(given)
     with pytest.raises(errors.UsageError, match="only the network 'maxout' has it"):
-        table.make(given, "act")
+        make(given, "act")
 
 
 @pytest.mark.parametrize("given", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
-def test_what_any_network_has(given):
-    assert table.of_network(given) == ""
+def test_not_maxout(given):
+    assert not table.is_maxout(given)
 
 
-def test_it_takes_no_arguments():
+def test_maxout_takes_no_arguments():
     with pytest.raises(errors.UsageError, match="'maxout' takes no arguments.*pieces"):
-        table.describe({"name": "maxout", "pieces": 3})
+        describe({"name": "maxout", "pieces": 3})

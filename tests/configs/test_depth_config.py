@@ -42,7 +42,7 @@ def test_the_network_has_that_many_layers(tmp_path, monkeypatch, layers):
 
 @pytest.mark.parametrize("layers", [0, -1, 2.0, "8"])
 def test_refused_numbers_of_layers(layers):
-    words = f"hidden_layers is a whole number >= 1. Received: hidden_layers={layers!r}"
+    words = f"hidden_layers is an integer >= 1. Received: {layers!r}"
     with pytest.raises(errors.UsageError, match=words):
         zoo.get_model("mnist_mlp_8x128", hidden_layers=layers)
 

@@ -1,5 +1,5 @@
 import sys
 from pathlib import Path
 
-# The table is a plain module beside the tests, which are not packages.
+# The tests import rows.py, which is not in a package.
 sys.path.insert(0, str(Path(__file__).parent))

@@ -1,8 +1,8 @@
-"""The rows of the table that train, on JAX.
+"""Trains rows of the table on JAX.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER NAME...: for each row that
-is named, NAME.npz with its initial weights, the losses of the first steps, and the
-logits of the weights after them, which are in NAME.weights.h5.
+KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER NAME... writes for each
+row NAME.npz, with initial weights, losses of the first steps and logits after them,
+and NAME.weights.h5, with the weights after these steps.
 """
 
 import sys
@@ -32,7 +32,7 @@ def drive(row, path):
     weights.write_bytes(weight_file.write(model))
     weight_file.assign(
         model, weight_file.read(weights, weight_file.shapes(model), None)
-    )  # now of float16
+    )  # rounded to float16
     np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
 
 

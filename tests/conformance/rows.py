@@ -1,8 +1,8 @@
-"""The table of what the conformance tests drive: one row a layer or network.
+"""The table of the conformance tests: one row for each layer or network.
 
-To add a network, add a row to NETS; to add a layer, one to LAYERS. Every row is a model
-from raw 0..255 images to logits, of classes or of pixels, so that each test drives all
-of them alike: layers on noise, networks on real digits.
+To add a network, add a row to NETS; to add a layer, add a row to LAYERS. Every row is
+a model from raw 0..255 images to logits of classes or pixels. Layers get noise,
+networks get real digits.
 """
 
 import dataclasses
@@ -46,16 +46,16 @@ class Row:
     """A model to test.
 
     Attributes:
-        name: of the test's id.
-        covers: names of the registries, and kinds of preprocessing, that it holds.
+        name: the id in the tests.
+        covers: the registered names, and the kind of preprocessing, in the model.
         make: returns a new model, with equal weights each time.
-        image_shape: of its input.
-        random: in training it draws numbers of its own, which differ by replica.
-        updates: in training it updates variables that no gradient reaches.
-        registered: the registry's name of a network; "" for a layer.
-        rate: the learning rate of its steps.
-        padded: its steps see random crops of images with this many zeros around.
-        recolored: its steps see stretched, turned and recoloured images.
+        image_shape: the shape of an input image.
+        random: whether training draws numbers that differ by replica.
+        updates: whether training updates variables without a gradient.
+        registered: the registered name of a network; "" for a layer.
+        rate: the learning rate in training.
+        padded: number of zeros around images before random crops in training.
+        recolored: whether training stretches, rotates and recolours images.
     """
 
     name: str
@@ -71,35 +71,35 @@ class Row:
 
     @property
     def autoencoder(self) -> bool:
-        """Whether it gives images, not classes."""
+        """Whether the model returns images instead of class scores."""
         return bool(self.registered and registry.entry(self.registered).code)
 
     @property
     def objective(self) -> Objective:
-        """What its steps minimise."""
+        """The training loss."""
         loss = "sigmoid_cross_entropy" if self.autoencoder else "softmax_cross_entropy"
         return Objective(loss, RESCALE)
 
     @property
     def augmentation(self) -> keras.layers.Layer | None:
-        """What its steps do to the images."""
+        """The layer that augments images in training."""
         if self.recolored:
             return AffineRecolor(self.image_shape[0], name="augment")
         return PadCropFlip(self.padded, name="augment") if self.padded else None
 
 
 def layer(*names, arguments=None, **properties) -> Row:
-    """A row of activations side by side, between a scaling and a classifier."""
+    """Returns a row of parallel activations before a classifier."""
     shape = (4, 3, 3)
 
     def make():
         image = keras.Input(shape, name="image")
         x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
-        units = [
+        parts = [
             activations.make({"name": n, **(arguments or {})}, f"act_{n}", seed=1)(x)
             for n in names
         ]
-        x = keras.layers.Concatenate(name="all")(units) if units[1:] else units[0]
+        x = keras.layers.Concatenate(name="all")(parts) if parts[1:] else parts[0]
         return keras.Model(image, _classifier(x), name="layer")
 
     suffix = "-".join(f"{k}{v}" for k, v in (arguments or {}).items())
@@ -108,7 +108,7 @@ def layer(*names, arguments=None, **properties) -> Row:
 
 
 def pyramid(*levels) -> Row:
-    """A row of a pooling before a classifier."""
+    """Returns a row of spatial pyramid pooling before a classifier."""
     shape = (7, 5, 3)
 
     def make():
@@ -120,8 +120,8 @@ def pyramid(*levels) -> Row:
     return Row("layer-pyramid", (), make, shape, rate=0.001)
 
 
-def unit(cls, *arguments, inputs=1) -> Row:
-    """A row of a layer of ours on what as many dense layers return."""
+def after_dense(cls, *arguments, inputs=1) -> Row:
+    """Returns a row of a layer after parallel dense layers."""
     shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
 
     def make():
@@ -139,7 +139,7 @@ def unit(cls, *arguments, inputs=1) -> Row:
 
 
 def heads() -> Row:
-    """A row of scores beside those of auxiliary heads."""
+    """Returns a row of DeepSupervision."""
     shape = (4, 3, 3)
 
     def make():
@@ -158,7 +158,7 @@ def heads() -> Row:
 
 
 def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
-    """A row of preprocessing layers before a classifier, from `raw` to `shape`."""
+    """Returns a row of preprocessing layers before a classifier."""
 
     def make():
         _write_mean()
@@ -170,7 +170,7 @@ def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
 
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
-    """A row of a registered network at reduced width."""
+    """Returns a row of a registered network at reduced width."""
     own = arguments.keys() & {"random", "rate", "padded", "recolored"}
     properties = {key: arguments.pop(key) for key in own}
     arguments = {"input_shape": image_shape, "preprocessing": True, **arguments}
@@ -190,7 +190,7 @@ def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
 
 
 def _write_mean() -> None:
-    """Writes the mean image of MEAN_CROP, the same file each time."""
+    """Writes the mean image of MEAN_CROP."""
     mean = np.random.default_rng(2).uniform(90, 160, LARGER)
     statistics_file.write_mean(files.home() / "statistics", "conformance", mean)
 
@@ -215,13 +215,13 @@ LAYERS = (
     layer("tanh"),
     layer(*KERAS),
     pyramid(1, 2, 4),
-    unit(WithinChannelNormalization, 3, 0.5),
-    unit(Maxout),
-    unit(Highway, inputs=3),
-    unit(CeilMaxPooling2D, 4, 2),
-    unit(FractionalMaxPooling2D, (7, 5)),
-    unit(FractionalMaxPooling2D, (7, 5), "random"),
-    unit(FeatureMapDropout, 0.3),
+    after_dense(WithinChannelNormalization, 3, 0.5),
+    after_dense(Maxout),
+    after_dense(Highway, inputs=3),
+    after_dense(CeilMaxPooling2D, 4, 2),
+    after_dense(FractionalMaxPooling2D, (7, 5)),
+    after_dense(FractionalMaxPooling2D, (7, 5), "random"),
+    after_dense(FeatureMapDropout, 0.3),
     heads(),
     preprocessing(RESCALE),
     preprocessing({"kind": "gcn"}, rate=0.001),
@@ -261,25 +261,23 @@ NETS = (
     ),
 )  # fmt: skip
 ROWS = LAYERS + NETS
-# Tracing and compiling steps of many convolutions takes long; elu_cifar_11 has the same
-# builder. Of dsn it is the network with auxiliary heads that is trained.
+# elu_cifar_18 takes long to compile and has the same builder as elu_cifar_11. dsn is
+# trained with auxiliary heads.
 _WITH_HEADS = net("dsn", "elu", COLOUR, width=0.04, rate=0.001, auxiliary_heads=True)
 TRAINED = (
     *(r for r in ROWS if r.registered not in ("elu_cifar_18", "dsn")),
     _WITH_HEADS,
 )
-# What takes seconds a row is done with these in every run of the tests, with all in one
-# of the slow ones.
-QUICK = (
-    *("layer-elu", "layer-rrelu", "layer-FeatureMapDropout", "layer-pyramid"),
-    *("mnist_mlp_8x128-prelu-bn", "mnist_autoencoder-elu", "nin-relu"),
-)
+# The rows of tests that take seconds a row; the other rows are marked slow.
+QUICK = ("layer-FeatureMapDropout", "mnist_mlp_8x128-prelu-bn", "nin-relu")
+# The rows of tests that are quick for layers.
+QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 
 
-def each(rows):
-    """Parametrizes a test with all rows, most of them slow."""
+def each(rows, quick=QUICK):
+    """Parametrizes a test with rows; rows that are not in `quick` are marked slow."""
     given = [
-        pytest.param(row, marks=() if row.name in QUICK else pytest.mark.slow)
+        pytest.param(row, marks=() if row.name in quick else pytest.mark.slow)
         for row in rows
     ]
     return pytest.mark.parametrize("row", given, ids=lambda row: row.name)
@@ -300,10 +298,10 @@ def examples(row: Row, count: int = 16) -> Split:
 
 
 def schedule(row: Row, steps: slice) -> tuple:
-    """Returns what a step's `run` takes for these of the first ten iterations.
+    """Returns the arguments of a step's `run` for some of the first ten iterations.
 
-    They are batches of 8 of the 16 examples, their learning rates, the number of the
-    first, and what the augmentation draws.
+    They are batches of 8 of the 16 examples, learning rates, the first iteration, and
+    the draws of the augmentation.
     """
     draws = np.random.default_rng(1)
     batches = draws.permutation(np.repeat(np.arange(16), 5)).reshape(10, 8)
@@ -321,12 +319,12 @@ def schedule(row: Row, steps: slice) -> tuple:
 
 
 def logits(model, images) -> np.ndarray:
-    """Returns what a model says of raw images, outside of training."""
+    """Returns the logits of raw images at inference."""
     return np.asarray(model(images.astype(np.float32), training=False))
 
 
 def scramble(model) -> None:
-    """Gives every weight another value, exact in float16; variances stay positive."""
+    """Sets every weight to a random value that is exact in float16."""
     draws = np.random.default_rng(5)
     for each in model.layers:
         for variable in each.weights:

@@ -1,4 +1,4 @@
-"""The rows of the table, trained on JAX and held against TensorFlow."""
+"""The rows of the table: training on JAX, compared with TensorFlow."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ from elu_zoo.training.learner import Learner
 from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights.hdf5 import weight_file
 
-# The shorter tests of JAX are beside what they test.
+# tests/layers and tests/activations have quick tests of JAX.
 pytestmark = pytest.mark.slow
 each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
 def on_jax(request, tmp_path_factory):
-    """What `on_jax.py` found of the chosen rows: arrays, the path of the weights."""
+    """The arrays and the weight file that `on_jax.py` wrote for a row."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     chosen = {
@@ -54,7 +54,7 @@ def on_jax(request, tmp_path_factory):
 
 
 @each_row
-def test_initial_weights_are_equal_to_the_last_bit(row, on_jax):
+def test_initial_weights_are_bit_equal(row, on_jax):
     found, _ = on_jax(row)
     weights = [np.asarray(variable) for variable in row.make().weights]
     assert [name for name in found if name.startswith("initial")] == [

@@ -1,4 +1,4 @@
-"""Every row of the table, saved in every form and loaded again."""
+"""Every row of the table: saved in every format and loaded again."""
 
 import json
 import pickle
@@ -6,7 +6,7 @@ import pickle
 import keras
 import numpy as np
 import rows
-from rows import ROWS, each, examples, logits, scramble
+from rows import QUICK, QUICK_LAYERS, ROWS, each, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
 from elu_zoo.export.saved_model import (
@@ -31,13 +31,13 @@ def test_everything_registered_has_a_row():
     own_activations = [
         name
         for name in activations.names()
-        if activations.describe(name)["name"] == name  # not one that a test added
+        if activations.describe(name)["name"] == name  # not added by another test
     ]
     assert set(own_models) <= nets
     assert {*own_activations, *kinds} <= covered
 
 
-def test_every_layer_of_ours_is_in_a_row():
+def test_every_layer_has_a_row():
     own = {
         name
         for name, made in keras.saving.get_custom_objects().items()
@@ -54,7 +54,7 @@ def test_every_layer_of_ours_is_in_a_row():
         ]
     )
     assert len(own) >= 9
-    # Cutout follows crops in training alone: tests/training/test_augmentation.py.
+    # tests/training/test_augmentation.py tests Cutout in training.
     left = {name for name in own if f'"registered_name": "{name}"' not in configs}
     assert left == {"elu_zoo>Cutout"}
 
@@ -93,7 +93,7 @@ def test_keras_file(row, tmp_path):
     if not row.autoencoder:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         targets = data.labels
-    # XLA compiles a convolution for a second, of which the file knows nothing.
+    # XLA takes a second to compile a convolution and does not change the file.
     jit_compile = False if row.registered else "auto"
     optimizer = keras.optimizers.SGD(row.rate, momentum=0.9)
     model.compile(optimizer, loss, jit_compile=jit_compile)
@@ -112,7 +112,7 @@ def test_keras_file(row, tmp_path):
     assert int(loaded.optimizer.iterations.numpy()) == 4
 
 
-@each_row
+@each(ROWS, QUICK_LAYERS)
 def test_config(row):
     model = row.make()
     config = pickle.loads(pickle.dumps(model.get_config()))  # noqa: S301
@@ -123,7 +123,7 @@ def test_config(row):
     assert again.get_config() == model.get_config()
 
 
-@each_row
+@each(ROWS, QUICK[:2])
 def test_saved_model(row, tmp_path):
     model = row.make()
     scramble(model)

@@ -1,4 +1,4 @@
-"""What only a machine with GPUs can show: pytest -m gpu."""
+"""Tests that need GPUs: pytest -m gpu."""
 
 import signal
 
@@ -7,10 +7,11 @@ import pytest
 import tensorflow as tf
 
 import elu_zoo
-from elu_zoo import training
+from elu_zoo import errors, training
 from elu_zoo.activations import elu_xla
 from elu_zoo.configs import quickstart
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.training import signals
 
 pytestmark = pytest.mark.gpu
 
@@ -28,7 +29,7 @@ def arrays(workdir):
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_the_unit(alpha):
+def test_elu_xla(alpha):
     x = np.linspace(-20, 5, 100_001).astype(np.float32)
     with tf.device("GPU:0"), tf.GradientTape() as tape:
         given = tf.constant(x)
@@ -42,8 +43,8 @@ def test_the_unit(alpha):
     np.testing.assert_allclose(tape.gradient(y, given), slope, 1e-5, 1.2e-7)
 
 
-def test_all_gpus_take_the_steps_of_one(tmp_path):
-    """Gradients are summed by NCCL; TF32 rounds products to 10 bits."""
+def test_all_gpus_equal_one(tmp_path):
+    """NCCL sums the gradients. TF32 would round products to 10 bits."""
     gpus = tf.config.list_physical_devices("GPU")
     if len(gpus) < 2:
         pytest.skip("TensorFlow sees one GPU")
@@ -58,10 +59,7 @@ def test_all_gpus_take_the_steps_of_one(tmp_path):
 
 
 def test_a_resumed_run(tmp_path, monkeypatch):
-    """It goes on from the last checkpoint; on a GPU sums may differ in their order."""
-    from elu_zoo import errors
-    from elu_zoo.training import signals
-
+    """On a GPU the order of sums may differ, so that results are not bit-equal."""
     training.train(smoke(), tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
         patch.setattr(signals, "stop_requested", Stopping)
@@ -83,7 +81,7 @@ class Stopping:
         return False
 
 
-def test_an_export_repeats_the_model(tmp_path):
+def test_an_export_equals_the_model(tmp_path):
     model = elu_zoo.get_model("elu_cifar_11", weights="cifar100")
     names = [str(i) for i in range(100)]
     export_saved_model(model, tmp_path, name="elu_cifar_11", class_names=names)

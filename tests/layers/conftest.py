@@ -11,7 +11,7 @@ def forget():
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty $ELU_ZOO_HOME, and nothing read from it yet."""
+    """An empty $ELU_ZOO_HOME and empty caches of statistics."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     forget()
     yield tmp_path / "home"
@@ -20,7 +20,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def small():
-    """Statistics of images 2 x 3 x 3, in numbers that float16 holds."""
+    """Statistics of 2 x 3 x 3 images, exact in float16."""
     rng = np.random.default_rng(0)
     matrix = rng.integers(-64, 65, (18, 18)) / 64
     return statistics_file.Statistics(rng.integers(-64, 65, 18) / 16, matrix + matrix.T)
@@ -28,17 +28,17 @@ def small():
 
 @pytest.fixture
 def whitening(home, small):
-    """The name of the file of `small`."""
+    """The name of the statistics file of `small`."""
     return statistics_file.write(home / "statistics", "small", small).stem
 
 
 @pytest.fixture
 def mean():
-    """A mean image 2 x 3 x 3, in numbers that float16 does not hold."""
+    """A mean image of 2 x 3 x 3, not exact in float16."""
     return np.random.default_rng(2).uniform(90, 160, (2, 3, 3)).astype(np.float32)
 
 
 @pytest.fixture
 def mean_name(home, mean):
-    """The name of the file of `mean`, of the same set of images as `whitening`."""
+    """The name of the statistics file of `mean`."""
     return statistics_file.write_mean(home / "statistics", "small", mean).stem

@@ -1,4 +1,4 @@
-"""Where Graham's (2014) pooling regions start, in exact numbers."""
+"""The starts of the pooling regions of Graham (2014), in exact numbers."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def graham(cells, regions, u):
-    """Starts by `Regions.cu`, in exact numbers."""
+    """Returns the starts as `Regions.cu` computes them."""
     if regions == 1:
         return [0]
     a, u = Fraction(cells - 2, regions - 1), Fraction(u)
@@ -15,7 +15,7 @@ def graham(cells, regions, u):
 
 
 def check_cover(found, cells, regions):
-    """Regions go from the first cell to the last and leave none out."""
+    """Checks that regions go from the first to the last cell without gaps."""
     found = np.asarray(found)
     assert found.dtype.kind == "i" and found.shape == (regions,)
     assert found[0] == 0 and found[-1] == cells - 2

@@ -1,15 +1,16 @@
-"""What the layers compute, for test_layers_on_jax.py.
+"""Outputs of the layers, for test_layers_on_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN: writes
-it.
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN writes
+them to FILE.
 """
 
 import sys
 
 import keras
 import numpy as np
+import pytest
 
-from elu_zoo import layers
+from elu_zoo import activations, errors, layers
 from elu_zoo.layers import mean_subtraction, zca_whitening
 from elu_zoo.layers.dropout import kept_values
 
@@ -19,7 +20,7 @@ EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
 
 
 def computed(statistics, mean):
-    """Returns arrays by name, the same numbers on every backend.
+    """Returns arrays by name, equal on every backend.
 
     Args:
         statistics: the name of whitening statistics of images 2 x 3 x 3.
@@ -47,6 +48,8 @@ def computed(statistics, mean):
         "whitened": layers.ZCAWhitening(statistics)(images / 255),
         "preprocessed": layers.preprocess(images, description),
     }
+    for name in ("elu", "leaky_relu", "shifted_relu", "prelu", "rrelu"):
+        found[name] = activations.make(name, name)(maps)
     for i, (seed, iteration, rate) in enumerate(MASKS):
         found[f"mask{i}"] = kept_values(seed, iteration, EXAMPLES, (7, 5), rate)
         layer = layers.Dropout(rate, seed=seed)
@@ -57,10 +60,10 @@ def computed(statistics, mean):
 
 
 def check_jitted(statistics, mean):
-    """What is traced is what is computed at once; nothing keeps a tracer."""
+    """Checks that traced layers are equal to eager ones, and keep no tracer."""
     import jax
 
-    # So that they are built in a trace.
+    # The layers are to be built in a trace.
     zca_whitening._tensors.cache_clear()
     mean_subtraction._tensor.cache_clear()
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
@@ -80,7 +83,19 @@ def check_jitted(statistics, mean):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
+def check_elu():
+    """Checks the ELU where JAX differs from TensorFlow."""
+    import jax
+
+    with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):
+        activations.elu_xla(1.0)
+    with activations.form("nested"):  # ignored
+        assert activations.ELU()(np.float32(2)) == 2
+    assert jax.grad(activations.elu)(np.float32(np.inf)) == 1
+
+
 if __name__ == "__main__":
     assert keras.backend.backend() == "jax"
     np.savez(sys.argv[1], **computed(*sys.argv[2:]))
     check_jitted(*sys.argv[2:])
+    check_elu()

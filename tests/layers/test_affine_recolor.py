@@ -18,12 +18,12 @@ SHEAR_X, SHEAR_Y, TURN = 0, STILL, MOST  # the draws of each kind
 
 
 def rounded(draws):
-    """The layer's numbers in (0, 1), of 23 bits."""
+    """Returns the layer's numbers in (0, 1), of 23 bits."""
     return np.maximum(np.asarray(draws) >> 8, 1) / 2**23
 
 
 def matrix(draws):
-    """As the original multiplies it, of row vectors of the image."""
+    """Returns the matrix that the original multiplies row vectors with."""
     u = rounded(draws)
     c = np.diag([1 + 0.4 * (u[0] - 0.5), 1 + 0.4 * (u[1] - 0.5)])
     if u[2] > 0.5:
@@ -40,7 +40,7 @@ def matrix(draws):
 
 
 def pixel(image, x, y, value):
-    """Between the four around it; beyond the image lies the field."""
+    """Returns an interpolated pixel; pixels outside of the image have `value`."""
     height, width, channels = image.shape
     found = np.zeros(channels)
     for row in (math.floor(y), math.floor(y) + 1):
@@ -52,7 +52,7 @@ def pixel(image, x, y, value):
 
 
 def reference(images, draws, size, value=128.0):
-    """The fields, and how far each pixel was from their value before its colours."""
+    """Returns the fields, and the contrast of each pixel before recolouring."""
     result = np.full((len(images), size, size, images.shape[-1]), value)
     height, width, channels = images.shape[1:]
     left, top = (size - width) // 2, (size - height) // 2
@@ -75,7 +75,7 @@ def reference(images, draws, size, value=128.0):
 
 
 def drawn(count, channels, **columns):
-    """Random draws; in the columns of a name what is given."""
+    """Returns random draws, with given values in the columns of a name."""
     found = RNG.integers(0, 2**31, (count, AffineRecolor.draws(channels)))
     names = "stretch_x stretch_y mirror kind angle shift_x shift_y".split()
     for name, values in columns.items():
@@ -84,7 +84,7 @@ def drawn(count, channels, **columns):
 
 
 def levels(count, *shape):
-    """Images none of whose pixels is near grey, where rounding decides."""
+    """Returns images without pixels near grey, where rounding would decide."""
     return RNG.choice([*range(0, 100), *range(160, 256)], (count, *shape))
 
 
@@ -108,12 +108,12 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("shape", [(6, 6, 3), (5, 8, 1)])
-def test_it_is_what_a_loop_computes(name, shape):
-    draws = drawn(6, shape[-1], **CASES[name])
-    images = levels(6, *shape)
+def test_values(name, shape):
+    draws = drawn(3, shape[-1], **CASES[name])
+    images = levels(3, *shape)
     found = np.asarray(AffineRecolor(20)(images.astype("float32"), draws))
     expected, contrast = reference(images, draws, 20)
-    # Where the edge of the image fades into grey, rounding decides on colours.
+    # At the edge of the image, where the contrast is near 2, rounding decides.
     far = np.abs(contrast - 2) > 1e-2
     agrees = np.abs(found - expected).max(-1) < 2e-2
     assert agrees[far].all() and agrees.mean() > 0.999
@@ -128,7 +128,7 @@ def test_the_middle_draw_leaves_images_in_the_middle():
     np.testing.assert_array_equal(again, images)
 
 
-@pytest.mark.parametrize("shape", [(7, 7), (7, 8), (12, 11)])
+@pytest.mark.parametrize("shape", [(7, 8), (12, 11)])
 @pytest.mark.parametrize("size", [12, 13])
 def test_images_of_odd_sides_lie_on_whole_pixels(shape, size):
     images = RNG.integers(0, 256, (4, *shape, 3)).astype("float32")
@@ -140,35 +140,15 @@ def test_images_of_odd_sides_lie_on_whole_pixels(shape, size):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_a_mirror_image_is_exact():
-    images = RNG.integers(0, 256, (4, 7, 9, 3)).astype("float32")
-    draws = still(4, 3)
-    draws[:, 2] = MOST
-    found = np.asarray(AffineRecolor(9)(images, draws))
-    np.testing.assert_array_equal(found[:, 1:8], images[:, :, ::-1])
-
-
 @pytest.mark.parametrize("value", [128.0, 0.0])
 def test_grey_stays_grey(value):
-    """Nothing within 2 levels of the field's value is recoloured."""
+    """Pixels within 2 levels of the field's value are not recoloured."""
     images = np.full((20, 8, 8, 3), value, "float32")
     images += RNG.uniform(-1.9, 1.9, images.shape).astype("float32")
     found = AffineRecolor(40, value=value)(images, drawn(20, 3))
     assert np.abs(found - value).max() <= 2
     found = AffineRecolor(40, value=value)(images + 3, drawn(20, 3))
     assert np.abs(found - value).max() > 20
-
-
-def test_statistics_of_colours():
-    """Deviations 25 of a level, none of the contrast, 2 a pixel of either slope."""
-    images = np.full((4000, 3, 3, 3), 128.0, "float32")
-    images[..., 0] = 255
-    draws = drawn(4000, 3, angle=STILL, stretch_x=STILL, stretch_y=STILL)
-    draws[:, 5:7] = STILL
-    found = np.asarray(AffineRecolor(3)(images, draws)) - images
-    assert found[:, 1, 1].std(0) == pytest.approx([25] * 3, rel=0.05)
-    for slope in (found[:, 1, 2] - found[:, 1, 0], found[:, 2, 1] - found[:, 0, 1]):
-        assert slope.std(0) == pytest.approx([4] * 3, rel=0.05)
 
 
 def test_the_extremes_of_draws_are_finite():
@@ -178,12 +158,11 @@ def test_the_extremes_of_draws_are_finite():
         assert np.isfinite(AffineRecolor(12)(images, draws)).all()
 
 
-def test_an_image_is_within_a_field_of_94():
-    """Whatever is drawn, of 32 x 32 pixels none is lost."""
-    images = np.full((400, 32, 32, 1), 255.0, "float32")
-    draws = drawn(400, 1, colors=STILL)
+def test_images_of_32_stay_within_a_field_of_94():
+    images = np.full((100, 32, 32, 1), 255.0, "float32")
+    draws = drawn(100, 1, colors=STILL)
     ends = np.array([0, STILL, MOST])
-    draws[:, :7] = RNG.choice(ends, (400, 7))
+    draws[:, :7] = RNG.choice(ends, (100, 7))
     found = np.asarray(AffineRecolor(94)(images, draws))[..., 0]
     edges = found[:, [0, -1]], found[:, :, [0, -1]]
     assert all((edge == 128).all() for edge in edges)
@@ -202,15 +181,6 @@ def test_traced_with_unknown_batch(jit_compile):
         found = program(images[:count], draws[:count])
         expected = layer(images[:count], draws[:count])
         np.testing.assert_allclose(found, expected, 0, 1e-2)
-
-
-def test_each_image_depends_on_its_own_draws():
-    images, draws = levels(9, 6, 6, 3).astype("float32"), drawn(9, 3)
-    whole = np.asarray(AffineRecolor(16)(images, draws))
-    order = RNG.permutation(9)
-    found = AffineRecolor(16)(images[order], draws[order])
-    # A processor's sine may differ in the last bit by the place in a vector.
-    np.testing.assert_allclose(found, whole[order], 0, 1e-3)
 
 
 def test_config_and_file(tmp_path):

@@ -1,3 +1,5 @@
+"""Dropout: hashed masks, their statistics, the `keyed` context."""
+
 import threading
 
 import keras
@@ -19,7 +21,7 @@ def mixed(x):
 
 
 def reference(seed, iteration, examples, shape, rate):
-    """`kept_values` in 64-bit integers."""
+    """Returns `kept_values`, computed in 64-bit integers."""
     step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
     example = mixed(mixed(step) ^ np.asarray(examples, "uint64"))
     unit = mixed((np.arange(np.prod(shape), dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
@@ -33,7 +35,7 @@ def kept(*arguments):
 
 
 def drop(layer, inputs, iteration=0, examples=None):
-    """What the layer makes of them within `keyed`."""
+    """Returns the output of a layer in training, within `keyed`."""
     with keyed(iteration, np.arange(len(inputs)) if examples is None else examples):
         return np.asarray(layer(inputs, training=True))
 
@@ -49,14 +51,14 @@ def drop(layer, inputs, iteration=0, examples=None):
         (7, 3, np.arange(10, dtype="uint32"), (100,), 1 - 2**-20),
     ],
 )
-def test_masks_are_those_of_numpy(arguments):
+def test_masks_equal_numpy(arguments):
     found = kept(*arguments)
     assert found.dtype == bool
     np.testing.assert_array_equal(found, reference(*arguments))
 
 
 def test_golden_mask():
-    """Runs must stay repeatable."""
+    """Masks must never change: old runs could not be repeated."""
     found = kept(20160222, 7, [3, 1, 4], (4, 2, 2), 0.5)
     assert np.packbits(found).tobytes().hex() == "bffdba01e4e1"
 
@@ -101,8 +103,8 @@ def test_names_and_repeated_calls_change_no_mask():
     assert (unseeded[0] != unseeded[2]).any()
 
 
-@pytest.mark.parametrize("rate", [0.01, 0.1, 0.2, 0.5, 0.75, 0.99])
-def test_as_many_are_dropped_as_the_rate_says(rate):
+@pytest.mark.parametrize("rate", [0.01, 0.2, 0.75])
+def test_share_of_dropped_values(rate):
     found = np.stack([kept(3, step, np.arange(100), (500,), rate) for step in range(4)])
     for axes in ((), (1,), (2,)):  # of all values, each unit, each example
         count = found.size if axes == () else found.shape[axes[0]]
@@ -110,7 +112,7 @@ def test_as_many_are_dropped_as_the_rate_says(rate):
         assert np.abs(shares - rate).max() < 6 * np.sqrt(rate * (1 - rate) / count)
 
 
-@pytest.mark.parametrize("rate", [0.2, 0.5])
+@pytest.mark.parametrize("rate", [0.5])
 def test_masks_are_uncorrelated(rate):
     steps = [kept(3, step, np.arange(64), (32, 32), rate) for step in range(3)]
     other_layer = kept(4, 0, np.arange(64), (32, 32), rate)
@@ -140,8 +142,8 @@ def test_inference_changes_nothing():
     np.testing.assert_array_equal(drop(Dropout(0), ONES), ONES)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.8])
-def test_elsewhere_it_is_the_dropout_of_keras(rate):
+@pytest.mark.parametrize("rate", [0.1, 0.8])
+def test_without_keyed_it_equals_the_dropout_of_keras(rate):
     x = np.full((200, 500), 3, "float32")
     ours, theirs = Dropout(rate, seed=5), keras.layers.Dropout(rate, seed=5)
     for _ in range(2):
@@ -154,10 +156,9 @@ def test_elsewhere_it_is_the_dropout_of_keras(rate):
     assert np.any(ours(x, training=True) != y)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.8])
-def test_what_is_kept_may_stay_as_it_is(rate):
+def test_not_scaled():
     x = np.full((40, 50), 3, "float32")
-    layers = [Dropout(rate, seed=5, scaled=scaled) for scaled in (True, False)]
+    layers = [Dropout(0.5, seed=5, scaled=scaled) for scaled in (True, False)]
     for scaled, found in (
         [drop(layer, x) for layer in layers],
         [np.asarray(layer(x, training=True)) for layer in layers],
@@ -166,11 +167,6 @@ def test_what_is_kept_may_stay_as_it_is(rate):
         np.testing.assert_allclose(found[found != 0], 3, rtol=1e-6)
         assert 0 < np.mean(found == 0) < 1
     np.testing.assert_array_equal(layers[1](x), x)
-
-
-def test_unseeded_layers_differ():
-    first, second = (Dropout(0.5)(ONES, training=True) for _ in range(2))
-    assert np.any(first != second)
 
 
 def test_the_context_ends_and_nests():
@@ -234,22 +230,8 @@ def test_traced(jit_compile):
     assert program.experimental_get_tracing_count() == 1
 
 
-def test_a_batch_of_unknown_size():
-    layer = Dropout(0.5, seed=9)
-    signature = tf.TensorSpec([None, 50]), tf.TensorSpec([None], tf.int32)
-
-    @tf.function(input_signature=signature)
-    def program(x, examples):
-        with keyed(3, examples):
-            return layer(x, training=True)
-
-    for size in (6, 1, 0):
-        expected = drop(layer, ONES[:size], 3)
-        np.testing.assert_array_equal(program(ONES[:size], np.arange(size)), expected)
-
-
 @pytest.mark.parametrize("inside", [False, True])
-def test_the_gradient_passes_where_a_value_was_kept(inside):
+def test_gradient(inside):
     layer, x = Dropout(0.4, seed=6), tf.constant(ONES)
 
     def gradient():
@@ -267,17 +249,7 @@ def test_the_gradient_passes_where_a_value_was_kept(inside):
     assert 0 < np.mean(y == 0) < 1
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
-def test_types(dtype):
-    layer = Dropout(0.5, seed=1, dtype=dtype)
-    y = drop(layer, ONES)
-    assert y.dtype == dtype.removeprefix("mixed_")
-    np.testing.assert_array_equal(y.astype("float32"), drop(Dropout(0.5, seed=1), ONES))
-
-
-@pytest.mark.parametrize(
-    "rate", [-0.1, 1, 1.5, float("nan"), float("inf"), "0.5", None, True, 1j, [0.5]]
-)
+@pytest.mark.parametrize("rate", [-0.1, 1, float("nan"), "0.5", True])
 def test_refuses_a_rate(rate):
     with pytest.raises(errors.UsageError, match=r"rate is in \[0, 1\). Received: "):
         Dropout(rate)
@@ -288,31 +260,16 @@ def test_extreme_rates():
     assert not drop(Dropout(1 - 1e-12, seed=1), ONES).any()
 
 
-def test_config_and_file(tmp_path):
+def test_config():
     layer = Dropout(0.25, seed=3, scaled=False, name="drop")
     again = Dropout.from_config(layer.get_config())
     found = again.name, again.rate, again.seed, again.scaled
     assert found == ("drop", 0.25, 3, False) and Dropout(0.25).scaled
-    model = keras.Sequential([keras.Input([50]), layer])
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    assert type(loaded.layers[0]) is Dropout
-    np.testing.assert_array_equal(loaded(ONES), ONES)
-    expected = drop(layer, ONES)
-    for other in (again, loaded.layers[0], keras.models.clone_model(model)):
-        np.testing.assert_array_equal(drop(other, ONES), expected)
-
-
-def test_masking_passes():
-    x = keras.layers.Masking()(np.array([[[1.0], [0.0]]]))
-    assert Dropout(0.5)(x)._keras_mask.numpy().tolist() == [[True, False]]
-
-
-# What other layers draw once a batch.
+    assert again.supports_masking and again.compute_output_shape((2, 3)) == (2, 3)
 
 
 @pytest.mark.parametrize("seed, iteration", [(0, 0), (7, 3), (2**31 - 1, 165_000)])
-def test_batch_draws_are_those_of_numpy(seed, iteration):
+def test_batch_draws_equal_numpy(seed, iteration):
     with keyed(iteration, [3, 1]):
         found = np.asarray(batch_draws(Dropout(0.5, seed=seed), 1000))
     step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
@@ -331,7 +288,7 @@ def test_batch_draws_depend_on_the_name_of_a_layer_without_seed():
     assert np.all(draws[0] != draws[2])
 
 
-def test_elsewhere_a_generator_makes_batch_draws():
+def test_without_keyed_the_generator_makes_batch_draws():
     generator, layer = keras.random.SeedGenerator(5), Dropout(0.5, seed=5)
     for _ in range(2):
         expected = keras.random.uniform((9,), seed=generator)

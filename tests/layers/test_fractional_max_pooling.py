@@ -3,7 +3,6 @@
 import collections
 from fractions import Fraction
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -16,7 +15,7 @@ REGIONS = ["pseudorandom", "random"]
 
 
 def reference(maps, rows, columns):
-    """Value by value, of regions that start at these rows and columns."""
+    """Returns the maxima of regions that start at these rows and columns."""
     result = np.empty((len(maps), len(rows), len(columns), maps.shape[3]), maps.dtype)
     for image, i, j, channel in np.ndindex(result.shape):
         r, c = rows[i], columns[j]
@@ -25,13 +24,13 @@ def reference(maps, rows, columns):
 
 
 def places(height, width, count=1):
-    """Maps whose values tell the cell: rows and columns of starts can be read."""
+    """Returns maps whose values are the row and the column of a cell."""
     ramp = 100 * np.arange(height)[:, None] + np.arange(width)
     return np.tile(ramp[None, :, :, None], (count, 1, 1, 1)).astype(np.float32)
 
 
 def starts(layer, height, width, **arguments):
-    """Where the regions of a call start: the maximum is each one's last cell."""
+    """Returns the starts of the regions of a call, from the maxima of `places`."""
     last = np.asarray(layer(places(height, width), **arguments))[0, :, :, 0]
     rows, columns = last[:, 0] // 100 - 1, last[0] % 100 - 1
     np.testing.assert_array_equal(last, 100 * (rows[:, None] + 1) + columns + 1)
@@ -44,20 +43,17 @@ def keyed_starts(layer, iteration, height=93, width=73):
 
 
 def noise(*shape):
-    """Below 0; all different."""
+    """Returns different negative values."""
     order = np.random.default_rng(0).permutation(int(np.prod(shape)))
     return (-1 - order.reshape(shape) / 8).astype(np.float32)
-
-
-# Values.
 
 
 @pytest.mark.parametrize("regions", REGIONS)
 def test_inference(regions):
     layer, maps = FractionalMaxPooling2D((6, 4), regions), noise(3, 8, 6, 2)
     expected = reference(maps, graham(8, 6, 0.5), graham(6, 4, 0.5))
-    for arguments in ({}, {"training": False}):
-        np.testing.assert_array_equal(layer(maps, **arguments), expected)
+    np.testing.assert_array_equal(layer(maps), expected)
+    assert layer.compute_output_shape(maps.shape) == expected.shape
     with keyed(3, range(3)):
         np.testing.assert_array_equal(layer(maps), expected)
 
@@ -81,27 +77,24 @@ def test_training(regions, inside):
 
 
 @pytest.mark.parametrize("regions", REGIONS)
-@pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_gradient(regions, inside, jit_compile):
+def test_traced_and_gradient(regions, jit_compile):
     values = noise(2, 8, 13, 1)
     layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
     weights = noise(2, 6, 9, 1)
 
     @tf.function(jit_compile=jit_compile)
     def gradient(x, iteration):
-        with tf.GradientTape() as tape:
+        with tf.GradientTape() as tape, keyed(iteration, tf.range(2)):
             tape.watch(x)
-            if inside:
-                with keyed(iteration, tf.range(2)):
-                    y = layer(x, training=True)
-            else:
-                y = layer(x, training=True)
+            y = layer(x, training=True)
             total = tf.reduce_sum(y * weights)
         return y, tape.gradient(total, x)
 
     for iteration in range(3):
         y, found = gradient(tf.constant(values), tf.constant(iteration))
+        with keyed(iteration, range(2)):
+            np.testing.assert_array_equal(y, layer(values, training=True))
         expected = np.zeros_like(values)
         for place in np.ndindex(*y.shape):
             expected[values == y[place]] += weights[place]
@@ -109,46 +102,16 @@ def test_gradient(regions, inside, jit_compile):
     assert gradient.experimental_get_tracing_count() == 1
 
 
-# Draws.
-
-
 @pytest.mark.parametrize("regions", REGIONS)
-def test_draws_depend_on_seed_and_iteration(regions):
-    first = FractionalMaxPooling2D((74, 58), regions, seed=1)
-    base = keyed_starts(first, 5)
-    assert keyed_starts(first, 5) == base
-    same = FractionalMaxPooling2D((74, 58), regions, seed=1, name="other")
-    assert keyed_starts(same, 5) == base
-    other = FractionalMaxPooling2D((74, 58), regions, seed=2)
-    for found in (keyed_starts(first, 6), keyed_starts(other, 5)):
-        assert found[0] != base[0] and found[1] != base[1]
-    unseeded = [FractionalMaxPooling2D((74, 58), regions, name=n) for n in "aab"]
-    found = [keyed_starts(layer, 5) for layer in unseeded]
-    assert found[0] == found[1] and found[0] != found[2]
-
-
-@pytest.mark.parametrize("regions", REGIONS)
-def test_axes_draw_on_their_own(regions):
+def test_axes_have_separate_draws(regions):
     layer = FractionalMaxPooling2D((74, 74), regions, seed=1)
     pairs = [keyed_starts(layer, i, 93, 93) for i in range(20)]
     assert sum(rows == columns for rows, columns in pairs) <= 2
     assert len({tuple(rows) for rows, _ in pairs}) >= 15
 
 
-@pytest.mark.parametrize("regions", REGIONS)
-def test_parts_of_a_batch_draw_the_same(regions):
-    layer, maps = FractionalMaxPooling2D((6, 9), regions, seed=4), noise(8, 8, 13, 2)
-    with keyed(7, range(8)):
-        whole = np.asarray(layer(maps, training=True))
-    halves = []
-    for half in (slice(0, 4), slice(4, 8)):
-        with keyed(7, range(8)[half]):
-            halves.append(layer(maps[half], training=True))
-    np.testing.assert_array_equal(np.concatenate(halves), whole)
-
-
 def test_golden_starts():
-    """Runs must stay repeatable."""
+    """Draws must never change: old runs could not be repeated."""
     for regions, expected in (
         ("pseudorandom", [[0, 1, 3, 4, 5, 6], [0, 1, 2, 4, 5, 6, 8, 9, 11]]),
         ("random", [[0, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7, 8, 10, 11]]),
@@ -157,147 +120,58 @@ def test_golden_starts():
         assert list(keyed_starts(layer, 7, 8, 13)) == expected
 
 
-@pytest.mark.parametrize("regions", REGIONS)
-def test_elsewhere_a_generator_draws(regions):
-    layers = [FractionalMaxPooling2D((74, 58), regions, seed=3) for _ in range(2)]
-    first, again = ([starts(x, 93, 73, training=True) for _ in "ab"] for x in layers)
-    assert first == again and first[0] != first[1]
-    assert starts(layers[0], 93, 73) == starts(layers[0], 93, 73)
-
-
 def test_phases_are_uniform():
     layer = FractionalMaxPooling2D((5, 5), seed=0)
     phases = [tuple(graham(8, 5, Fraction(k, 6))) for k in range(6)]
     shares = {kind: n / 6 for kind, n in collections.Counter(phases).items()}
     assert len(shares) > 1
     counts = collections.Counter()
-    for iteration in range(300):
+    for iteration in range(100):
         counts.update(map(tuple, keyed_starts(layer, iteration, 8, 8)))
     assert counts.keys() == shares.keys()
     for kind, share in shares.items():
-        deviation = np.sqrt(600 * share * (1 - share))
-        assert abs(counts[kind] - 600 * share) < 4 * deviation
+        deviation = np.sqrt(200 * share * (1 - share))
+        assert abs(counts[kind] - 200 * share) < 4 * deviation
 
 
-# Forms.
-
-
-@pytest.mark.parametrize("regions", REGIONS)
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(regions, jit_compile):
-    layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
-    maps = noise(3, 8, 13, 2)
-
-    @tf.function(jit_compile=jit_compile)
-    def program(x, iteration):
-        with keyed(iteration, tf.range(3)):
-            return layer(x), layer(x, training=True)
-
-    for iteration in (0, 1, 1_000_000):
-        found = program(maps, tf.constant(iteration))
-        with keyed(iteration, range(3)):
-            expected = layer(maps), layer(maps, training=True)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(a, b)
-    assert program.experimental_get_tracing_count() == 1
-
-
-@pytest.mark.parametrize("regions", REGIONS)
-@pytest.mark.parametrize("training", [False, True])
-def test_a_batch_of_unknown_size(regions, training):
-    layer, maps = FractionalMaxPooling2D((6, 9), regions, seed=4), noise(4, 8, 13, 2)
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 8, 13, 2])])
-    def program(x):
-        with keyed(2, tf.range(tf.shape(x)[0])):
-            return layer(x, training=training)
-
-    for part in (maps, maps[:1]):
-        with keyed(2, range(len(part))):
-            expected = layer(part, training=training)
-        np.testing.assert_array_equal(program(part), expected)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
-@pytest.mark.parametrize("training", [False, True])
-def test_types(dtype, training):
-    maps = -np.random.default_rng(0).integers(1, 200, (2, 8, 13, 3)) * 1.0
-    layers = [FractionalMaxPooling2D((6, 9), seed=1, dtype=x) for x in (dtype, None)]
-    with keyed(0, range(2)):
-        found, expected = (layer(maps, training=training) for layer in layers)
-    assert found.dtype == dtype.removeprefix("mixed_")
-    np.testing.assert_array_equal(np.asarray(found, "float32"), expected)
-
-
-def test_output_shape():
-    layer = FractionalMaxPooling2D([6, 9])
-    for shape in ((None, 8, 13, 3), (5, 7, 18, None)):
-        assert layer.compute_output_shape(shape) == (shape[0], 6, 9, shape[3])
-    assert layer(keras.Input((8, 13, 3))).shape == (None, 6, 9, 3)
-
-
-def test_config_and_file(tmp_path):
+def test_config():
     layer = FractionalMaxPooling2D((6, 9), "random", seed=5, name="pool")
     config = layer.get_config()
     assert (config["size"], config["regions"], config["seed"]) == ([6, 9], "random", 5)
     again = FractionalMaxPooling2D.from_config(config)
-    model = keras.Sequential([keras.Input([8, 13, 2]), layer])
-    assert not model.weights
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    expected = keyed_starts(layer, 3, 8, 13)
-    maps = noise(2, 8, 13, 2)
-    np.testing.assert_array_equal(loaded(maps), model(maps))
-    clone = keras.models.clone_model(model)
-    for other in (again, loaded.get_layer("pool"), clone.get_layer("pool")):
-        assert keyed_starts(other, 3, 8, 13) == expected and other.name == "pool"
+    assert keyed_starts(again, 3, 8, 13) == keyed_starts(layer, 3, 8, 13)
 
 
-# What it refuses.
-
-
-@pytest.mark.parametrize(
-    "size", [3, None, (3,), (3, 3, 3), (0, 3), (3, -1), (3.0, 3), (True, 3), "33", ()]
-)
+@pytest.mark.parametrize("size", [3, (3, 3, 3), (0, 3), (3.0, 3), (True, 3)])
 def test_refused_sizes(size):
     with pytest.raises(errors.UsageError) as caught:
         FractionalMaxPooling2D(size)
-    message = f"(height, width), integers >= 1. Received: {size!r}."
-    assert message in str(caught.value)
+    assert f"size has 2 integers >= 1. Received: {size!r}." in str(caught.value)
 
 
-@pytest.mark.parametrize("regions", ["disjoint", None, 3, ["random"]])
-def test_refused_regions(regions):
+def test_refused_regions():
     with pytest.raises(errors.UsageError, match="Known: pseudorandom, random."):
-        FractionalMaxPooling2D((3, 3), regions)
+        FractionalMaxPooling2D((3, 3), "disjoint")
 
 
 @pytest.mark.parametrize(
     "size, shape, bounds",
     [
         ((4, 4), (None, 4, 6, 2), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 9, 6, 2), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 6, 4, 2), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 6, 9, 2), "(5, 5) to (8, 8)"),
         ((4, 7), (None, 6, 15, 2), "(5, 8) to (8, 14)"),
         ((1, 1), (None, 2, 3, 2), "(2, 2) to (2, 2)"),
-        ((1, 1), (None, 1, 2, 2), "(2, 2) to (2, 2)"),
         ((4, 4), (None, None, 6, 2), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 6, None, 2), "(5, 5) to (8, 8)"),
         ((4, 4), (None, 6, 6), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 6, 6, 6, 2), "(5, 5) to (8, 8)"),
     ],
 )
 def test_refused_maps(size, shape, bounds):
-    layer = FractionalMaxPooling2D(size)
     with pytest.raises(errors.UsageError) as caught:
-        layer.compute_output_shape(shape)
+        FractionalMaxPooling2D(size).compute_output_shape(shape)
     assert f"max pooling to {size} takes a map (batch, height" in str(caught.value)
     assert f"fixed size, from {bounds}. Received: {shape}." in str(caught.value)
-    with pytest.raises(errors.UsageError, match="Fractional max pooling to"):
-        layer(keras.Input(batch_shape=shape))
 
 
-@pytest.mark.parametrize("training", [False, True])
-def test_refuses_a_map_that_does_not_fit(training):
+def test_refuses_a_map_that_does_not_fit():
     with pytest.raises(errors.UsageError, match=r"Received: \(1, 9, 9, 2\)"):
-        FractionalMaxPooling2D((4, 4))(noise(1, 9, 9, 2), training=training)
+        FractionalMaxPooling2D((4, 4))(noise(1, 9, 9, 2))

@@ -1,4 +1,5 @@
-import keras
+"""Global contrast normalisation, against NumPy."""
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -29,24 +30,9 @@ def test_against_numpy(shape, norm):
     np.testing.assert_allclose(np.linalg.norm(y[0]), norm, rtol=1e-5)
 
 
-def test_the_root_mean_square_is_one_for_cifar():
-    y = np.asarray(GlobalContrastNormalization()(pixels(8, 32, 32, 3)))
-    rms = np.sqrt(np.mean(y**2, (1, 2, 3)))
-    np.testing.assert_allclose(rms, 55 / np.sqrt(3072), rtol=1e-5)
-    np.testing.assert_allclose(y.mean((1, 2, 3)), 0, atol=1e-5)
-
-
-def test_brightness_and_contrast_change_nothing():
-    images = pixels(2, 8, 8, 3)
-    expected = GlobalContrastNormalization()(images)
-    for changed in (images * 0.5, images + 40, images / 255):
-        found = GlobalContrastNormalization()(changed)
-        np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
 @pytest.mark.parametrize("jit_compile", [None, False, True])
 def test_an_image_of_one_grey_becomes_zeros(jit_compile):
-    """For each level that a pixel has; its neighbours in the batch are unharmed."""
+    """Tests every level of grey, and other images in the same batch."""
     images = np.broadcast_to(np.arange(256.0)[:, None, None, None], (256, 32, 32, 3))
     images = np.concatenate([images.astype("float32"), pixels(2, 32, 32, 3)])
     layer = GlobalContrastNormalization()
@@ -66,13 +52,8 @@ def test_images_of_any_type(dtype):
     np.testing.assert_array_equal(y, GlobalContrastNormalization()(images))
 
 
-def test_config_and_file(tmp_path):
+def test_config():
     layer = GlobalContrastNormalization(7.0, name="gcn")
     again = GlobalContrastNormalization.from_config(layer.get_config())
     assert (again.name, again.norm) == ("gcn", 7.0)
-    model = keras.Sequential([keras.Input([6, 5, 3]), layer])
-    assert model.output_shape == (None, 6, 5, 3) and not model.weights
-    model.save(tmp_path / "m.keras")
-    images = pixels(3, 6, 5, 3)
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    np.testing.assert_array_equal(loaded(images), layer(images))
+    assert layer.compute_output_shape((None, 6, 5, 3)) == (None, 6, 5, 3)

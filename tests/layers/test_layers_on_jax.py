@@ -1,4 +1,4 @@
-"""The layers on JAX, without TensorFlow, held against those on TensorFlow."""
+"""The layers on JAX without TensorFlow, compared with TensorFlow."""
 
 import os
 import subprocess

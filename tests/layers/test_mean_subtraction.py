@@ -1,3 +1,5 @@
+"""MeanSubtraction: values, refusals, and no weight of the model."""
+
 import h5py
 import keras
 import numpy as np
@@ -31,45 +33,13 @@ def test_against_numpy(mean_name, images, expected):
     assert layer(images[:0]).shape == images[:0].shape
 
 
-def test_of_the_images_of_a_set(mean_name, images, expected):
+def test_name_of_a_set(mean_name, images, expected):
     layer = MeanSubtraction("small")
     assert_close(layer(images), expected)
     assert layer.get_config()["statistics"] == mean_name
 
 
-def test_pixels_of_bytes(mean_name, images, expected):
-    """A model's input makes floats of them."""
-    model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction(mean_name)])
-    assert_close(model(images.astype("uint8")), expected)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
-def test_types(mean_name, images, expected, dtype):
-    found = MeanSubtraction(mean_name, dtype=dtype)(images)
-    assert found.dtype == dtype.removeprefix("mixed_")
-    limit = {"float16": 0.2, "float64": 1e-12}.get(found.dtype.name, 2)
-    np.testing.assert_allclose(np.asarray(found, np.float64), expected, atol=limit)
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(mean_name, images, expected, jit_compile):
-    model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction(mean_name)])
-    program = tf.function(lambda x: model(x), jit_compile=jit_compile)
-    for count in (5, 2):
-        assert_close(program(images[:count]), expected[:count])
-
-
-def test_a_batch_of_unknown_size(mean_name, images, expected):
-    layer = MeanSubtraction(mean_name)
-    signature = [tf.TensorSpec([None, 2, 3, 3])]
-    program = tf.function(lambda x: layer(x), input_signature=signature)
-    for count in (5, 1, 0):
-        assert_close(program(images[:count]), expected[:count])
-
-
-@pytest.mark.parametrize(
-    "shape", [(2, 3, 1), (3, 2, 3), (32, 32, 3), (2, 3), (18,), (None, 3, 3)]
-)
+@pytest.mark.parametrize("shape", [(3, 2, 3), (18,), (None, 3, 3)])
 def test_refuses_images_of_another_shape(mean_name, shape):
     with pytest.raises(errors.UsageError) as caught:
         keras.Sequential([keras.Input(shape), MeanSubtraction("small")])
@@ -79,10 +49,9 @@ def test_refuses_images_of_another_shape(mean_name, shape):
     assert "preprocessing=False" in text
 
 
-@pytest.mark.parametrize("name", ["smal", "mnist", "small_mean-" + "0" * 16])
-def test_refuses_a_name(mean_name, name):
-    with pytest.raises(errors.NotFoundError, match=f"no mean image '{name}'"):
-        MeanSubtraction(name)(np.zeros((1, 2, 3, 3)))
+def test_refuses_a_name(mean_name):
+    with pytest.raises(errors.NotFoundError, match="no mean image 'smal'"):
+        MeanSubtraction("smal")(np.zeros((1, 2, 3, 3)))
 
 
 def test_refuses_a_damaged_file(mean_name, home):
@@ -105,17 +74,11 @@ def test_nothing_is_a_weight(mean_name, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config_and_file(mean_name, images, expected, tmp_path):
+def test_config(mean_name):
     layer = MeanSubtraction("small", name="subtract")
-    assert layer.get_config()["statistics"] == "small"  # not looked for yet
-    model = keras.Sequential([keras.Input([2, 3, 3]), layer])
-    assert model.output_shape == (None, 2, 3, 3)
+    assert layer.get_config()["statistics"] == "small"  # not resolved before build
     again = MeanSubtraction.from_config(layer.get_config())
-    assert (again.name, again.statistics) == ("subtract", mean_name)
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    for other in (again, loaded, keras.models.clone_model(model)):
-        assert_close(other(images), expected)
+    assert (again.name, again.statistics) == ("subtract", "small")
 
 
 def test_a_saved_model_names_its_statistics(mean_name, home, tmp_path):
@@ -128,7 +91,7 @@ def test_a_saved_model_names_its_statistics(mean_name, home, tmp_path):
 
 
 def test_first_called_in_a_graph(mean_name, images, expected):
-    """What it holds belongs to no graph, and to all layers of these statistics."""
+    """The tensor stays valid outside of the graph; layers share it."""
     layer, other = MeanSubtraction(mean_name), MeanSubtraction("small")
     assert_close(tf.function(layer)(images), expected)
     for each in (layer, other):
@@ -140,7 +103,7 @@ def test_first_called_in_a_graph(mean_name, images, expected):
 
 
 def test_exported(mean_name, images, expected, home, tmp_path):
-    """Whole: it needs the statistics' file no more."""
+    """The export does not need the statistics file."""
     layer = MeanSubtraction(mean_name)
     layer.build([None, 2, 3, 3])
     module = tf.Module()

@@ -1,4 +1,4 @@
-"""Descriptions of preprocessing become layers."""
+"""Preprocessing descriptions: layers, inputs, preprocessed images."""
 
 import math
 import re
@@ -19,74 +19,49 @@ from elu_zoo.layers import (
 CROP = {"kind": "mean_crop", "statistics": "small", "crop": (1, 2)}
 
 
-@pytest.mark.parametrize("scale", [1 / 255, 2.0])
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_rescale(scale, dtype):
+def test_rescale(dtype):
     images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 1)).astype(dtype)
-    (layer,) = preprocessing_layers({"kind": "rescale", "scale": scale})
-    assert layer.name == "rescale"
-    y = np.asarray(layer(images))
-    assert y.dtype == np.float32
-    np.testing.assert_allclose(y, images.astype(np.float64) * scale, rtol=1e-6)
+    for offset in ({}, {"offset": -1.0}):
+        description = {"kind": "rescale", "scale": 1 / 127.5, **offset}
+        (layer,) = preprocessing_layers(description)
+        assert layer.name == "rescale"
+        expected = images / 127.5 + offset.get("offset", 0)
+        np.testing.assert_allclose(layer(images), expected, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize(
     ("description", "message"),
     [
         ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
-        (
-            {},
-            "Unknown preprocessing None.*Known: rescale, gcn, gcn_zca, mean, gcn_mean",
-        ),
-        ({"kind": "zca"}, "Unknown preprocessing 'zca'.*mean 'gcn_zca'"),
-        (
-            {"kind": "mean"},
-            "'mean' has an entry 'statistics', the name of the mean image. Received",
-        ),
-        (
-            {"kind": "gcn_mean"},
-            "'gcn_mean' has an entry 'statistics', the name of the mean of contrast-",
-        ),
+        ({}, "Unknown preprocessing None.*Known: rescale, gcn, gcn_zca, mean, gcn_m"),
         ({"kind": "rescale", "scale": 0.0}, "a finite number that is not 0, .* 0.0"),
         (
             {"kind": "rescale", "scale": 2, "offset": float("inf")},
             "may have an 'offset', a finite number. Received: 2 and inf",
         ),
-        ({"kind": "rescale", "scale": 2, "offset": "1"}, "Received: 2 and '1'"),
-        ({"kind": "rescale"}, "'scale', the factor of every pixel. Received: {'kind"),
-        (
-            {"kind": "gcn_zca", "scale": 1},
-            "'gcn_zca' has an entry 'statistics', the name of the whitening statistics",
-        ),
-        (
-            {"kind": "mean_crop", "crop": (1, 2)},
-            "'mean_crop' has an entry 'statistics', the name of the mean image. Rec",
-        ),
-        (
-            {"kind": "mean_crop", "statistics": "small"},
-            "has an entry 'crop', height and width of the centre crop. Received: {'k",
-        ),
+        ({"kind": "rescale"}, "'rescale' needs an entry 'scale'. Received: {'kind"),
+        ({"kind": "mean"}, "'mean' needs an entry 'statistics'. Received"),
+        ({"kind": "gcn_zca", "scale": 1}, "'gcn_zca' needs an entry 'statistics'"),
+        ({"kind": "mean_crop", "statistics": "small"}, "needs an entry 'crop'"),
         ({**CROP, "statistics": "smal"}, "no mean image 'smal'. Did you mean 'small'"),
-        ({**CROP, "crop": (3, 3)}, r"crop of \(3, 3\) is not within images of \(2, 3"),
-        ({**CROP, "crop": (2, 4)}, r"images of \(2, 3\), of which small is the mean"),
+        (
+            {**CROP, "crop": (3, 3)},
+            r"crop of \(3, 3\) is larger than the images of \(2",
+        ),
+        ({**CROP, "crop": (2, 4)}, r"images of \(2, 3\) of the mean small"),
         *(
-            ({**CROP, "crop": crop}, re.escape(f"integers >= 1. Received: {crop!r}."))
-            for crop in [(-1, 2), (1, 0), (2,), (2, 2, 2), (2.0, 2), "22", None, 2]
+            ({**CROP, "crop": crop}, re.escape(f"width. Received: {crop!r}."))
+            for crop in [(-1, 2), (2, 2, 2), (2.0, 2), "22", 2]
         ),
     ],
 )
 def test_refused(mean_name, description, message):
     with pytest.raises(errors.UsageError, match=message):
         preprocessing_layers(description)
-    with pytest.raises(errors.UsageError, match=message):
-        preprocess(np.zeros((1, 2, 3, 3)), description)
-    if description:
-        with pytest.raises(errors.UsageError, match=message):
-            image_input((2, 3, 3), description)
 
 
 def whitened(images, statistics):
-    """In float64."""
     x = images.reshape(len(images), math.prod(images.shape[1:])).astype(np.float64)
     x -= x.mean(1, keepdims=True)
     x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
@@ -102,18 +77,19 @@ def test_gcn_zca(whitening, small):
     np.testing.assert_allclose(y, whitened(images, small), rtol=1e-4, atol=1e-3)
 
 
-def test_gcn_zca_stays_float32(whitening):
-    previous = keras.config.dtype_policy()
+def test_layers_stay_float32(whitening, mean_name):
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        keras.config.set_dtype_policy("mixed_bfloat16")
-        layers = preprocessing_layers({"kind": "gcn_zca", "statistics": whitening})
-        assert [layer.compute_dtype for layer in layers] == ["float32", "float32"]
+        for description in ({"kind": "gcn_zca", "statistics": whitening}, CROP):
+            layers = preprocessing_layers(description)
+            assert [layer.compute_dtype for layer in layers] == ["float32", "float32"]
     finally:
-        keras.config.set_dtype_policy(previous)
+        keras.config.set_dtype_policy(policy)
 
 
 def cropped(images, mean, height, width):
-    """In float64, pixel by pixel; of an odd margin the smaller half comes first."""
+    """Returns centre crops in float64; the smaller half of an odd margin is first."""
     top = (mean.shape[0] - height) // 2
     left = (mean.shape[1] - width) // 2
     result = np.empty((len(images), height, width, mean.shape[2]))
@@ -124,7 +100,7 @@ def cropped(images, mean, height, width):
     return result
 
 
-@pytest.mark.parametrize("crop", [(4, 3), (7, 6), (6, 5), (5, 6), (1, 1), [2, 2]])
+@pytest.mark.parametrize("crop", [(4, 3), (7, 6), [2, 2]])
 def test_mean_crop(home, crop):
     rng = np.random.default_rng(0)
     mean = rng.uniform(0, 255, (7, 6, 3)).astype(np.float32)
@@ -153,8 +129,8 @@ def test_mean(home):
         np.testing.assert_allclose(found, images - np.float64(mean), atol=1e-4)
 
 
-def test_gcn_and_the_mean_of_its_images(home):
-    """Not that of raw images, which has the data set's own name."""
+def test_gcn_mean(home):
+    """The mean of raw images has the name of the data set without `_gcn`."""
     write_mean(home, "some", 0)
     mean, name = write_mean(home, "some_gcn", 1)
     images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
@@ -166,23 +142,6 @@ def test_gcn_and_the_mean_of_its_images(home):
     for given in ("some", name):
         found = preprocess(images, {"kind": "gcn_mean", "statistics": given})
         np.testing.assert_allclose(found, x - mean, atol=1e-4)
-
-
-def test_rescale_with_an_offset():
-    images = np.array([0, 51, 255], "uint8").reshape(1, 1, 3, 1)
-    description = {"kind": "rescale", "scale": 1 / 127.5, "offset": -1.0}
-    found = preprocess(images, description).ravel()
-    np.testing.assert_allclose(found, [-1, -0.6, 1], rtol=1e-6)
-
-
-def test_mean_crop_stays_float32(mean_name):
-    previous = keras.config.dtype_policy()
-    try:
-        keras.config.set_dtype_policy("mixed_bfloat16")
-        layers = preprocessing_layers(CROP)
-        assert [layer.compute_dtype for layer in layers] == ["float32", "float32"]
-    finally:
-        keras.config.set_dtype_policy(previous)
 
 
 @pytest.mark.parametrize(
@@ -197,12 +156,6 @@ def test_mean_crop_stays_float32(mean_name):
             ["normalize", "whiten"],
         ),
         (CROP, (1, 2, 3), (2, 3, 3), ["subtract_mean", "centre_crop"]),
-        (
-            {**CROP, "crop": [2, 3]},
-            [2, 3, 3],
-            (2, 3, 3),
-            ["subtract_mean", "centre_crop"],
-        ),
     ],
 )
 def test_image_input(whitening, mean_name, description, shape, raw, names):
@@ -216,7 +169,7 @@ def test_image_input(whitening, mean_name, description, shape, raw, names):
     np.testing.assert_allclose(model(images), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 1), (2, 1, 3), (224, 224, 3)])
+@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 1)])
 def test_image_input_of_another_shape(mean_name, shape):
     with pytest.raises(errors.UsageError) as caught:
         image_input(shape, CROP)
@@ -225,13 +178,13 @@ def test_image_input_of_another_shape(mean_name, shape):
     assert f"input_shape={shape}. Build the model with preprocessing=False" in text
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
-@pytest.mark.parametrize("count", [0, 1, 10, 11])
-@pytest.mark.parametrize("values", [1, 5 * 18, 2**22])
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+@pytest.mark.parametrize("count", [0, 11])
+@pytest.mark.parametrize("values", [5 * 18, 2**22])
 def test_preprocess(
     whitening, small, mean_name, mean, monkeypatch, values, count, dtype
 ):
-    """It does not depend on how many images are in memory at once."""
+    """The result does not depend on how many images are processed at once."""
     monkeypatch.setattr(preprocessing, "_VALUES", values)
     images = np.random.default_rng(0).integers(0, 256, (count, 2, 3, 3)).astype(dtype)
     y = preprocess(images, {"kind": "gcn_zca", "statistics": whitening})
@@ -248,7 +201,6 @@ def test_preprocess(
     ("values", "shape", "slices"),
     [
         (5 * 18, (11, 2, 3, 3), [5, 5, 1]),
-        (6 * 18 - 1, (11, 2, 3, 3), [5, 5, 1]),
         (17, (3, 2, 3, 3), [1, 1, 1]),
         (2**22, (2500, 1, 1, 1), [1000, 1000, 500]),
         (2**22, (30, 256, 256, 3), [21, 9]),

@@ -1,3 +1,5 @@
+"""Statistics files: written, found by name, damaged, forged."""
+
 import hashlib
 import io
 from importlib import resources
@@ -23,7 +25,7 @@ def npy(array):
 
 
 def put(folder, content, kind="zca"):
-    """Writes a file whose name is right, whatever it holds."""
+    """Writes any content to a file with the right name."""
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(content).hexdigest()[:16]
     path = folder / f"forged_{kind}-{digest}.npz"
@@ -73,7 +75,6 @@ def test_a_mean_image_is_kept_exactly(home, mean):
     assert statistics_file.write_mean(folder, "some-images", mean) == path
     other = statistics_file.write_mean(folder, "some-images", mean + 1)
     assert sorted(folder.iterdir()) == sorted([path, other])
-    # Of several the same one each time.
     assert statistics_file.find("some-images", "mean") == min(path, other)
 
 
@@ -95,16 +96,8 @@ def test_what_ships_is_found_first(home, small):
     assert statistics_file.find(own.stem) == own
 
 
-def test_find_a_mean_image(home, mean_name):
-    path = home / "statistics" / f"{mean_name}.npz"
-    assert statistics_file.find(mean_name, "mean") == path
-    assert statistics_file.find("small", "mean") == path
-    with pytest.raises(errors.NotFoundError, match=f"Did you mean '{mean_name}'"):
-        statistics_file.find(mean_name[:-1], "mean")
-
-
 def test_find_resized_images(home, mean):
-    """By the set's first part; the whole name comes first."""
+    """Resized sets are found by the first part of the name."""
     folder = home / "statistics"
 
     def written(images):
@@ -127,7 +120,6 @@ def test_find_resized_images(home, mean):
 
 
 def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
-    """Files of one set, each found as what it is alone."""
     found = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
     assert found == {"zca": whitening, "mean": mean_name}
     np.testing.assert_array_equal(statistics_file.read("small").mean, small.mean)
@@ -146,32 +138,6 @@ def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
         statistics_file.read_mean(of_another.stem)
 
 
-@pytest.mark.parametrize(
-    ("name", "suggestion"),
-    [
-        ("smal", "Did you mean 'small'"),
-        ("mnist", ""),
-        ("", ""),
-        (None, ""),
-        ("*", ""),
-        ("sm?ll", "Did you mean 'small'"),
-        ("../x/small", "Did you mean 'small'"),
-    ],
-)
-def test_unknown_mean_image(mean_name, name, suggestion):
-    for function in (
-        lambda n: statistics_file.find(n, "mean"),
-        statistics_file.read_mean,
-    ):
-        with pytest.raises(errors.NotFoundError) as caught:
-            function(name)
-        text = str(caught.value)
-        assert f"no mean image {name!r}. {suggestion}" in text
-        assert bool(suggestion) == ("Did you mean" in text)
-        known = ", ".join(sorted([*_shipped("mean"), mean_name]))
-        assert f"Known: {known}. Training" in text
-
-
 def test_no_mean_image_at_all(home, monkeypatch):
     monkeypatch.setattr(statistics_file, "_folders", lambda: (home, home))
     with pytest.raises(errors.NotFoundError, match="image 'small'. Known: none. Train"):
@@ -184,7 +150,7 @@ def test_the_means_that_ship(name, normalized):
     images = f"{name}_gcn" if normalized else name
     mean = statistics_file.read_mean(images)
     assert mean.shape == (32, 32, 3)
-    # Of each image it is zero; of raw ones some grey.
+    # Normalised images have mean 0, raw images some grey.
     assert abs(mean.mean()) < 1e-6 if normalized else 115 < mean.mean() < 125
 
 
@@ -192,16 +158,11 @@ def test_the_means_that_ship(name, normalized):
     ("name", "suggestion"),
     [
         ("cifr10", "Did you mean 'cifar10'"),
-        ("cifar", "Did you mean 'cifar10'"),
-        ("smal", "Did you mean 'small'"),
-        ("cifar10_zca-f8a2f681b2e1320", "Did you mean 'cifar10_zca-"),
         ("cifar10_zca-" + "0" * 16, "Did you mean 'cifar10"),
-        ("", ""),
         (None, ""),
         ("*", ""),
         ("cifar1?", "Did you mean 'cifar10'"),
         ("../weights/cifar10", "Did you mean 'cifar10'"),
-        ("/etc/passwd", ""),
     ],
 )
 def test_unknown_name(whitening, name, suggestion):
@@ -218,19 +179,11 @@ def _shipped(kind="zca"):
     return [path.stem for path in folder.glob(f"*_{kind}-*.npz")]
 
 
-def test_no_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(errors.NotFoundError, match="no whitening statistics 'small'"):
-        statistics_file.read("small")
-
-
 def _flip(content):
     return content[:100] + bytes([content[100] ^ 1]) + content[101:]
 
 
-@pytest.mark.parametrize(
-    "damage", [_flip, lambda content: content[:-1], lambda _: b"", lambda c: c + b"\0"]
-)
+@pytest.mark.parametrize("damage", [_flip, lambda content: content[:-1]])
 @pytest.mark.parametrize(
     ("read", "fixture"),
     [(statistics_file.read, "whitening"), (statistics_file.read_mean, "mean_name")],
@@ -244,8 +197,6 @@ def test_damage(home, read, fixture, damage, request):
     message = rf"{path} is damaged: its SHA-256 is {digest}\.\.\. Delete it and get it"
     with pytest.raises(errors.CorruptError, match=message):
         read(name)
-    with pytest.raises(errors.CorruptError, match="is damaged"):  # it is not cached
-        read(name)
 
 
 def test_a_name_without_a_hash(home, mean_name):
@@ -256,24 +207,27 @@ def test_a_name_without_a_hash(home, mean_name):
 
 
 MEAN, TRIANGLE = np.zeros(3, "float16"), np.ones(6, "float16")
+IMAGE = np.zeros((2, 3, 3), "float32")
+UNREADABLE = [
+    (b"", "No data left"),
+    (b"text", "pickled"),
+    (npy(MEAN), "context manager"),
+    (npz(images=IMAGE), "is not a file"),
+    (npz(mean=IMAGE)[:-30], "not a zip file"),
+]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "No data left"),
-        (b"text", "pickled"),
-        (npy(MEAN), "context manager"),
+        *UNREADABLE,
         (npz(mean=MEAN), "upper_triangle is not a file"),
-        (npz(upper_triangle=TRIANGLE), "mean is not a file"),
         (npz(mean=MEAN, upper_triangle=TRIANGLE[:5]), r"are \(3,\) and \(5,\)"),
-        (npz(mean=MEAN, upper_triangle=TRIANGLE[:1]), r"are \(3,\) and \(1,\)"),
         (npz(mean=MEAN[None], upper_triangle=TRIANGLE[:1]), r"are \(1, 3\)"),
         (npz(mean=MEAN, upper_triangle=TRIANGLE * np.float16("nan")), "not finite"),
         (npz(mean=MEAN[0], upper_triangle=TRIANGLE), r"are \(\) and \(6,\)"),
         (npz(mean=np.array(["a"]), upper_triangle=TRIANGLE), "could not convert"),
         (npz(mean=np.array([None]), upper_triangle=TRIANGLE), "Object arrays"),
-        (npz(mean=MEAN, upper_triangle=TRIANGLE)[:-30], "not a zip file"),
     ],
 )
 def test_forged(home, content, message):
@@ -282,25 +236,12 @@ def test_forged(home, content, message):
         statistics_file.read(path.stem)
 
 
-IMAGE = np.zeros((2, 3, 3), "float32")
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "No data left"),
-        (b"text", "pickled"),
-        (npy(IMAGE), "context manager"),
-        (npz(images=IMAGE), "mean is not a file"),
+        *UNREADABLE,
         (npz(mean=IMAGE[0]), r"its array is \(3, 3\)"),
-        (npz(mean=IMAGE[None]), r"its array is \(1, 2, 3, 3\)"),
-        (npz(mean=IMAGE[0, 0, 0]), r"its array is \(\)"),
-        (npz(mean=MEAN, upper_triangle=TRIANGLE), r"its array is \(3,\)"),
         (npz(mean=IMAGE * np.float32("nan")), "not finite"),
-        (npz(mean=IMAGE + np.float32("inf")), "not finite"),
-        (npz(mean=np.array([[["a"]]])), "could not convert"),
-        (npz(mean=np.array([[[None]]])), "Object arrays"),
-        (npz(mean=IMAGE)[:-30], "not a zip file"),
     ],
 )
 def test_forged_mean_image(home, content, message):

@@ -1,4 +1,4 @@
-"""Normalisation over neighbours of the same map, against loops."""
+"""Within-channel normalisation, against loops."""
 
 import keras
 import numpy as np
@@ -8,12 +8,11 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.layers import WithinChannelNormalization
 
-# (size, alpha, beta): the default's alpha is large here, so that a border shows.
+# (size, alpha, beta). A large alpha makes the effect of a border visible.
 ARGUMENTS = [(3, 5e-5, 0.75), (3, 2.0, 0.75), (5, 1.0, 0.5), (1, 3.0, 1.5)]
 
 
 def reference(maps, size, alpha, beta):
-    """Value by value, in float64."""
     maps, reach = np.asarray(maps, np.float64), size // 2
     result = np.empty_like(maps)
     for place in np.ndindex(maps.shape):
@@ -33,7 +32,7 @@ def noise(*shape, scale=2):
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS)
-@pytest.mark.parametrize("shape", [(2, 6, 4, 3), (1, 1, 1, 2), (3, 2, 7, 1)])
+@pytest.mark.parametrize("shape", [(2, 6, 4, 3), (1, 1, 1, 2)])
 def test_values(arguments, shape):
     maps = noise(*shape)
     found = WithinChannelNormalization(*arguments)(maps)
@@ -45,13 +44,6 @@ def test_defaults():
     expected = reference(maps, 3, 5e-5, 0.75)
     assert np.abs(expected / maps).min() < 0.5
     np.testing.assert_allclose(layer(maps), expected, rtol=1e-5)
-
-
-def test_a_border_divides_by_the_whole_window():
-    found = WithinChannelNormalization(3, 9.0, 1.0)(np.ones((1, 3, 3, 1), np.float32))
-    corner, edge, centre = 1 / 5, 1 / 7, 1 / 10
-    expected = [[corner, edge, corner], [edge, centre, edge], [corner, edge, corner]]
-    np.testing.assert_allclose(found[0, :, :, 0], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS[1:])
@@ -72,25 +64,18 @@ def test_gradient(arguments):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16", "float64"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_types(dtype):
     # Squares of these are beyond float16.
     maps = np.round(noise(2, 5, 4, 3, scale=2) * 32) * 8
     maps[0, 0, 0] = 1000
     layer = WithinChannelNormalization(dtype=dtype)
     found = layer(maps)
-    assert found.dtype == dtype.removeprefix("mixed_")
+    assert found.dtype == dtype
     own = np.asarray(tf.cast(maps, found.dtype), np.float64)
-    limit = {"float16": 1e-3, "float64": 1e-5}.get(dtype, 4e-3)
+    limit = {"float16": 1e-3, "bfloat16": 4e-3}[dtype]
     expected = reference(own, 3, 5e-5, 0.75)
     np.testing.assert_allclose(np.asarray(found, np.float64), expected, rtol=limit)
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(jit_compile):
-    layer, maps = WithinChannelNormalization(3, 2.0, 0.75), noise(4, 5, 6, 2)
-    program = tf.function(layer, jit_compile=jit_compile)
-    np.testing.assert_allclose(program(maps), layer(maps), rtol=1e-5)
 
 
 def test_maps_of_unknown_size():
@@ -103,36 +88,30 @@ def test_maps_of_unknown_size():
     assert layer.compute_output_shape((None, 5, 6, 2)) == (None, 5, 6, 2)
 
 
-def test_config_and_file(tmp_path):
+def test_config():
     layer = WithinChannelNormalization(5, 0.5, 0.25, name="norm")
     again = WithinChannelNormalization.from_config(layer.get_config())
-    model = keras.Sequential([keras.Input([5, 7, 2]), layer])
-    assert not model.weights
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras").get_layer("norm")
-    maps = noise(3, 5, 7, 2)
-    for other in (again, loaded, keras.models.clone_model(model)):
-        np.testing.assert_allclose(other(maps), reference(maps, 5, 0.5, 0.25), 1e-5)
-    assert again.name == "norm"
+    found = again.name, again.size, again.alpha, again.beta
+    assert found == ("norm", 5, 0.5, 0.25)
 
 
-@pytest.mark.parametrize("size", [0, 2, -3, 3.0, True, None, "3", (3, 3)], ids=repr)
-def test_refused_sizes(size):
-    with pytest.raises(errors.UsageError) as caught:
-        WithinChannelNormalization(size)
-    assert f"an odd integer >= 1. Received: {size!r}." in str(caught.value)
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"size": 2}, "an odd integer >= 1. Received: 2"),
+        ({"size": -3}, "Received: -3"),
+        ({"size": 3.0}, "Received: 3.0"),
+        ({"alpha": 0}, "alpha must be a finite number > 0"),
+        ({"beta": "1"}, "beta must be a finite number > 0"),
+    ],
+)
+def test_refused_arguments(arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        WithinChannelNormalization(**arguments)
 
 
-@pytest.mark.parametrize("name", ["alpha", "beta"])
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "1", None])
-def test_refused_numbers(name, value):
-    with pytest.raises(errors.UsageError, match=f"{name} must be a finite number > 0"):
-        WithinChannelNormalization(**{name: value})
-
-
-@pytest.mark.parametrize("shape", [(2, 5), (2, 5, 4), (2, 3, 5, 4, 2)])
-def test_refused_maps(shape):
+def test_refused_maps():
     layer = WithinChannelNormalization()
-    for call in (lambda: layer(noise(*shape)), lambda: layer(keras.Input(shape[1:]))):
+    for inputs in (noise(2, 5, 4), keras.Input((5, 4))):
         with pytest.raises(errors.UsageError, match=r"a map \(batch, height, .* Rec"):
-            call()
+            layer(inputs)

@@ -1,3 +1,5 @@
+"""ZCAWhitening: values, refusals, and no weight of the model."""
+
 import h5py
 import keras
 import numpy as np
@@ -6,8 +8,6 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.layers import ZCAWhitening, statistics_file, zca_whitening
-
-SHIPPED = [("cifar10", 3072), ("cifar100", 3072)]
 
 
 @pytest.fixture
@@ -28,19 +28,10 @@ def test_against_numpy(whitening, images, expected):
     assert empty.shape == images[:0].shape
 
 
-def test_of_the_images_of_a_set(whitening, images, expected):
+def test_name_of_a_set(whitening, images, expected):
     layer = ZCAWhitening("small")
     np.testing.assert_allclose(layer(images), expected, rtol=1e-5, atol=1e-5)
     assert layer.get_config()["statistics"] == whitening
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(whitening, images, expected, jit_compile):
-    model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening(whitening)])
-    program = tf.function(lambda x: model(x), jit_compile=jit_compile)
-    for count in (5, 2):
-        y = program(images[:count])
-        np.testing.assert_allclose(y, expected[:count], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 3), (2, 9), (18,)])
@@ -49,7 +40,7 @@ def test_only_the_number_of_values_counts(whitening, images, expected, shape):
     np.testing.assert_allclose(y, expected.reshape(5, *shape), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 1), (32, 32, 3), (17,)])
+@pytest.mark.parametrize("shape", [(2, 3, 1), (17,)])
 def test_refuses_images_of_other_values(whitening, shape):
     message = (
         rf"{whitening} whiten images of 18 values. Received the shape \({shape[0]}"
@@ -78,17 +69,13 @@ def test_nothing_is_a_weight(whitening, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config_and_file(whitening, images, expected, tmp_path):
+def test_config(whitening):
     layer = ZCAWhitening("small", name="whiten")
-    assert layer.get_config()["statistics"] == "small"  # not looked for yet
-    model = keras.Sequential([keras.Input([2, 3, 3]), layer])
-    assert model.output_shape == (None, 2, 3, 3)
+    assert layer.get_config()["statistics"] == "small"  # not resolved before build
     again = ZCAWhitening.from_config(layer.get_config())
-    assert (again.name, again.statistics) == ("whiten", whitening)
-    model.save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    for other in (again, loaded, keras.models.clone_model(model)):
-        np.testing.assert_allclose(other(images), expected, rtol=1e-5, atol=1e-5)
+    assert (again.name, again.statistics) == ("whiten", "small")
+    model = keras.Sequential([keras.Input([2, 3, 3]), again])
+    assert model.output_shape == (None, 2, 3, 3)
 
 
 def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
@@ -101,7 +88,7 @@ def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
 
 
 def test_first_called_in_a_graph(whitening, images, expected):
-    """What it holds belongs to no graph, and to all layers of these statistics."""
+    """The tensors stay valid outside of the graph; layers share them."""
     layer = ZCAWhitening(whitening)
     np.testing.assert_allclose(tf.function(layer)(images), expected, atol=1e-5)
     other = ZCAWhitening("small")
@@ -111,7 +98,7 @@ def test_first_called_in_a_graph(whitening, images, expected):
 
 
 def test_exported(whitening, images, expected, home, tmp_path):
-    """Whole: it needs the statistics' file no more."""
+    """The export does not need the statistics file."""
     layer = ZCAWhitening(whitening)
     layer.build([None, 2, 3, 3])
     module = tf.Module()
@@ -123,9 +110,10 @@ def test_exported(whitening, images, expected, home, tmp_path):
     np.testing.assert_allclose(loaded.call(images), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "values"), SHIPPED)
-def test_shipped(name, values):
-    """What holds for images after contrast normalisation, whatever they show."""
+@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+def test_shipped_statistics(name):
+    """Tests properties of the statistics of contrast-normalised images."""
+    values = 32 * 32 * 3
     layer = ZCAWhitening(name)
     layer.build([None, 32, 32, 3])
     found = statistics_file.read(layer.statistics)
@@ -136,6 +124,5 @@ def test_shipped(name, values):
     assert abs(found.mean.sum()) < 0.05
     ones = np.ones(values) / np.sqrt(values)
     np.testing.assert_allclose(found.matrix @ ones, ones / np.sqrt(0.1), atol=1e-3)
-    assert np.linalg.norm(found.matrix @ ones) == pytest.approx(0.1**-0.5, abs=1e-3)
-    # Neighbours tell most of a pixel: it is held against them.
+    # Whitening subtracts a mean of the neighbours from a pixel.
     assert (np.diag(found.matrix) > np.abs(np.triu(found.matrix, 1)).max(1)).all()

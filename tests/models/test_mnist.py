@@ -1,4 +1,4 @@
-"""mnist_mlp_8x128: its graph, its arithmetic, and that Keras takes it as its own."""
+"""mnist_mlp_8x128 against NumPy, and as an ordinary Keras model."""
 
 import copy
 import json
@@ -49,15 +49,14 @@ def numpy_forward(model, x, alpha):
     return x @ kernel + bias
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.5])
-@pytest.mark.parametrize("preprocessing", [False, True])
+@pytest.mark.parametrize(("preprocessing", "alpha"), [(False, 1.0), (True, 0.5)])
 def test_forward_pass(preprocessing, alpha):
     model = get(
         activation={"name": "elu", "alpha": alpha}, preprocessing=preprocessing, seed=4
     )
     rng = np.random.default_rng(1)
     for layer in model.layers:
-        if layer.weights:  # zero biases would hide a net that leaves them out
+        if layer.weights:  # with zero biases a missing bias would have no effect
             layer.bias.assign(rng.normal(0, 0.3, layer.bias.shape))
     raw = images()
     expected = numpy_forward(model, raw / 255, alpha)
@@ -67,48 +66,18 @@ def test_forward_pass(preprocessing, alpha):
     assert np.abs(expected - other).max() > 1e-2
 
 
-@pytest.mark.parametrize("batch_norm", [False, True])
-def test_layer_order(batch_norm):
-    names = ["image", "rescale", "flatten"]
-    for i in range(1, 9):
-        names += [f"dense{i}", *[f"norm_dense{i}"] * batch_norm, f"act_dense{i}"]
-    model = get(batch_norm=batch_norm, preprocessing=True)
-    assert [layer.name for layer in model.layers] == [*names, "classifier"]
-    for before, after in zip(model.layers, model.layers[1:], strict=False):
-        assert after.input is before.output, after.name
-    for layer in model.layers:
-        if isinstance(layer, keras.layers.BatchNormalization):
-            assert (layer.momentum, layer.epsilon) == (0.9, 1e-5)
-            assert layer.synchronized
-
-
-def test_shapes():
-    info = elu_zoo.model_info(MODEL)
-    hidden = {
-        f"{kind}{i}": (128,) for i in range(1, 9) for kind in ("dense", "act_dense")
-    }
-    assert info.output_shapes == {
-        "image": (28, 28, 1), "flatten": (784,), **hidden, "classifier": (10,)
-    }  # fmt: skip
-    model = get(width=0.5, num_classes=3, input_shape=[6, 5, 2])
-    assert model.input_shape == (None, 6, 5, 2) and model.output_shape == (None, 3)
-    assert model.get_layer("dense8").units == 64
-    assert np.asarray(model(np.zeros((2, 6, 5, 2)))).shape == (2, 3)
-
-
 def test_every_site_has_its_own_activation():
     model = get(activation=ELU)
     sites = [layer for layer in model.layers if layer.name.startswith("act_")]
     assert len({id(layer) for layer in sites}) == 8
 
 
-@pytest.mark.parametrize("batch_norm", [False, True])
-def test_fit(batch_norm):
+def test_fit():
     x, y = images(64), np.arange(64) % 4
-    model = get(batch_norm=batch_norm, preprocessing=True, num_classes=4)
+    model = get(batch_norm=True, preprocessing=True, num_classes=4)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.SGD(0.005), loss)
-    # Unshuffled: Keras' own order is another one in each process.
+    model.compile(keras.optimizers.SGD(0.005), loss, jit_compile=False)
+    # Not shuffled: Keras' order differs from process to process.
     fitted = model.fit(x, y, batch_size=16, epochs=8, shuffle=False, verbose=0)
     history = fitted.history["loss"]
     assert np.isfinite(history).all() and history[-1] < history[0] - 0.1
@@ -133,35 +102,15 @@ def test_fit_in_a_users_own_strategy():
     assert (np.asarray(model.get_layer("dense1").kernel) != before).any()
 
 
-def test_mixed_precision():
-    policy = keras.config.dtype_policy()
-    try:
-        keras.config.set_dtype_policy("mixed_bfloat16")
-        mixed = get(preprocessing=True)
-    finally:
-        keras.config.set_dtype_policy(policy)
-    assert mixed.get_layer("act_dense8").compute_dtype == "bfloat16"
-    assert mixed.get_layer("dense1").kernel.dtype == "float32"
-    logits = mixed(images())
-    assert logits.dtype == tf.float32
-    plain = np.asarray(get(preprocessing=True)(images()))
-    np.testing.assert_allclose(np.asarray(logits), plain, atol=0.1 * plain.std())
-
-
 COPIES = {
     "deepcopy": copy.deepcopy,
     "clone_model": keras.models.clone_model,
-    "config": lambda model: keras.Model.from_config(model.get_config()),
 }
 
 
-@pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("way", COPIES)
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_copies(activation, way, batch_norm):
-    model = get(
-        activation=ACTIVATIONS[activation], batch_norm=batch_norm, preprocessing=True
-    )
+def test_copies(way):
+    model = get(activation="rrelu", batch_norm=True, preprocessing=True)
     other = COPIES[way](model)
     if way == "deepcopy":
         own = other.get_layer("dense1").kernel
@@ -211,22 +160,3 @@ def test_saved_and_loaded_elsewhere(tmp_path):
     assert set(found) == set(expected)
     for key, logits in expected.items():
         np.testing.assert_allclose(found[key], logits, rtol=1e-6, err_msg=key)
-
-
-def test_equal_names_do_not_clash():
-    first, second = get(), get(activation="relu")
-    assert first.name == second.name == MODEL
-    x = images(2).astype(np.float32) / 255
-    assert (np.asarray(first(x)) != np.asarray(second(x))).any()
-    assert [x.name for x in first.layers] == [x.name for x in second.layers]
-
-
-@pytest.mark.parametrize("alpha", [0, -1, float("nan"), float("inf"), True, "1"])
-def test_alpha_out_of_range(alpha):
-    with pytest.raises(ValueError, match="alpha must be a finite number > 0"):
-        get(activation={"name": "elu", "alpha": alpha})
-
-
-def test_unserialisable_activation():
-    with pytest.raises(ValueError, match="is not registered.*register_activation"):
-        get(activation=lambda x: x * 2)

@@ -94,7 +94,7 @@ ROWS = {
         with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
     ),
     "infinite network": (
-        with_arguments(width=1e308), {}, CORRUPT, "arguments of the entry .* make no"
+        with_arguments(width=1e308), {}, CORRUPT, "cannot be built from the entry"
     ),
     "another file as an argument": (
         with_arguments(weights="/etc/passwd"), {}, USAGE, "Unknown argument .*'weights'"

@@ -1,33 +1,11 @@
-"""The rivals of table 1: arguments that they refuse."""
+"""The networks of table 1: refused arguments."""
 
 import math
 
-import keras
 import pytest
 
 import elu_zoo
 from elu_zoo import errors
-
-NETS = "alexnet_cifar", "nin", "dsn", "maxout", "allcnn_c", "highway_19", "fmp"
-OF_ALL = [
-    ({"batch_norm": 1}, "batch_norm is True or False. Received: 1"),
-    ({"num_classes": 0}, "num_classes is an integer >= 1. Received: 0"),
-    ({"input_shape": (3, 32, 32)}, r"channels first.*\(32, 32, 3\)"),
-    ({"width": 0}, "finite number > 0. Received: 0"),
-    ({"seed": -1}, "seed is an integer >= 0. Received: -1"),
-    ({"activation": "eluu"}, "Unknown activation 'eluu'. Did you mean 'elu'"),
-    ({"activation": lambda: keras.layers.Flatten()}, "keeps the shape"),
-    ({"preprocessing": {"kind": "zca"}}, "Unknown preprocessing 'zca'"),
-    ({"conv_dtype": "float16"}, "Unknown conv_dtype.*Known: float32, bfloat16"),
-]
-
-
-@pytest.mark.parametrize(("changes", "message"), OF_ALL)
-@pytest.mark.parametrize("name", NETS)
-def test_refused(name, changes, message):
-    with pytest.raises(errors.UsageError, match=message):
-        elu_zoo.get_model(name, **{"preprocessing": False, **changes})
-
 
 RATE = "dropout rate is in .* Received: "
 RATES = r"dropout has {} rates in \[0, 1\).* Received: "
@@ -38,24 +16,16 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
 @pytest.mark.parametrize(
     ("name", "changes", "message"),
     [
-        ("alexnet_cifar", {"kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("alexnet_cifar", {"classifier_decay": math.inf}, f"classifier{NO_DECAY}inf"),
         ("alexnet_cifar", {"input_shape": (1, 9, 3)}, r"at least 2 x 2.*\(1, 9, 3\)"),
-        ("nin", {"kernel_decay": "0"}, f"kernel{NO_DECAY}'0'"),
         ("nin", {"dropout": 1}, f"{RATE}1"),
         ("nin", {"deviations": (0.05, 0.05)}, DEVIATIONS),
         ("nin", {"deviations": (0.05, 0.05, 0)}, DEVIATIONS),
-        ("nin", {"deviations": (0.05, 0.05, math.nan)}, DEVIATIONS),
-        ("nin", {"deviations": (0.05, 0.05, True)}, DEVIATIONS),
-        ("nin", {"deviations": 0.05}, f"{DEVIATIONS}0.05"),
         ("nin", {"input_shape": (32, 3, 3)}, "at least 4 x 4"),
-        ("dsn", {"kernel_decay": True}, f"kernel{NO_DECAY}True"),
         ("dsn", {"dropout": -0.1}, f"{RATE}-0.1"),
         ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads is True or False. .* 1"),
         ("dsn", {"input_shape": (3, 32, 3)}, "at least 4 x 4"),
-        ("maxout", {"dropout": 0.5}, f"{RATES.format(5)}0.5"),
         ("maxout", {"dropout": (0.5,) * 4}, RATES.format(5)),
-        ("maxout", {"dropout": (0, 0, 0, 0, 1)}, RATES.format(5)),
         ("maxout", {"constrained": "no"}, "constrained is True or False.*'no'"),
         ("maxout", {"input_shape": (7, 8, 3)}, "at least 8 x 8"),
         ("maxout", {"activation": {"name": "maxout", "pieces": 3}}, "no arguments"),
@@ -64,7 +34,6 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
         ("allcnn_c", {"dropout": None, "kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("allcnn_c", {"input_shape": (8, 9, 3)}, "at least 9 x 9"),
         ("highway_19", {"dropout": (0.2,)}, f"{RATE}.0.2"),
-        ("highway_19", {"gate_bias": math.nan}, "gate_bias is finite. Received: nan"),
         (
             *("highway_19", {"classifier_deviation": 0}),
             "classifier_deviation is finite and > 0. Received: 0",
@@ -73,16 +42,13 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
             *("highway_19", {"first_deviation": "1"}),
             "first_deviation is finite and > 0. Received: '1'",
         ),
-        ("highway_19", {"gate_bias": "-2"}, "gate_bias is finite. Received: '-2'"),
-        ("highway_19", {"kernel_decay": -1}, f"kernel{NO_DECAY}-1"),
         ("highway_19", {"classifier_decay": -1}, f"classifier{NO_DECAY}-1"),
         ("fmp", {"dropout": 1.0}, f"{RATE}1.0"),
         ("fmp", {"filters": 0}, "filters is an integer >= 1. Received: 0"),
-        ("fmp", {"filters": 1.5}, "filters is an integer >= 1. Received: 1.5"),
         ("fmp", {"regions": "rand"}, "Unknown regions 'rand'. Did you mean 'random'"),
         ("fmp", {"input_shape": (32, 95, 3)}, r"at most 94 x 94.*\(32, 95, 3\)"),
     ],
 )
-def test_refused_own_arguments(name, changes, message):
+def test_refused_arguments(name, changes, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(name, **changes, preprocessing=False)

@@ -1,4 +1,4 @@
-"""The rivals of table 1: where they activate, normalise, drop and pool at random."""
+"""The networks of table 1: activations, normalisation, dropout, random pooling."""
 
 import keras
 import pytest
@@ -16,7 +16,7 @@ BLOCKS = [
     "block1_conv", "block1_cccp1", "block1_cccp2",
     "block2_conv", "block2_cccp1", "block2_cccp2", "block3_conv", "block3_cccp1",
 ]  # fmt: skip
-# What each activation follows; nin and allcnn_c activate their scores.
+# The layers before the activations; nin and allcnn_c activate their scores.
 SITES = {
     "alexnet_cifar": numbered("conv", 3),
     "nin": [*BLOCKS, "classifier"],
@@ -26,7 +26,7 @@ SITES = {
     "highway_19": numbered("conv", 18),
     "fmp": numbered("conv", 14),
 }
-# Of 5 n blocks of 32 maps, fmp's n-th convolution drops those nearest to its rate.
+# Blocks of 32 maps, of 5 n, that the n-th convolution of fmp drops.
 DROPPED = [0, 0, 1, 2, 4, 6, 8, 11, 14, 17, 21, 25, 30, 35]
 RATES = {
     "alexnet_cifar": {},
@@ -60,7 +60,7 @@ def test_activations(name, batch_norm):
     norms = layers(model, keras.layers.BatchNormalization)
     assert [x.name for x in norms] == [f"norm_{x}" for x in normalised]
     for site in SITES[name]:
-        # The maxima of alexnet_cifar's first pooling are activated.
+        # In alexnet_cifar the first activation follows the pooling.
         of_pool = name == "alexnet_cifar" and site == "conv1"
         before = model.get_layer("pool1" if of_pool else site)
         if site in normalised:
@@ -81,17 +81,6 @@ def test_maxout_is_normalised_by_pieces():
         assert norm.input is model.get_layer(name).output
         assert unit.input is norm.output
         assert unit.pieces == (5 if name == "h3" else 2)
-
-
-@pytest.mark.parametrize(
-    "activation", ["maxout", {"name": "maxout"}, {"name": "maxout", "alpha": None}]
-)
-def test_names_of_maxout(activation):
-    model = elu_zoo.get_model(
-        "maxout", activation=activation, width=0.02, preprocessing=False
-    )
-    found = [layer.name for layer in layers(model, elu_zoo.layers.Maxout)]
-    assert found == ["act_h0", "act_h1", "act_h2", "act_h3"]
 
 
 @each_net
