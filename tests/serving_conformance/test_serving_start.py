@@ -1,4 +1,4 @@
-"""What our server says when it cannot start: one line and an exit code."""
+"""Failed starts of our server: one line and an exit code."""
 
 import json
 import socket
@@ -9,7 +9,7 @@ import pytest
 
 served = pytest.importorskip("served")
 
-# One import of TensorFlow for all starts; each has a process of its own.
+# Imports TensorFlow once, and forks a process for each start.
 STARTS = """
 import gc, json, os, sys
 from elu_zoo import quiet
@@ -17,7 +17,7 @@ from elu_zoo.bin import serve
 quiet.start()
 from elu_zoo.serving import server
 
-gc.freeze()  # a process does not visit all of TensorFlow's objects as it ends
+gc.freeze()  # a process that ends does not collect TensorFlow's objects
 for name, arguments in json.loads(sys.stdin.read()).items():
     process = os.fork()
     if not process:
@@ -30,11 +30,9 @@ for name, arguments in json.loads(sys.stdin.read()).items():
 """
 CASES = {
     "missing": (2, "There is no folder"),
-    "empty": (2, "holds no model"),
     "no version": (2, "holds no model"),
     "broken": (1, "cannot be served"),
     "rest port taken": (1, "--rest_api_port"),
-    "grpc port taken": (1, "--port"),
     "unknown flag": (2, "nope"),
     "batch of none": (2, "max_batch_size"),
     "no folder given": (2, "model_base_path"),
@@ -43,9 +41,8 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def starts(exports, tmp_path_factory):
-    """Exit code and output of each start."""
+    """(exit code, output) of each start."""
     folder = tmp_path_factory.mktemp("starts")
-    (folder / "nothing").mkdir()
     (folder / "other" / "model" / "one").mkdir(parents=True)
     (folder / "bad" / "model" / "1").mkdir(parents=True)
     (folder / "bad" / "model" / "1" / "saved_model.pb").write_bytes(b"no graph")
@@ -57,14 +54,10 @@ def starts(exports, tmp_path_factory):
         port = taken.getsockname()[1]
         arguments = {
             "missing": [f"--model_base_path={folder / 'nope'}", *free],
-            "empty": [f"--model_base_path={folder / 'nothing'}", *free],
             "no version": [f"--model_base_path={folder / 'other'}", *free],
             "broken": [f"--model_base_path={folder / 'bad'}", *free],
             "rest port taken": [
                 f"--model_base_path={models}", "--port=0", f"--rest_api_port={port}",
-            ],
-            "grpc port taken": [
-                f"--model_base_path={models}", f"--port={port}", "--rest_api_port=0",
             ],
             "unknown flag": [f"--model_base_path={models}", "--nope=1"],
             "batch of none": [f"--model_base_path={models}", "--max_batch_size=0"],
