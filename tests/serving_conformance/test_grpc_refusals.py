@@ -9,7 +9,6 @@ import pytest
 served = pytest.importorskip("served")
 
 import tensorflow as tf  # noqa: E402
-from tensorflow.core.framework import types_pb2  # noqa: E402
 from tensorflow_serving.apis import (  # noqa: E402
     classification_pb2,
     get_model_metadata_pb2,
@@ -135,58 +134,6 @@ def test_a_bad_request(server, good, model, case):
     change(good)
     found = error_of(server.predict, good)
     assert found[0] == code and text.format(name=model.name) in found[1]
-
-
-def tensor(**fields):
-    """Returns a function that changes the request's tensor."""
-
-    def change(request):
-        found = request.inputs["images"]
-        for name, value in fields.items():
-            if name == "shape":
-                del found.tensor_shape.dim[:]
-                for size in value:
-                    found.tensor_shape.dim.add().size = size
-            else:
-                setattr(found, name, value)
-
-    return change
-
-
-def unknown_rank(request):
-    request.inputs["images"].tensor_shape.unknown_rank = True
-
-
-def one_value(request):
-    request.inputs["images"].ClearField("tensor_content")
-    request.inputs["images"].float_val.append(1.0)
-
-
-def not_a_number(request):
-    shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
-    found = tf.make_tensor_proto(np.full(shape, np.nan, "float32"))
-    request.inputs["images"].CopyFrom(found)
-
-
-# TensorFlow Serving repeats the last value, and accepts NaN.
-OUR_BAD_REQUESTS = {
-    "an unknown type": (tensor(dtype=999), "999 provided"),
-    "double": (tensor(dtype=types_pb2.DT_DOUBLE), "to be float but double provided"),
-    "negative": (tensor(shape=(-1, 28, 28, 1)), "expected shape [?,"),
-    "product over 64 bits": (tensor(shape=(2**40, 2**40, 2**40, 1)), ""),
-    "unknown rank": (unknown_rank, "has no shape"),
-    "one value for all": (one_value, "has 1 values"),
-    "content too short": (tensor(tensor_content=b"abcd"), "has 1 values"),
-    "NaN": (not_a_number, "NaN or infinite"),
-}
-
-
-@pytest.mark.parametrize("case", OUR_BAD_REQUESTS)
-def test_a_bad_request_for_our_server(server, good, ours, case):
-    change, text = OUR_BAD_REQUESTS[case]
-    change(good)
-    code, found = error_of(server.predict, good)
-    assert code == INVALID and text in found
 
 
 def test_a_batch_over_the_maximum(server, model, own):

@@ -9,8 +9,6 @@ import pytest
 
 served = pytest.importorskip("served")
 
-DEEP = b"[" * 100_000
-
 
 @pytest.fixture(scope="module")
 def ask(server, model):
@@ -122,47 +120,11 @@ def test_a_bad_body(ask, images, case):
     assert_error(ask(body(images.tolist())), text)
 
 
-# TensorFlow Serving accepts NaN and infinities, and recurses without a limit.
-OUR_BAD_BODIES = {
-    **{name: (replaced(name), "JSON") for name in ("NaN", "Infinity", "-Infinity")},
-    "unclosed lists": (lambda x: DEEP, "JSON Parse error"),
-    "deep lists": (lambda x: b'{"instances": ' + DEEP + b"]" * 100_000 + b"}", "JSON"),
-    "lists as deep as parsed": (
-        lambda x: b'{"instances": ' + b"[" * 1000 + b"1" + b"]" * 1000 + b"}",
-        "expected shape",
-    ),
-    "a long string among short ones": (
-        lambda x: {"instances": ["a"] * 100_000 + ["a" * 5_000_000]},
-        "",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", OUR_BAD_BODIES)
-def test_a_bad_body_for_our_server(ask, images, ours, case):
-    body, text = OUR_BAD_BODIES[case]
-    assert_error(ask(body(images.tolist())), text)
-
-
-def test_the_expected_shape_is_named(ask, model, ours):
-    shape = ",".join(map(str, model.shape))
-    assert_error(ask({"instances": [[1, 2]]}), f"expected shape [?,{shape}]")
-
-
 def test_a_batch_over_the_maximum(server, model, own):
     answer = server.post(
         f"{model.path}:predict", {"instances": model.images(65).tolist()}
     )
     assert_error(answer, "larger than maximum input batch size 64")
-
-
-def test_a_body_over_the_limit(server, model, ours):
-    with contextlib.closing(server.connect()) as connection:
-        connection.putrequest("POST", f"{model.path}:predict")
-        connection.putheader("Content-Length", str(10**12))
-        connection.endheaders()
-        answer = served.answer(connection)
-    assert answer.status == 413 and answer.error
 
 
 NOT_FOUND = "Servable not found for request: "
@@ -219,24 +181,12 @@ def test_unsupported_methods(server, model, ours, method):
     assert answer.status == 501 and method in answer.error
 
 
-RAW = {
-    "no HTTP": b"hello\r\n\r\n",
-    "a wrong version": b"POST / HTTP/9.9\r\n\r\n",
-    "a negative length": b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
-    "a header without a name": b"GET / HTTP/1.1\r\n: a\r\n\r\n",
-    "a bad chunk": b"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
-    b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-}
-
-
-@pytest.mark.parametrize("case", RAW)
-def test_invalid_http(server, model, ours, case):
-    sent = RAW[case].replace(b"{path}", f"{model.path}:predict".encode())
+def test_a_bad_chunk(server, model, ours):
+    head = f"POST {model.path}:predict HTTP/1.1\r\nHost: localhost\r\n"
     with contextlib.closing(server.connect(10)) as connection:
         connection.connect()
-        connection.sock.sendall(sent)
-        response = http.client.HTTPResponse(connection.sock)
-        with contextlib.closing(response):
+        chunk = "Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+        connection.sock.sendall((head + chunk).encode())
+        with contextlib.closing(http.client.HTTPResponse(connection.sock)) as response:
             response.begin()
-            assert response.status in (400, 404, 405)
+            assert response.status == 400
