@@ -22,7 +22,7 @@ from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
 AVAILABLE = "elu-zoo-available"  # key in an error's trailing metadata
-# Limits of an error: gRPC replaces one with too much metadata by its own.
+# Limits of an error's size: if it is too large, gRPC reports another error.
 _MAX_AVAILABLE = 20
 _MAX_MESSAGE = 500
 

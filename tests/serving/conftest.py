@@ -80,7 +80,7 @@ def _mixed(reals, longs, ints, small, flags, texts):
     }
 
 
-def _refusing(values):
+def _roots(values):
     tf.debugging.assert_greater(values, 0.0, "values must be positive")
     return {"roots": tf.sqrt(values)}
 
@@ -99,7 +99,7 @@ def _save(path):
             lambda values: {"values": values * module.scale},
             {"values": vector},
         ),
-        "refusing": (_refusing, {"values": vector}),
+        "roots": (_roots, {"values": vector}),
         "alone": (_alone, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
         "free": (
             lambda values: {"values": values * 2},

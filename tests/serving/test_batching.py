@@ -249,7 +249,7 @@ def values_of(*numbers):
 
 
 def test_a_graph_error_fails_only_its_request(together, caplog):
-    answers = together("refusing", [values_of(4), values_of(9, -1), values_of(1)])
+    answers = together("roots", [values_of(4), values_of(9, -1), values_of(1)])
     assert answers[0].result()["roots"].tolist() == [2]
     assert answers[2].result()["roots"].tolist() == [1]
     error = error_of(answers[1].result)

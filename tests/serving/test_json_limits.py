@@ -22,40 +22,40 @@ FORMS = (
 
 
 @pytest.fixture
-def refused(signature):
-    def refused(body, inputs):
+def error_of(signature):
+    def error_of(body, inputs):
         made = signature(inputs)
         with pytest.raises(StatusError) as raised:
             json_format.read(body.encode(), lambda name: made, 10**6)
         assert raised.value.http_status == 400
         return raised.value.message
 
-    return refused
+    return error_of
 
 
 @pytest.mark.parametrize("data_type", ["float", "bool", "string"])
 @pytest.mark.parametrize("shape", [(None,), None])
 @pytest.mark.parametrize("levels", [33, 1000])
 @pytest.mark.parametrize("leaf", ["", "1", '"a"'])
-def test_deep_lists(refused, data_type, shape, levels, leaf):
+def test_deep_lists(error_of, data_type, shape, levels, leaf):
     deep = "[" * levels + leaf + "]" * levels
     for text in deep, f"[1, {deep}]", f'["a", {deep}]', f'{{"x": {deep}}}':
         for path, form in itertools.product(MEMBERS, FORMS):
-            refused(form % (text, path), {"x": (data_type, shape)})
+            error_of(form % (text, path), {"x": (data_type, shape)})
 
 
-def test_deep_objects(refused):
+def test_deep_objects(error_of):
     deep = '{"x": ' * 900 + "1" + "}" * 900
     for body in deep, *(form % (deep, "") for form in FORMS):
         for data_type in "float", "string":
-            assert len(refused(body, {"x": (data_type, (None,))})) < 500
+            assert len(error_of(body, {"x": (data_type, (None,))})) < 500
 
 
-def test_a_long_text_among_numbers_allocates_no_memory(refused, little_memory):
+def test_a_long_text_among_numbers_allocates_no_memory(error_of, little_memory):
     text = json.dumps(["x" * 20_000] + ["y"] * 1000)
     inputs = {"x": ("float", (None,))}
     with little_memory():
-        message = refused(f'{{"inputs": {text}}}', inputs)
+        message = error_of(f'{{"inputs": {text}}}', inputs)
     assert "Type: String is not of expected type: float" in message
     assert len(message) < 500
 

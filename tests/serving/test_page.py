@@ -152,7 +152,7 @@ def test_models_without_names_or_files(page, surface):
         ([("my.png", b"GIF89a...")], "my.png is a GIF; expected PNG or JPEG."),
         ([("a.heic", b"....ftypheic")], "a.heic is a HEIC; expected PNG or JPEG."),
         ([("cut.png", PNG[:40])], "cannot show the file as an image"),
-        ([("1.png", PNG), ("2.png", PNG)], "Of 2 files the first is used."),
+        ([("1.png", PNG), ("2.png", PNG)], "Only the first of 2 files is used."),
     ],
 )
 def test_wrong_files(page, surface, files, said):

@@ -117,7 +117,7 @@ def test_names_of_versions(net, tried, name, version):
     assert states(made) == {version: AVAILABLE}
 
 
-def test_names_and_files_beside_a_version(net, tried):
+def test_other_folders_and_files_are_ignored(net, tried):
     for name in "1", "latest":
         write(net / name)
     (net / "2").write_text("")

@@ -13,7 +13,7 @@ from elu_zoo.serving.status_errors import StatusError
 WARM_UP = "assets.extra/tf_serving_warmup_requests"
 DATA = "variables/variables.data-00000-of-00001"
 INDEX = "variables/variables.index"
-NAMES = "alone doubling free lengths refusing scaled serving_default".split()
+NAMES = "alone doubling free lengths roots scaled serving_default".split()
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_the_most_warm_up_requests(copy, warmed, monkeypatch):
     ("log", "text"),
     [
         (predict_log("scaled", values=[[1.0]]), "Shape of tensor values"),
-        (predict_log("refusing", values=[-1.0]), "values must be positive"),
+        (predict_log("roots", values=[-1.0]), "values must be positive"),
         (predict_log("", wrong=1.0), "input size does not match"),  # serving_default
     ],
 )

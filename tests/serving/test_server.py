@@ -143,9 +143,3 @@ def test_a_deleted_folder_leaves_the_loaded_models(run, folder, caplog):
     time.sleep(0.2)
     folder.rename(folder.with_name("elsewhere"))
     until(lambda: caplog.text.count("is gone") == 2)
-
-
-def test_max_body_bytes(run):
-    running = run(max_body_bytes=2000)
-    answer = running.get("/v1/models/net:predict", b" " * 3000)
-    assert answer == (413, '{"error":"The body is larger than 2000 bytes"}')

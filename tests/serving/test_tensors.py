@@ -6,7 +6,7 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 from elu_zoo.serving import tensors
 from elu_zoo.serving.status_errors import StatusError
 
-# DataType: (its field, values of it).
+# DataType: (field of TensorProto, values).
 NUMBERS = {
     "float": ("float_val", [0.1, -3e38, 1e-45]),
     "double": ("double_val", [0.1, -1e308, 5e-324]),
@@ -55,14 +55,14 @@ def read(signature):
 
 
 @pytest.fixture
-def refused(read):
-    def refused(*arguments, **options):
+def error_of(read):
+    def error_of(*arguments, **options):
         with pytest.raises(StatusError) as raised:
             read(*arguments, **options)
         assert raised.value.http_status == 400
         return raised.value.message
 
-    return refused
+    return error_of
 
 
 @pytest.mark.parametrize("data_type", NUMBERS)
@@ -110,16 +110,16 @@ def test_reads_several(signature):
         (999, "999"),
     ],
 )
-def test_another_type(refused, data_type, provided):
-    message = refused(proto_of(data_type, (1, 2), b"\0" * 8))
+def test_wrong_types(error_of, data_type, provided):
+    message = error_of(proto_of(data_type, (1, 2), b"\0" * 8))
     assert message == f"Expected x to be float but {provided} provided"
 
 
-def test_no_shape(refused):
+def test_no_shape(error_of):
     proto = proto_of("float", (), float_val=[1])
-    assert "Shape of tensor x [] is not compatible" in refused(proto)
+    assert "Shape of tensor x [] is not compatible" in error_of(proto)
     proto.tensor_shape.unknown_rank = True
-    assert refused(proto, shape=None) == "Tensor x has no shape"
+    assert error_of(proto, shape=None) == "Tensor x has no shape"
 
 
 @pytest.mark.parametrize("declared", [(None, None), None])
@@ -133,12 +133,12 @@ def test_no_shape(refused):
         (2**62, 4),
     ],
 )
-def test_a_shape_alone_allocates_no_memory(refused, little_memory, shape, declared):
+def test_a_shape_alone_allocates_no_memory(error_of, little_memory, shape, declared):
     for values in [1.0], [1.0, 2.0], []:
         with little_memory():
-            refused(proto_of("float", shape, float_val=values), shape=declared)
+            error_of(proto_of("float", shape, float_val=values), shape=declared)
             content = np.array(values, np.float32).tobytes()
-            refused(proto_of("float", shape, content), shape=declared)
+            error_of(proto_of("float", shape, content), shape=declared)
 
 
 @pytest.mark.parametrize(
@@ -153,39 +153,39 @@ def test_a_shape_alone_allocates_no_memory(refused, little_memory, shape, declar
         ((0, 2), {}, "of at least one example"),
     ],
 )
-def test_other_numbers_of_values(refused, shape, fields, text):
-    assert text in refused(proto_of("float", shape, **fields))
+def test_wrong_numbers_of_values(error_of, shape, fields, text):
+    assert text in error_of(proto_of("float", shape, **fields))
 
 
-def test_no_values_where_the_shape_has_none(read):
+def test_a_shape_without_values(read):
     got = read(proto_of("float", (2, 0)), shape=(None, None))
     assert_equal(got, np.zeros((2, 0), np.float32))
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (-1,)])
 @pytest.mark.parametrize("declared", [(None,), None])
-def test_strings_have_no_content(refused, shape, declared):
+def test_strings_have_no_content(error_of, shape, declared):
     for content in b"abc", b"a" * np.dtype(object).itemsize:
-        refused(proto_of("string", shape, content), "string", declared)
+        error_of(proto_of("string", shape, content), "string", declared)
 
 
 @pytest.mark.parametrize(
     ("data_type", "value"),
     [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)],
 )
-def test_a_value_that_its_type_does_not_hold(refused, data_type, value):
+def test_a_value_out_of_range(error_of, data_type, value):
     proto = proto_of(data_type, (1,), int_val=[value])
-    assert "Tensor x" in refused(proto, data_type=data_type, shape=(None,))
+    assert "Tensor x" in error_of(proto, data_type=data_type, shape=(None,))
 
 
 @pytest.mark.parametrize("data_type", ["float", "double"])
-def test_numbers_must_be_finite(refused, data_type):
+def test_numbers_must_be_finite(error_of, data_type):
     values = array_of(data_type, [[1, np.nan]])
     for proto in (
         proto_of(data_type, (1, 2), values.tobytes()),
         proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),
     ):
-        assert refused(proto, data_type) == (
+        assert error_of(proto, data_type) == (
             "Tensor x holds values that are NaN or infinite."
         )
 
@@ -215,7 +215,7 @@ def test_writes_values_that_are_not_finite(signature):
 
 
 @pytest.mark.parametrize("data_type", ["half", "bfloat16", "complex64"])
-def test_types_without_a_field_of_their_own(signature, read, data_type):
+def test_types_without_a_field(signature, read, data_type):
     tensor = signature({}, {"y": (data_type, (None,))}).outputs["y"]
     proto = tensor_pb2.TensorProto()
     tensors.write(array_of(data_type, [1, -2.5]), tensor, proto)

@@ -110,9 +110,9 @@ def test_a_full_queue(limited, asked, quick):
     body = {"signature_name": "serve_bytes", "instances": [{"b64": ""}]}
     answer = limited.post(f"{asked.path}:predict", body)
     assert answer.status == 503 and FULL in answer.error
-    refused = [call for call in calls if call.exception()]
-    assert 1 <= len(refused) < len(calls)
-    for call in refused:
+    rejected = [call for call in calls if call.exception()]
+    assert 1 <= len(rejected) < len(calls)
+    for call in rejected:
         assert call.code() == Code.UNAVAILABLE and FULL in call.details()
     quick()
 
