@@ -1,4 +1,4 @@
-"""HTTP servers on the loopback interface, for the length of one test."""
+"""HTTP servers on the loopback interface, for tests."""
 
 import contextlib
 import http.server
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server that keeps what it was asked for.
+    """A server that records its requests.
 
     Attributes:
         requests: path and headers of each request, in order.
-        stopped: set at the end, for handlers that wait.
+        stopped: set when the test ends, for handlers that wait.
     """
 
     def __init__(self, handler: type[http.server.BaseHTTPRequestHandler]):
@@ -24,11 +24,11 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request, client_address):
-        """Says nothing: a client that goes away is what the tests are about."""
+        """Prints nothing: in tests, clients leave on purpose."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Notes each request."""
+    """Records each request."""
 
     def parse_request(self):
         parsed = super().parse_request()
@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, content: bytes, code: int = 200, **headers: str) -> None:
-        """Answers whole; `_` in the names of headers stands for `-`."""
+        """Sends an answer; `_` in the names of headers stands for `-`."""
         self.send_response(code)
         headers = {"Content_Length": str(len(content)), **headers}
         for name, value in headers.items():
@@ -52,7 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(handler: type[Handler]) -> Iterator[Server]:
-    """Yields a server that answers in threads of its own."""
+    """Yields a server that answers in other threads."""
     with Server(handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

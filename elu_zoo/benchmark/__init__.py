@@ -1,1 +1,1 @@
-"""Measurements of speed that anyone can repeat: ours beside what else there is."""
+"""Benchmarks of elu_zoo and of other libraries."""

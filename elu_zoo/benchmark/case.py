@@ -1,4 +1,4 @@
-"""A network and how it is trained in a benchmark: on noise, without dropout."""
+"""A training case of the benchmark: a network on noise, without dropout."""
 
 import dataclasses
 import functools
@@ -11,15 +11,14 @@ from elu_zoo.data.dataset import Split
 from elu_zoo.models import cost
 
 MODELS = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")
-# A step multiplies and adds thrice for each product of a prediction, and a call is to
-# take long enough to be timed.
-_FLOP_A_CALL = 2e10
-_MOST_STEPS = 100
+# A call has enough work to be timed.
+_FLOP_PER_CALL = 2e10
+_MAX_STEPS = 100
 
 
 @functools.cache
 def _multiply_accumulates(name: str) -> tuple[int, int]:
-    """Returns those of a network and of its first layer, of one image."""
+    """Returns those of a network and those of its first layer, for one image."""
     model = zoo.get_model(name, preprocessing=False)
     kernels = (keras.layers.Dense, keras.layers.Conv2D)
     first = next(i for i, x in enumerate(model.layers) if isinstance(x, kernels))
@@ -29,16 +28,16 @@ def _multiply_accumulates(name: str) -> tuple[int, int]:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is trained.
+    """A network and its training.
 
     Attributes:
-        model: name of a network.
-        activation: its activation.
-        batch_norm: with batch normalisation.
-        batch_size: images a step; None for 64 of a dense network and 100 of a
-            convolutional one, as the paper has them on MNIST and CIFAR.
-        steps: in a call; None for as many as take long enough to be timed.
-        rate: the learning rate.
+        model: name of the network.
+        activation: activation of the network.
+        batch_norm: whether it has batch normalisation.
+        batch_size: images per step; None for the paper's: 64 for dense networks
+            (MNIST) and 100 for convolutional ones (CIFAR).
+        steps: steps per call; None for enough work to be timed.
+        rate: learning rate.
     """
 
     model: str
@@ -51,8 +50,8 @@ class Case:
     def __post_init__(self):
         images = 100 if self.is_convolutional else 64
         object.__setattr__(self, "batch_size", self.batch_size or images)
-        fitting = int(_FLOP_A_CALL / self.flop)
-        steps = self.steps or min(max(fitting, 1), _MOST_STEPS)
+        fitting = int(_FLOP_PER_CALL / self.flop)
+        steps = self.steps or min(max(fitting, 1), _MAX_STEPS)
         object.__setattr__(self, "steps", steps)
 
     @property
@@ -62,42 +61,41 @@ class Case:
 
     @property
     def is_autoencoder(self) -> bool:
-        """Whether images are their own targets."""
         return registry.entry(self.model).is_autoencoder
 
     @property
     def momentum(self) -> float:
-        """Of the updates, as in the paper's runs."""
+        """The optimizer's momentum, as in the paper."""
         return 0.9 if self.is_convolutional else 0.0
 
     @property
     def flop(self) -> int:
         """Floating-point operations in a step's matrix products and convolutions.
 
-        Backward there are two for each forward, but for the first layer, of which
-        nobody needs the gradient by the images.
+        The backward pass has twice those of the forward pass, except that the first
+        layer needs no gradient of the images.
         """
         total, first = _multiply_accumulates(self.model)
         return 2 * self.batch_size * (3 * total - first)
 
     def create(self) -> keras.Model:
-        """Returns the network, without dropout: other libraries draw other masks."""
+        """Returns the network without dropout, whose masks differ between libraries."""
         registered = registry.entry(self.model)
-        still = {}
+        no_dropout = {}
         if registered.takes("dropout"):
             rates = registered.default("dropout")
-            one = isinstance(rates, float)
-            still = {"dropout": 0.0 if one else [0.0] * len(rates)}
+            is_one = isinstance(rates, float)
+            no_dropout = {"dropout": 0.0 if is_one else [0.0] * len(rates)}
         return zoo.get_model(
             self.model,
-            preprocessing=False,  # which is no part of a step
+            preprocessing=False,  # is not part of a step
             activation=self.activation,
             batch_norm=self.batch_norm,
-            **still,
+            **no_dropout,
         )
 
     def data(self) -> tuple[Split, np.ndarray]:
-        """Returns preprocessed images with labels, and the batches' indices."""
+        """Returns preprocessed images with labels, and the indices of the batches."""
         registered = registry.entry(self.model)
         generator = np.random.Generator(np.random.Philox(0))
         count = self.batch_size * self.steps

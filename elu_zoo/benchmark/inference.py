@@ -1,4 +1,4 @@
-"""Prediction: by Keras in its forms, from our SavedModel, and in other runtimes."""
+"""Prediction: our SavedModel, Keras and other runtimes."""
 
 import importlib.util
 from collections.abc import Callable
@@ -19,13 +19,9 @@ BASELINE = "SavedModel"
 def exported(
     name: str, batch_size: int, folder: Path
 ) -> tuple[keras.Model, np.ndarray]:
-    """Exports a network and returns it, with images of noise for it.
+    """Exports an untrained network to `folder`/<name>/1; returns it and noise images.
 
-    Args:
-        name: of a network; it has its initial weights, and takes raw images where its
-            preprocessing needs no statistics.
-        batch_size: images.
-        folder: gets <name>/1.
+    It takes raw images unless its preprocessing needs statistics of a data set.
     """
     registered = registry.entry(name)
     raw = registered.preprocessing["kind"] == "rescale"
@@ -41,12 +37,12 @@ def exported(
 
 
 def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """Returns what is timed, by name; runtimes that are not installed are left out.
+    """Returns predictions by our SavedModel, Keras and the runtimes installed, by name.
 
     Args:
-        name: of a network, see `exported`.
-        batch_size: images a call.
-        folder: empty; models are exported to it.
+        name: name of the network, see `exported`.
+        batch_size: images per call.
+        folder: an empty folder for the exported models.
     """
     model, x = exported(name, batch_size, folder / "exports")
     loaded = load_saved_model(folder / "exports" / name / "1")
@@ -76,7 +72,7 @@ def _litert(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], obj
     interpreter = Interpreter(path, num_threads=machine.cores())
     (source,) = interpreter.get_input_details()
     interpreter.resize_tensor_input(source["index"], x.shape)
-    with quiet.native():  # it names its delegate, once
+    with quiet.native():  # it prints the name of its delegate
         interpreter.allocate_tensors()
     (sink,) = interpreter.get_output_details()
 
@@ -95,7 +91,7 @@ def _onnx(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], objec
     model.export(path, format="onnx", verbose=False)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = machine.cores()
-    # Else its threads would run on while others are timed.
+    # Without spinning, its threads do not disturb the timing of other forms.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
     (source,) = session.get_inputs()

@@ -1,4 +1,4 @@
-"""How fast the machine multiplies matrices: no network can be faster than that."""
+"""The speed of matrix products, which bounds the speed of every network."""
 
 from collections.abc import Callable
 
@@ -10,10 +10,7 @@ FLOP = 2 * _SIZE**3
 
 
 def forms() -> dict[str, Callable[[], object]]:
-    """Returns a product of two square matrices in each dtype, by name.
-
-    A call takes `FLOP` floating-point operations.
-    """
+    """Returns a matrix product of `FLOP` operations in each dtype, by name."""
     return {
         "limit: matrix product": _product("float32"),
         "limit: matrix product, bfloat16": _product("bfloat16"),

@@ -1,4 +1,4 @@
-"""Clients of a server on this machine, and what they wait."""
+"""Clients of a server on this machine, and the latencies of their requests."""
 
 import asyncio
 import concurrent.futures
@@ -12,17 +12,11 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from elu_zoo import errors
 
-Latencies = np.ndarray
+Latencies = np.ndarray  # seconds, in any order
 
 
 def in_threads(call: Callable[[], object], clients: int, requests: int) -> Latencies:
-    """Returns the seconds of each call, made by threads of this process.
-
-    Args:
-        call: predicts.
-        clients: threads.
-        requests: of all of them together.
-    """
+    """Returns the latencies of `requests` calls, made by `clients` threads."""
 
     def client(_) -> list[float]:
         found = []
@@ -39,28 +33,26 @@ def in_threads(call: Callable[[], object], clients: int, requests: int) -> Laten
 def by_grpc(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
-    """Returns the seconds of each Predict of the stock client, by one channel.
+    """Returns the latencies of Predict calls over one channel.
 
     Args:
         address: <host>:<port>.
-        model: the model's name.
-        images: of a request, float32 (batch, height, width, channels).
-        clients: requests that are under way at a time.
-        requests: of all clients together.
+        model: name of the model.
+        images: of each request, float32 (batch, height, width, channels).
+        clients: number of concurrent requests.
+        requests: number of requests in total.
     """
+    import tensorflow as tf
+
     request = predict_pb2.PredictRequest()
     request.model_spec.name = model
-    tensor = request.inputs["images"]
-    tensor.dtype = 1  # DT_FLOAT
-    for size in images.shape:
-        tensor.tensor_shape.dim.add().size = size
-    tensor.tensor_content = images.astype("<f4").tobytes()
+    request.inputs["images"].CopyFrom(tf.make_tensor_proto(images, tf.float32))
 
     async def run():
         async with grpc.aio.insecure_channel(address) as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
             await stub.Predict(request)
-            return await _gathered(lambda: stub.Predict(request), clients, requests)
+            return await _measure(lambda: stub.Predict(request), clients, requests)
 
     return asyncio.run(run())
 
@@ -68,14 +60,10 @@ def by_grpc(
 def by_rest(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
-    """Returns the seconds of each request, a connection a client.
+    """Returns the latencies of HTTP requests, with one connection per client.
 
     Args:
-        address: <host>:<port>.
-        model: the model's name.
-        images: as of `by_grpc`; they are sent as whole numbers.
-        clients: connections.
-        requests: of all clients together.
+        As of `by_grpc`; images are sent as whole numbers.
     """
     body = json.dumps({"instances": np.floor(images).astype(int).tolist()}).encode()
     host, port = address.rsplit(":", 1)
@@ -103,7 +91,7 @@ def by_rest(
             free.append((reader, writer))
 
         try:
-            return await _gathered(call, clients, requests)
+            return await _measure(call, clients, requests)
         finally:
             for writer in writers:
                 writer.close()
@@ -112,7 +100,7 @@ def by_rest(
     return asyncio.run(run())
 
 
-async def _gathered(call: Callable, clients: int, requests: int) -> Latencies:
+async def _measure(call: Callable, clients: int, requests: int) -> Latencies:
     found: list[float] = []
 
     async def client():

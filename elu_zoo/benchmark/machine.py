@@ -1,4 +1,4 @@
-"""On what was measured: the processor, and the versions of what took part."""
+"""The machine of a benchmark: its hardware and the versions of libraries."""
 
 import datetime
 import importlib.metadata
@@ -14,7 +14,7 @@ _PACKAGES = (
 
 
 def describe() -> dict[str, str]:
-    """Returns what a reader of times has to know, by name; nothing that tells who."""
+    """Returns hardware and versions, by name; nothing that identifies the user."""
     found = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": _processor(),
@@ -38,7 +38,7 @@ def line() -> str:
 
 
 def cores() -> int:
-    """Returns how many this process may use."""
+    """Returns the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -60,8 +60,8 @@ def _accelerator() -> str:
     if keras.backend.backend() == "jax":
         import jax
 
-        kind = jax.devices()[0]
-        return "" if kind.platform == "cpu" else kind.device_kind
+        device = jax.devices()[0]
+        return "" if device.platform == "cpu" else device.device_kind
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")

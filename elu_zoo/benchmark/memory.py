@@ -1,4 +1,4 @@
-"""Memory that training takes: of a process of its own, beyond what is imported."""
+"""Memory of training: the peak of a new process, without the imports."""
 
 import concurrent.futures
 import dataclasses
@@ -12,20 +12,20 @@ from elu_zoo.benchmark.case import Case
 
 
 def mebibytes(case: Case) -> float:
-    """Returns the most that our trainer needs for a few steps, in MiB.
+    """Returns the memory of a few of our training steps.
 
     Raises:
-        FileNotFoundError: the system does not tell, as Linux does in /proc.
+        FileNotFoundError: the system has no /proc.
     """
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, context, quiet.follow) as pool:
-        return pool.submit(_measured, case).result()
+        return pool.submit(_measure, case).result()
 
 
-def _measured(case: Case) -> float:
+def _measure(case: Case) -> float:
     from elu_zoo.benchmark import step
 
-    # Imports are done, and are not counted.
+    # Imports what a network needs, so that the imports are not counted.
     dataclasses.replace(case, model="mnist_mlp_8x128").create()
     gc.collect()
     before = _status("VmRSS")

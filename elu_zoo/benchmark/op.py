@@ -1,4 +1,4 @@
-"""The unit alone: ours, those of other libraries, and the floor under all of them."""
+"""The activation alone: our ELU, those of other libraries, and lower bounds."""
 
 import importlib.util
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import tensorflow as tf
 from elu_zoo.activations import elu_xla
 
 PASSES = ("forward", "forward and backward")
-# exp(x) = 2^(x / ln 2): the integer part goes to the exponent of a float, the rest
-# interpolates between powers of two (Schraudolph, 1999, with his shift for the least
-# root mean square error).
+# exp(x) = 2^(x / ln 2): the integer part becomes the exponent of a float, the rest
+# interpolates between powers of two (Schraudolph, 1999; his shift for the least root
+# mean square error).
 _PER_UNIT = np.float32(2**23 / np.log(2))
 _ONE = np.float32(127 * 2**23 - 366_393)
 
@@ -50,21 +50,21 @@ _COMPILED = {
 
 
 def forms(size: int, kind: str) -> dict[str, Callable[[], Any]]:
-    """Returns what is timed, by name; what is not installed is left out.
+    """Returns the functions to time, by name; of installed libraries only.
 
     Args:
         size: elements of the tensor, float32.
-        kind: of `PASSES`.
+        kind: one of `PASSES`.
     """
     draws = np.random.Generator(np.random.Philox(0))
     x = draws.standard_normal(size, np.float32)
     dy = draws.standard_normal(size, np.float32) if kind == PASSES[1] else None
-    given = tf.constant(x), None if dy is None else tf.constant(dy)
+    tensors = tf.constant(x), None if dy is None else tf.constant(dy)
     found = {
-        name: _tensorflow(function, *given, compiled=True)
+        name: _tensorflow(function, *tensors, compiled=True)
         for name, function in _COMPILED.items()
     }
-    found["tf.nn.elu, eager"] = _tensorflow(tf.nn.elu, *given, compiled=False)
+    found["tf.nn.elu, eager"] = _tensorflow(tf.nn.elu, *tensors, compiled=False)
     for library, make in (("jax", _jax), ("torch", _torch)):
         if importlib.util.find_spec(library):
             found[library] = make(x, dy)
@@ -80,12 +80,12 @@ def _tensorflow(
             y = function(x)
         return y, tape.gradient(y, x, dy)
 
-    chosen, given = (function, (x,)) if dy is None else (both, (x, dy))
+    timed, arguments = (function, (x,)) if dy is None else (both, (x, dy))
     if compiled:
-        chosen = tf.function(chosen, jit_compile=True)
+        timed = tf.function(timed, jit_compile=True)
 
-    # A value is asked for: on a GPU a call may return before its work is done.
-    return lambda: tf.nest.flatten(chosen(*given))[-1][-1:].numpy()
+    # Reads a value: on a GPU a call may return before its work is done.
+    return lambda: tf.nest.flatten(timed(*arguments))[-1][-1:].numpy()
 
 
 def _jax(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
@@ -95,19 +95,19 @@ def _jax(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
         y, pull = jax.vjp(jax.nn.elu, x)
         return y, pull(dy)
 
-    chosen = jax.jit(jax.nn.elu if dy is None else both)
-    given = jax.device_put((x,) if dy is None else (x, dy))
-    return lambda: jax.block_until_ready(chosen(*given))
+    timed = jax.jit(jax.nn.elu if dy is None else both)
+    arguments = jax.device_put((x,) if dy is None else (x, dy))
+    return lambda: jax.block_until_ready(timed(*arguments))
 
 
 def _torch(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
     import torch
 
-    given = torch.from_numpy(x).requires_grad_(dy is not None)
+    tensor = torch.from_numpy(x).requires_grad_(dy is not None)
     upstream = None if dy is None else torch.from_numpy(dy)
 
     def call():
-        y = torch.nn.functional.elu(given)
-        return y if dy is None else (y, *torch.autograd.grad(y, given, upstream))
+        y = torch.nn.functional.elu(tensor)
+        return y if dy is None else (y, *torch.autograd.grad(y, tensor, upstream))
 
     return call

@@ -1,4 +1,4 @@
-"""The parts of the benchmark: what each measures, against what, and for how long."""
+"""The parts of the benchmark; each returns its measurements as rows."""
 
 import concurrent.futures
 import dataclasses
@@ -27,12 +27,12 @@ _NETWORKS = {
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What the parts measure.
+    """Settings of all parts.
 
     Attributes:
         models: names of networks.
-        batch_size: images a training step; None for the paper's.
-        rounds: of every measurement; None for as many as its time allows.
+        batch_size: images per training step; None for the paper's.
+        rounds: rounds of every measurement; None for as many as fit into its time.
     """
 
     models: Sequence[str]
@@ -42,20 +42,29 @@ class Settings:
     def extent(
         self, seconds: float, least: int = 15, most: int = 300, warm: bool = False
     ) -> Extent:
-        """Returns how long something is measured unless the rounds are given."""
+        """Returns an extent of `rounds`, or else the one of the arguments."""
         if self.rounds:
             return Extent(0, self.rounds, self.rounds, warm)
         return Extent(seconds, least, most, warm)
 
-    def cases(self, **arguments: object) -> list[Case]:
-        """Returns a case for each network."""
-        return [
-            Case(name, batch_size=self.batch_size, **arguments) for name in self.models
-        ]
+    def cases(self) -> list[Case]:
+        return [Case(name, batch_size=self.batch_size) for name in self.models]
+
+
+def _time_steps(
+    part: str, case: Case, forms: dict, baseline: str, extent: Extent
+) -> list[Row]:
+    """Times forms of `case.steps` training steps per call."""
+    seconds = interleaved(forms, extent, dict.fromkeys(forms, case.steps))
+    return report.timed(part, _name(case), seconds, baseline)
+
+
+def _name(case: Case) -> str:
+    return f"{case.model}, batch of {case.batch_size}"
 
 
 def op(settings: Settings) -> list[Row]:
-    """The unit alone: ours, other libraries', and the copy that is its limit."""
+    """The ELU op: ours, other libraries', and the copy that is its limit."""
     from elu_zoo.benchmark import op
 
     found = []
@@ -74,7 +83,7 @@ def op(settings: Settings) -> list[Row]:
 
 
 def step(settings: Settings) -> list[Row]:
-    """A training step: ours, Keras' fit, PyTorch, JAX, and the products in it."""
+    """A training step: ours, Keras' fit, PyTorch, JAX, and its matrix products."""
     from elu_zoo.benchmark import step
 
     found = []
@@ -85,8 +94,7 @@ def step(settings: Settings) -> list[Row]:
             for name in forms
         }
         units |= dict.fromkeys(limits, limit.FLOP / case.flop)
-        long = case.is_convolutional
-        extent = settings.extent(120 if long else 45)
+        extent = settings.extent(120 if case.is_convolutional else 45)
         seconds = interleaved(forms | limits, extent, units)
         found += report.timed("step", _name(case), seconds, step.BASELINE)
     return found
@@ -98,30 +106,31 @@ def unit(settings: Settings) -> list[Row]:
 
     found = []
     for case in settings.cases():
-        cases = {k: dataclasses.replace(case, **v) for k, v in _NETWORKS.items()}
-        forms = {name: step.ours(case) for name, case in cases.items()}
-        units = dict.fromkeys(forms, case.steps)
+        forms = {
+            name: step.ours(dataclasses.replace(case, **network))
+            for name, network in _NETWORKS.items()
+        }
         extent = settings.extent(100 if case.is_convolutional else 30, least=40)
-        seconds = interleaved(forms, extent, units)
-        found += report.timed("unit", _name(case), seconds, "relu")
+        found += _time_steps("unit", case, forms, "relu", extent)
     return found
 
 
 def memory(settings: Settings) -> list[Row]:
-    """What our training takes of memory, by the same three."""
+    """The memory of our training, for the same three networks."""
     from elu_zoo.benchmark import memory
 
     found = []
     for case in settings.cases():
-        cases = {k: dataclasses.replace(case, **v) for k, v in _NETWORKS.items()}
-        values = {k: np.array([memory.mebibytes(c)]) for k, c in cases.items()}
+        values = {
+            name: np.array([memory.mebibytes(dataclasses.replace(case, **network))])
+            for name, network in _NETWORKS.items()
+        }
         found += report.rows("memory", _name(case), values, "relu", "MiB")
     return found
 
 
 def policy(settings: Settings) -> list[Row]:
-    """Our training step, compiled and not, many steps in a call and one; the choice
-    of the trainer's table is 1."""
+    """Our training step, compiled or plain; the trainer's choice is the baseline."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
     from elu_zoo.training.compilation import Compilation
@@ -131,27 +140,24 @@ def policy(settings: Settings) -> list[Row]:
         forms = {}
         chosen = devices.choose_compilation(case.create(), 1, "auto", None)
         for compiled, calls in ((True, 100), (True, 1), (False, 10), (False, 1)):
-            wide = compiled and case.is_convolutional
-            if wide and calls > 1:
+            is_slow = compiled and case.is_convolutional
+            if is_slow and calls > 1:
                 continue  # in a loop XLA's convolutions take minutes
-            # Nor do they gain from bfloat16 on a CPU.
-            name = _policy_name(compiled, calls)
+            # On a CPU they do not gain from bfloat16 either.
             made = Compilation(compiled, calls)
-            forms[name] = step.ours(case, "float32" if wide else None, made)
-        units = dict.fromkeys(forms, case.steps)
+            dtype = "float32" if is_slow else None
+            forms[_policy_name(made)] = step.ours(case, dtype, made)
         extent = settings.extent(60 if case.is_convolutional else 20)
-        seconds = interleaved(forms, extent, units)
-        baseline = _policy_name(chosen.compiled, chosen.steps_per_call)
-        found += report.timed("policy", _name(case), seconds, baseline)
+        found += _time_steps("policy", case, forms, _policy_name(chosen), extent)
     return found
 
 
-def _policy_name(compiled: bool, calls: int) -> str:
-    return f"{'XLA' if compiled else 'plain'}, {calls} a call"
+def _policy_name(policy) -> str:
+    return f"{'XLA' if policy.compiled else 'plain'}, {policy.steps_per_call} a call"
 
 
 def replicas(settings: Settings) -> list[Row]:
-    """Our training step on two logical CPU devices, and on one, of the same cores."""
+    """Our training step on two logical CPU devices, and on one with the same cores."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
 
@@ -163,15 +169,13 @@ def replicas(settings: Settings) -> list[Row]:
             "two devices": step.ours(case, devices=2),
             "one device": step.ours(case),
         }
-        units = dict.fromkeys(forms, case.steps)
         extent = settings.extent(25 if case.is_convolutional else 10, least=40)
-        seconds = interleaved(forms, extent, units)
-        found += report.timed("replicas", _name(case), seconds, "one device")
+        found += _time_steps("replicas", case, forms, "one device", extent)
     return found
 
 
 def inference(settings: Settings) -> list[Row]:
-    """Predictions: our SavedModel, Keras in its forms, LiteRT, ONNX Runtime."""
+    """Predictions: our SavedModel, Keras, LiteRT, ONNX Runtime."""
     from elu_zoo.benchmark import inference
 
     found = []
@@ -197,16 +201,12 @@ def serving(settings: Settings) -> list[Row]:
 
 
 def start_up(settings: Settings) -> list[Row]:
-    """From nothing to the first prediction."""
+    """New processes: imports and first predictions."""
     from elu_zoo.benchmark import start_up
 
     extent = settings.extent(120, least=5, most=9)
     seconds = interleaved(start_up.forms(), extent)
     return report.timed("start_up", "a new process", seconds, start_up.BASELINE)
-
-
-def _name(case: Case) -> str:
-    return f"{case.model}, batch of {case.batch_size}"
 
 
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
@@ -217,11 +217,7 @@ ON_JAX = ("step", "unit")
 
 
 def measure(part: str, settings: Settings) -> list[Row]:
-    """Returns what a part finds, in a process of its own.
-
-    Args:
-        part: of `PARTS`.
-        settings: what it measures.
+    """Returns the rows of a part, measured in a new process.
 
     Raises:
         ResourceError: the process was killed.
@@ -240,7 +236,7 @@ def measure(part: str, settings: Settings) -> list[Row]:
 def check(
     names: Sequence[str], models: Sequence[str], batch_size: int | None, backend: str
 ) -> None:
-    """Checks what a user asked for.
+    """Checks the names of parts and models, and the batch size.
 
     Raises:
         UsageError: an unknown part or model, a part that needs TensorFlow on another
@@ -257,7 +253,7 @@ def check(
     if "replicas" in names and (batch_size or 2) % 2:
         raise errors.UsageError(
             "The part replicas halves each batch: batch_size is even. Received: "
-            f"{batch_size}. Leave out one of them."
+            f"{batch_size}. Choose an even batch_size, or leave out the part replicas."
         )
     for name in models:
         registry.entry(name)

@@ -1,4 +1,4 @@
-"""What a benchmark found: rows, a table for people, a file."""
+"""Results of the benchmark: rows, tables, a CSV file."""
 
 import csv
 import dataclasses
@@ -14,22 +14,22 @@ from elu_zoo.benchmark import rounds
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What was measured of one form of one case.
+    """Measurement of one form of a case.
 
     Attributes:
-        part: of the benchmark, see `parts.PARTS`.
-        case: what was done, such as `forward, 10000000 elements`.
+        part: part of the benchmark, see `parts.PARTS`.
+        case: what was done, such as `forward, 1e7 elements`.
         form: how it was done, such as `tf.nn.elu, XLA`.
-        unit: of the value: `ms`, `MiB`, or `largest error`.
-        rounds: how often it was measured.
-        value: the median over the rounds.
+        unit: of the value: `ms`, `MiB`, `1/s` or `largest error`.
+        rounds: number of measurements.
+        value: median over the rounds.
         lower_quartile: of the value.
         upper_quartile: of the value.
-        baseline: the form to which the ratio is.
-        ratio: of the values in one round, the median over the rounds.
+        baseline: the form that `ratio` compares to.
+        ratio: median over the rounds of the ratio to the baseline.
         ratio_low: lower end of its 95 % bootstrap interval.
         ratio_high: upper end.
-        machine: on what, with the versions of what took part.
+        machine: hardware and versions.
     """
 
     part: str
@@ -54,25 +54,16 @@ def rows(
     baseline: str,
     unit: str = "ms",
 ) -> list[Row]:
-    """Returns a row for each form that was measured.
-
-    Args:
-        part: see `Row`.
-        case: see `Row`.
-        values: of each form, one a round, `(rounds,)`.
-        baseline: one of the forms.
-        unit: see `Row`.
-    """
+    """Returns a row for each form; `values` has one value per round and form."""
     found = []
     for form, of_form in values.items():
         low, median, high = (
             float(f"{v:.4g}") for v in np.percentile(of_form, [25, 50, 75])
         )
-        ratio = rounds.ratio(of_form, values[baseline])
-        ends = (round(v, 4) for v in (ratio.median, ratio.low, ratio.high))
+        ratio = (round(v, 4) for v in rounds.ratio(of_form, values[baseline]))
         count = len(of_form)
         found.append(
-            Row(part, case, form, unit, count, median, low, high, baseline, *ends)
+            Row(part, case, form, unit, count, median, low, high, baseline, *ratio)
         )
     return found
 
@@ -80,20 +71,20 @@ def rows(
 def timed(
     part: str, case: str, seconds: Mapping[str, np.ndarray], baseline: str
 ) -> list[Row]:
-    """Returns rows in milliseconds of what `rounds.interleaved` measured."""
+    """Returns rows in milliseconds for the result of `rounds.interleaved`."""
     return rows(part, case, {k: 1e3 * v for k, v in seconds.items()}, baseline)
 
 
 def tables(found: Iterable[Row]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yields each case with its rows for `bin.table`."""
+    """Yields title and rows of a table for each case, for `bin.table`."""
     by_case = {}
     for row in found:
         by_case.setdefault(row.case, []).append(row)
     for case, of_case in by_case.items():
-        yield f"{case}, {of_case[0].rounds} rounds", [_shown(row) for row in of_case]
+        yield f"{case}, {of_case[0].rounds} rounds", [_cells(row) for row in of_case]
 
 
-def _shown(row: Row) -> dict[str, str]:
+def _cells(row: Row) -> dict[str, str]:
     return {
         "form": row.form,
         row.unit: f"{row.value:.4g}",
@@ -103,21 +94,11 @@ def _shown(row: Row) -> dict[str, str]:
     }
 
 
-def write(path: Path, found: Iterable[Row]) -> None:
-    """Writes rows as CSV, atomically."""
-    buffer = io.StringIO()
-    names = [field.name for field in dataclasses.fields(Row)]
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(dataclasses.asdict, found))
-    files.write_bytes(path, buffer.getvalue().encode())
-
-
 def check(path: Path) -> None:
-    """Checks that `update` can write a file.
+    """Checks that `update` can write a file, before the benchmark runs.
 
     Raises:
-        CorruptError: there is one that holds something else.
+        CorruptError: the file exists and holds something else.
         OSError: its folder cannot be written.
     """
     files.check_writable(path.resolve().parent)
@@ -126,22 +107,24 @@ def check(path: Path) -> None:
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows in place of those of the same parts in a file, if there is one.
+    """Writes rows to a CSV file; they replace the rows of the same parts.
 
     Raises:
-        CorruptError: the file holds something else.
+        CorruptError: the file exists and holds something else.
     """
     parts = {row.part for row in found}
     kept = read(path) if path.exists() else []
-    write(path, [*(row for row in kept if row.part not in parts), *found])
+    written = [*(row for row in kept if row.part not in parts), *found]
+    buffer = io.StringIO()
+    names = [field.name for field in dataclasses.fields(Row)]
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(dataclasses.asdict, written))
+    files.write_bytes(path, buffer.getvalue().encode())
 
 
 def read(path: Path) -> list[Row]:
-    """Reads rows that `write` wrote.
-
-    Raises:
-        CorruptError: the file holds something else.
-    """
+    """Returns the rows of a file that `update` wrote; raises CorruptError."""
     fields = dataclasses.fields(Row)
     try:
         table = list(csv.DictReader(path.read_text().splitlines(), strict=True))
@@ -154,9 +137,11 @@ def read(path: Path) -> list[Row]:
 
 
 def markdown(found: Iterable[Row]) -> str:
-    """Returns the ratios of one part as a Markdown table: a line a form, a column a
-    case, the baseline's own value beside its 1."""
-    return _markdown((row, row.case, _cell(row)) for row in found)
+    """Returns the ratios of one part as a Markdown table.
+
+    Each form has a line and each case a column; the baseline also shows its value.
+    """
+    return _markdown((row, row.case, _ratio_text(row)) for row in found)
 
 
 def markdown_of_values(found: Iterable[Row]) -> str:
@@ -181,7 +166,7 @@ def _markdown(found: Iterable[tuple[Row, str, str]]) -> str:
     return "\n".join(lines)
 
 
-def _cell(row: Row) -> str:
+def _ratio_text(row: Row) -> str:
     if row.form == row.baseline:
         return f"**1** ({row.value:.3g} {row.unit})"
     digits = 3 if 0.9 < row.ratio < 1.1 else 2

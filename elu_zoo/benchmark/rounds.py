@@ -1,4 +1,4 @@
-"""Times things in turn, so that a machine's slow phases fall on all of them."""
+"""Interleaved timing: a slow phase of the machine affects all forms alike."""
 
 import dataclasses
 import time
@@ -13,30 +13,15 @@ _SEED = 1511_07289
 
 
 @dataclasses.dataclass(frozen=True)
-class Ratio:
-    """The median over rounds of a form's time by another's of the same round.
-
-    Attributes:
-        median: of the ratios.
-        low: lower end of its 95 % bootstrap interval over the rounds.
-        high: upper end.
-    """
-
-    median: float
-    low: float
-    high: float
-
-
-@dataclasses.dataclass(frozen=True)
 class Extent:
-    """How long something is measured.
+    """Extent of a measurement.
 
     Attributes:
-        seconds: about this long.
-        least: rounds, however long they take.
-        most: rounds.
-        warm: call a form before it is timed, as one whose work takes milliseconds is
-            slower after a pause.
+        seconds: approximate time.
+        least: the least rounds, even if they take longer.
+        most: the most rounds.
+        warm: whether a form is called once more before each timed call, because
+            calls of milliseconds are slower after a pause.
     """
 
     seconds: float
@@ -50,17 +35,18 @@ def interleaved(
     extent: Extent,
     units: Mapping[str, float] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Times each form once a round, in an order of chance that differs by round.
+    """Times each form once per round, in a random order that differs by round.
 
     Each form is called twice before: the first call compiles it.
 
     Args:
-        forms: what is timed, by name; a call returns when its work is done.
-        extent: of the measurement.
-        units: of work in a call of each form, such as training steps; 1 by default.
+        forms: functions that return when their work is done, by name.
+        extent: extent of the measurement.
+        units: units of work per call of each form, such as training steps; 1 by
+            default.
 
     Returns:
-        Seconds a unit, `(rounds,)` for each form.
+        Seconds per unit, `(rounds,)` for each form.
     """
     for call in forms.values():
         call()
@@ -85,16 +71,16 @@ def interleaved(
     return {name: seconds[name] / (units or {}).get(name, 1) for name in names}
 
 
-def ratio(seconds: np.ndarray, baseline: np.ndarray) -> Ratio:
-    """Returns how much longer a form takes than another, in the same rounds.
+def ratio(seconds: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float]:
+    """Returns the median ratio of two forms and its 95 % bootstrap interval.
 
     Args:
-        seconds: `(rounds,)`.
-        baseline: `(rounds,)`, of the other form.
+        seconds: times of a form, `(rounds,)`.
+        baseline: times of the baseline in the same rounds, `(rounds,)`.
     """
     ratios = seconds / baseline
     generator = np.random.Generator(np.random.Philox(_SEED))
     chosen = generator.integers(0, len(ratios), (_RESAMPLES, len(ratios)))
     medians = np.median(ratios[chosen], axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
-    return Ratio(float(np.median(ratios)), float(low), float(high))
+    return float(np.median(ratios)), float(low), float(high)

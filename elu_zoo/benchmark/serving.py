@@ -1,4 +1,4 @@
-"""Serving: our server over gRPC and REST, beside predictions in this process."""
+"""Serving: our server over gRPC and REST, and prediction in this process."""
 
 import asyncio
 import contextlib
@@ -18,19 +18,20 @@ CLIENTS = 1, 8, 32
 BASELINE = "in process"
 UNBATCHED = "gRPC, unbatched"
 # About a second of work for each form in a round.
-_REQUESTS_A_CLIENT = {1: 96, 8: 32, 32: 16}
+_REQUESTS_PER_CLIENT = {1: 96, 8: 32, 32: 16}
 _SEED = 1511_07289
 
+# (clients, requests) -> latencies in seconds
 _Load = Callable[[int, int], np.ndarray]
 
 
 def measure(name: str, rounds: int, folder: Path) -> list[Row]:
-    """Returns the rows of one network: latencies and throughput by clients.
+    """Returns the latencies and the throughput of a network, by number of clients.
 
     Args:
-        name: of the network, see `inference.exported`.
-        rounds: in each of which every form is measured once, in an order of chance.
-        folder: empty; the model is exported to it.
+        name: name of the network, see `inference.exported`.
+        rounds: number of rounds; each measures every form once, in a random order.
+        folder: an empty folder for the exported model.
 
     Raises:
         UsageError: the extra `serving` is not installed.
@@ -39,7 +40,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
         raise errors.UsageError(
             "The part serving needs the extra: pip install 'elu-zoo[serving]'."
         )
-    # Here and not above: the server's process imports this file before it is quiet.
+    # Not at the top: the server's process imports this file before it is quiet.
     from elu_zoo.benchmark import inference
 
     _, images = inference.exported(name, 1, folder)
@@ -47,7 +48,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
         forms = _forms(name, images, folder, stack)
         found = []
         for clients in CLIENTS:
-            found += _rows(name, clients, _latencies(forms, clients, rounds))
+            found += _rows(name, clients, _statistics(forms, clients, rounds))
     return found
 
 
@@ -68,11 +69,11 @@ def _forms(
     return forms
 
 
-def _latencies(
+def _statistics(
     forms: dict[str, _Load], clients: int, rounds: int
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Returns of each form its `ms` at percentiles and its `throughput`, by round."""
-    requests = clients * _REQUESTS_A_CLIENT[clients]
+    """Returns the statistics of each form by suffix of the case, `(rounds,)` each."""
+    requests = clients * _REQUESTS_PER_CLIENT[clients]
     generator = np.random.Generator(np.random.Philox(_SEED))
     names = list(forms)
     found = {name: {} for name in names}
@@ -88,30 +89,30 @@ def _latencies(
                 # Each client sends its next request as soon as it has an answer.
                 ", throughput": clients / np.mean(seconds),
             }
-            for key, value in values.items():
-                found[names[index]].setdefault(key, []).append(value)
+            for suffix, value in values.items():
+                found[names[index]].setdefault(suffix, []).append(value)
     return {
-        name: {key: np.array(values) for key, values in of_form.items()}
+        name: {suffix: np.array(values) for suffix, values in of_form.items()}
         for name, of_form in found.items()
     }
 
 
 def _rows(
-    name: str, clients: int, found: dict[str, dict[str, np.ndarray]]
+    name: str, clients: int, statistics: dict[str, dict[str, np.ndarray]]
 ) -> list[Row]:
     case = f"{name}, {clients} client{'s' * (clients > 1)}"
     rows = []
-    for key in ("", ", p95", ", p99", ", throughput"):
-        of_key = {form: values[key] for form, values in found.items()}
-        fast = key == ", throughput"
-        baseline, unit = (UNBATCHED, "1/s") if fast else (BASELINE, "ms")
-        rows += report.rows("serving", case + key, of_key, baseline, unit)
+    for suffix in ("", ", p95", ", p99", ", throughput"):
+        values = {form: of_form[suffix] for form, of_form in statistics.items()}
+        is_rate = suffix == ", throughput"
+        baseline, unit = (UNBATCHED, "1/s") if is_rate else (BASELINE, "ms")
+        rows += report.rows("serving", case + suffix, values, baseline, unit)
     return rows
 
 
 @contextlib.contextmanager
 def _server(folder: Path, batched: bool) -> Iterator[tuple[str, str]]:
-    """Yields the addresses of a server in a process of its own, REST and gRPC."""
+    """Yields the REST and gRPC addresses of a server in a new process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(folder, batched, theirs))

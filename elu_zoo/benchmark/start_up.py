@@ -1,5 +1,6 @@
-"""Start-up: from the first line of a program to its first prediction."""
+"""Start-up: the time of programs that end with an import or a first prediction."""
 
+import functools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,10 +26,9 @@ _PROGRAMS = {
 
 
 def forms() -> dict[str, Callable[[], object]]:
-    """Returns what is timed, by name: a call runs a program in a new process."""
-
-    def program(text: str) -> Callable[[], object]:
-        command = [sys.executable, "-c", text]
-        return lambda: subprocess.run(command, check=True, capture_output=True)
-
-    return {name: program(text) for name, text in _PROGRAMS.items()}
+    """Returns functions that run a program in a new process, by name."""
+    run = functools.partial(subprocess.run, check=True, capture_output=True)
+    return {
+        name: functools.partial(run, [sys.executable, "-c", program])
+        for name, program in _PROGRAMS.items()
+    }

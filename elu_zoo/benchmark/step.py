@@ -1,4 +1,4 @@
-"""A training step: ours, Keras' own loop in its forms, and other libraries'."""
+"""A training step: ours, Keras' `fit`, PyTorch and JAX."""
 
 import importlib.util
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from elu_zoo.training.pooled_first import pooled_first
 
 BASELINE = "ours"
 FIT = "Keras fit"
-# More steps than in a call of the others: to start an epoch takes a while.
+# A call takes more steps than others, because starting an epoch takes time.
 FIT_CALLS = 4
-_PLAIN = {"kind": "rescale", "scale": 1.0}  # images are preprocessed already
+_NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed
 
 
 def forms(case: Case) -> dict[str, Callable[[], object]]:
-    """Returns what is timed, by name; a call takes `case.steps` steps.
+    """Returns functions that take `case.steps` steps, by name.
 
-    Libraries that are not installed are left out.
+    Those of `FIT` take `FIT_CALLS` times as many. Missing libraries are left out.
     """
     found = {BASELINE: ours(case)}
     if case.is_convolutional:
@@ -46,27 +46,27 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
 
 def ours(
     case: Case,
-    reduced: str | None = None,
+    dtype: str | None = None,
     policy: Compilation | None = None,
     devices: int | None = None,
 ) -> Callable[[], np.ndarray]:
-    """Returns the trainer's step over all batches.
+    """Returns our trainer's step over all batches.
 
     Args:
-        case: what is trained.
-        reduced: see `precision.PRECISIONS`; None for that of our configs.
-        policy: how steps are compiled; None for the trainer's choice.
+        case: the network and its training.
+        dtype: see `precision.PRECISIONS`; None for the precision of our configs.
+        policy: compilation of steps; None for the trainer's choice.
         devices: logical CPU devices that share each batch; None for one device.
     """
     place = backends.place(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
     with place.strategy.scope():
         model = case.create()
-        own = "bfloat16_conv" if case.is_convolutional else "float32"
-        precision.apply(model, reduced or own)
+        default = "bfloat16_conv" if case.is_convolutional else "float32"
+        precision.apply(model, dtype or default)
         optimizer = keras.optimizers.SGD(momentum=case.momentum)
         optimizer.build(model.trainable_variables)
-    objective = Objective(registry.entry(case.model).loss, _PLAIN)
+    objective = Objective(registry.entry(case.model).loss, _NO_SCALING)
     if policy is None:
         policy = place.choose_compilation(model, place.replicas, "auto", None)
     learner = Learner(pooled_first(model), optimizer, objective, case.batch_size)
@@ -84,7 +84,7 @@ def ours(
 def keras_fit(
     case: Case, dtype: str = "float32", **compiled: object
 ) -> Callable[[], object]:
-    """Returns Keras' `fit` over all batches `FIT_CALLS` times, as a user writes it."""
+    """Returns Keras' `fit` over all batches, `FIT_CALLS` times."""
     keras.config.set_dtype_policy(dtype)
     model, (data, batches) = case.create(), case.data()
     keras.config.set_dtype_policy("float32")
@@ -92,7 +92,7 @@ def keras_fit(
     images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     if case.is_autoencoder:
-        objective = Objective(registry.entry(case.model).loss, _PLAIN)
+        objective = Objective(registry.entry(case.model).loss, _NO_SCALING)
         labels = images
 
         def loss(images, outputs):
@@ -105,25 +105,29 @@ def keras_fit(
 
 
 def pytorch(case: Case, bfloat16: bool = False) -> Callable[[], list[float]]:
-    """Returns the same network and updates in PyTorch."""
+    """Returns the same training in PyTorch."""
     from elu_zoo.benchmark.peers import pytorch as peer
 
-    images, labels, batches, weights = _given(case)
+    images, labels, batches, weights = _start(case)
     net = peer.network(case.model, weights, case.activation)
     updates = {"rate": case.rate, "momentum": case.momentum, "bfloat16": bfloat16}
     return peer.trainer(net, images, labels, batches, **updates)
 
 
 def pure_jax(case: Case) -> Callable[[], list[float]]:
-    """Returns the same network and updates in JAX."""
+    """Returns the same training in JAX."""
     from elu_zoo.benchmark.peers import pure_jax as peer
 
-    images, labels, batches, weights = _given(case)
-    given = case.model, weights, case.activation, images, labels, batches
-    return peer.trainer(*given, rate=case.rate, momentum=case.momentum)
+    images, labels, batches, weights = _start(case)
+    return peer.trainer(
+        *(case.model, weights, case.activation, images, labels, batches),
+        rate=case.rate,
+        momentum=case.momentum,
+    )
 
 
-def _given(case: Case):
+def _start(case: Case):
+    """Returns images, labels, batches and initial weights."""
     data, batches = case.data()
     weights = {v.path: keras.ops.convert_to_numpy(v) for v in case.create().weights}
     return data.images, None if case.is_autoencoder else data.labels, batches, weights

@@ -39,7 +39,7 @@ def main(_: list[str]) -> None:
     import keras
 
     from elu_zoo import errors
-    from elu_zoo.benchmark import bars, case, chart, machine, parts, report
+    from elu_zoo.benchmark import case, chart, machine, parts, report
     from elu_zoo.bin import table
 
     backend = keras.backend.backend()
@@ -66,9 +66,6 @@ def main(_: list[str]) -> None:
             table.show(shown)
         if _CSV.value:
             report.update(Path(_CSV.value), found)
-    for bar in bars.BARS:
-        if bar.part in names:
-            print(bar.verdict(found))
     if failed:
         raise errors.EluZooError(" ".join(failed))
     if _CHART.value:

@@ -1,1 +1,1 @@
-"""A server for one machine that speaks as TensorFlow Serving does, gRPC and REST."""
+"""A server for one machine, with TensorFlow Serving's gRPC and REST interfaces."""

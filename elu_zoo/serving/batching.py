@@ -1,8 +1,7 @@
-"""Requests for a signature that wait together run together.
+"""Batching: requests that wait for the same signature run as one batch.
 
-A lone request runs at once: nothing holds it back in the hope of company. Only where
-the last batch had several does the next one wait, at most some milliseconds, until as
-many have come again.
+A single request runs at once. Only if the last batch had several requests does the
+next batch wait for as many, at most five milliseconds.
 """
 
 import collections
@@ -10,6 +9,7 @@ import concurrent.futures
 import dataclasses
 import functools
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,29 +18,13 @@ import grpc
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.serving import refusals
-from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Arrays, Signature
+from elu_zoo.serving.status_errors import StatusError, too_many_examples
 
-_MOST_WAIT_SECONDS = 5e-3
-_LOOK_SECONDS = 2.5e-4
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """What bounds the work that a server takes on.
-
-    Attributes:
-        batched: run waiting requests together.
-        max_batch_size: examples of a batch, and so of a request.
-        max_enqueued_batches: batches of that size that may wait for a signature.
-        threads: signatures, or without batching requests, that run at a time.
-    """
-
-    batched: bool
-    max_batch_size: int
-    max_enqueued_batches: int
-    threads: int
+_MAX_WAIT_SECONDS = 5e-3
+_POLL_SECONDS = 2.5e-4
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,59 +40,59 @@ class Batcher:
     def __init__(
         self,
         signature: Signature,
-        limits: Limits,
+        settings: Settings,
         executor: concurrent.futures.Executor,
-        count: Callable[[int], None],
+        on_batch: Callable[[int], None],
     ):
         """Args:
-        signature: what runs.
-        limits: see `Limits`.
+        signature: the signature that runs.
+        settings: the limits of batches and of the queue.
         executor: its threads run the batches.
-        count: is told the number of examples of each batch.
+        on_batch: called with the number of examples before each batch.
         """
         self._signature = signature
-        self._limits = limits
+        self._max_batch_size = settings.max_batch_size
+        self._max_waiting = settings.max_enqueued_batches * settings.max_batch_size
         self._executor = executor
-        self._count = count
+        self._on_batch = on_batch
         self._lock = threading.Lock()
         self._queue: collections.deque[_Job] = collections.deque()
         self._waiting = 0  # examples in the queue
-        self._running = 0  # threads at work
-        self._expected = 1  # requests, as many as were there when the last batch ended
-        self._together = limits.batched and signature.is_batched
-        self._most_running = 1 if limits.batched else limits.threads
+        self._running = 0  # threads that run a batch
+        self._expected = 1  # requests: as many as when the last batch ended
+        self._joins = settings.enable_batching and signature.is_batched
+        # With batching, the executor's threads are for different signatures.
+        self._max_running = 1 if settings.enable_batching else os.cpu_count() or 1
 
     def submit(self, arrays: Arrays) -> concurrent.futures.Future:
-        """Returns what will hold the outputs for one request, or its refusal.
+        """Queues a request; returns a future of its outputs or its StatusError.
 
-        To cancel it, before it runs, takes the request out of the queue.
+        Cancelling the future before the request runs frees its place in the queue.
 
         Raises:
-            Refusal: too many examples, or a full queue.
+            StatusError: the request has too many examples, or the queue is full.
         """
-        size, limits = self._signature.size(arrays), self._limits
-        if size > limits.max_batch_size:
-            raise refusals.too_many(size, limits.max_batch_size)
+        size = self._signature.size(arrays)
+        if size > self._max_batch_size:
+            raise too_many_examples(size, self._max_batch_size)
         job = _Job(arrays, size, concurrent.futures.Future())
         with self._lock:
-            most = limits.max_enqueued_batches * limits.max_batch_size
-            if self._waiting + size > most:
-                raise Refusal(
+            if self._waiting + size > self._max_waiting:
+                raise StatusError(
                     grpc.StatusCode.UNAVAILABLE,
                     "The batch scheduling queue to which this task was submitted is "
                     "full",
                 )
             self._queue.append(job)
             self._waiting += size
-            is_new = self._running < self._most_running
-            self._running += is_new
-        job.answer.add_done_callback(functools.partial(self._forget, job))
-        if is_new:
-            self._executor.submit(self._work)
+            starts = self._running < self._max_running
+            self._running += starts
+        job.answer.add_done_callback(functools.partial(self._remove_cancelled, job))
+        if starts:
+            self._executor.submit(self._run_batch)
         return job.answer
 
-    def _forget(self, job: _Job, answer: concurrent.futures.Future) -> None:
-        """Gives the room of a request that was cancelled to others."""
+    def _remove_cancelled(self, job: _Job, answer: concurrent.futures.Future) -> None:
         if not answer.cancelled():
             return
         with self._lock:
@@ -116,38 +100,40 @@ class Batcher:
                 self._queue.remove(job)
                 self._waiting -= job.size
 
-    def _work(self) -> None:
-        """Runs a batch; the next one, if any, has its turn after other signatures'."""
-        if jobs := self._next_batch():
-            self._count(sum(job.size for job in jobs))
-            results = _run(self._signature, [job.arrays for job in jobs])
-            with self._lock:
-                self._expected = len(jobs) + len(self._queue)
-            for job, result in zip(jobs, results, strict=True):
-                if isinstance(result, Exception):
-                    job.answer.set_exception(result)
-                else:
-                    job.answer.set_result(result)
-            with self._lock:
-                if not self._queue:
-                    self._running -= 1
-                    return
-            self._executor.submit(self._work)
+    def _run_batch(self) -> None:
+        jobs = self._next_batch()
+        if not jobs:
+            return
+        self._on_batch(sum(job.size for job in jobs))
+        results = _run(self._signature, [job.arrays for job in jobs])
+        with self._lock:
+            self._expected = len(jobs) + len(self._queue)
+        for job, result in zip(jobs, results, strict=True):
+            if isinstance(result, Exception):
+                job.answer.set_exception(result)
+            else:
+                job.answer.set_result(result)
+        with self._lock:
+            if not self._queue:
+                self._running -= 1
+                return
+        # Not a loop: other signatures' batches may be waiting for this thread.
+        self._executor.submit(self._run_batch)
 
     def _next_batch(self) -> list[_Job]:
-        """Returns what runs next; nothing if all that waited were cancelled."""
-        if self._together:
-            end = time.monotonic() + _MOST_WAIT_SECONDS
+        """Returns the next batch; an empty one if all requests were cancelled."""
+        if self._joins:
+            end = time.monotonic() + _MAX_WAIT_SECONDS
             while (
                 len(self._queue) < self._expected
-                and self._waiting < self._limits.max_batch_size
+                and self._waiting < self._max_batch_size
                 and time.monotonic() < end
             ):
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_POLL_SECONDS)
         jobs, size = [], 0
         with self._lock:
-            while self._queue and (self._together or not jobs):
-                if size + self._queue[0].size > self._limits.max_batch_size:
+            while self._queue and (self._joins or not jobs):
+                if size + self._queue[0].size > self._max_batch_size:
                     break
                 job = self._queue.popleft()
                 self._waiting -= job.size
@@ -159,22 +145,19 @@ class Batcher:
         return jobs
 
 
-def _run(signature: Signature, requests: list[Arrays]) -> list[Arrays | Refusal]:
-    """Returns an answer or a refusal for each request, of one batch if it goes well.
-
-    A graph refuses a batch as a whole; then each request runs alone, so that a bad
-    one harms no other.
-    """
+def _run(signature: Signature, requests: list[Arrays]) -> list[Arrays | StatusError]:
+    """Runs one batch; if it fails, runs each request alone to find the bad ones."""
     try:
         return signature.run(requests)
     except Exception as error:
         if len(requests) == 1:
-            return [_refusal(error)]
+            return [_status_error(error)]
     return [_run(signature, [arrays])[0] for arrays in requests]
 
 
-def _refusal(error: Exception) -> Refusal:
+def _status_error(error: Exception) -> StatusError:
     if isinstance(error, tf.errors.OpError):
-        return refusals.by_number(error.error_code, errors.graph_reason(error.message))
+        code = _CODES[error.error_code]
+        return StatusError(code, errors.graph_reason(error.message))
     logging.getLogger(__name__).error("A request failed.", exc_info=error)
-    return Refusal(grpc.StatusCode.INTERNAL, f"{type(error).__name__} in the model")
+    return StatusError(grpc.StatusCode.INTERNAL, f"{type(error).__name__} in the model")

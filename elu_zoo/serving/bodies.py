@@ -1,4 +1,4 @@
-"""Bodies of HTTP requests: how large one may be, and how many are read at a time."""
+"""Bodies of HTTP requests: limits of their size and of the memory they share."""
 
 import asyncio
 import contextlib
@@ -7,75 +7,73 @@ from collections.abc import AsyncIterator
 import grpc
 from aiohttp import web
 
-from elu_zoo.serving import json_format, refusals
-from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving import json_format
 from elu_zoo.serving.servable import Servable
+from elu_zoo.serving.settings import Settings
+from elu_zoo.serving.status_errors import StatusError, invalid_argument
 
-# How many bodies of the largest size may be read, or wait for an answer, at a time.
-_AT_A_TIME = 4
-# Of a number as JSON, with what parts it from the next.
-_VALUE_BYTES = 25
-# What a body may hold beyond its values. Another thread parses what is larger.
+# All bodies together may take the memory of so many of the largest size.
+_LARGEST_AT_ONCE = 4
+# A number as JSON, with its separator.
+_BYTES_PER_VALUE = 25
+# Allowance for everything that is not a value. A thread parses larger bodies.
 _SMALL_BYTES = 1 << 16
-# How long the rest of a refused body is read, and the pause after each part: a client
-# that sends it all before it listens gets its answer, and the others are not held up.
+# How long the rest of a rejected body is read, and the pause after each part: a client
+# that sends all of it before it reads still gets its answer.
 _DISCARD_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
 class Bodies:
-    """Limits shared by all bodies: of memory, and one thread that parses large ones."""
+    """Reads and parses bodies within limits that all requests share."""
 
-    def __init__(self, max_body_bytes: int, max_batch_size: int):
-        """Args:
-        max_body_bytes: of one body.
-        max_batch_size: examples of a request.
-        """
-        self._max_body_bytes = max_body_bytes
-        self._max_batch_size = max_batch_size
-        self._free_bytes = _AT_A_TIME * max_body_bytes
+    def __init__(self, settings: Settings):
+        self._max_body_bytes = settings.max_body_bytes
+        self._max_batch_size = settings.max_batch_size
+        self._free_bytes = _LARGEST_AT_ONCE * settings.max_body_bytes
         self._parsing = asyncio.Lock()
 
-    def _most(self, found: Servable) -> tuple[float, float]:
-        """Returns the most bytes and values that a request to a model may hold.
+    def _limits(self, model: Servable) -> tuple[float, float]:
+        """Returns the most bytes and values of a request to a model.
 
-        Which signature it is for stands inside of it, so the largest counts.
+        The body names its signature, so the limits are those of the largest one.
         """
-        signatures = found.signatures.values()
+        signatures = model.signatures.values()
         values = max(
-            (s.most_values(self._max_batch_size) for s in signatures), default=0
+            (s.max_values(self._max_batch_size) for s in signatures), default=0
         )
-        strings = any(t.is_of_strings for s in signatures for t in s.inputs.values())
+        strings = any(t.is_string for s in signatures for t in s.inputs.values())
         size = self._max_body_bytes
         if not strings:
-            size = min(size, values * _VALUE_BYTES + _SMALL_BYTES)
+            size = min(size, values * _BYTES_PER_VALUE + _SMALL_BYTES)
         return size, values + _SMALL_BYTES
 
     @contextlib.asynccontextmanager
-    async def read(self, request: web.Request, found: Servable) -> AsyncIterator[bytes]:
-        """Yields a body, within what all bodies together may take until then.
+    async def read(self, request: web.Request, model: Servable) -> AsyncIterator[bytes]:
+        """Yields a body; its memory counts as used until the block ends.
 
         Raises:
-            Refusal: it is larger than a request to `found` can be, or cannot be read.
+            StatusError: the body is too large for `model`, or cannot be read.
         """
-        most_bytes, most_values = self._most(found)
-        if (request.content_length or 0) > most_bytes:
-            raise _too_large(f"The body is larger than {most_bytes:.0f} bytes")
-        # Counted as it comes: its length may be unsaid, or of what unpacks to more.
+        max_bytes, max_values = self._limits(model)
+        too_large = f"The body is larger than {max_bytes:.0f} bytes"
+        if (request.content_length or 0) > max_bytes:
+            raise _too_large(too_large)
+        # Counted while it arrives: a chunked body has no length, a gzipped one grows.
         body, commas = bytearray(), 0
         try:
             async for part in request.content.iter_any():
-                if len(body) + len(part) > most_bytes:
-                    raise _too_large(f"The body is larger than {most_bytes:.0f} bytes")
-                # Each value but the last has one. A parser makes an object of each.
+                if len(body) + len(part) > max_bytes:
+                    raise _too_large(too_large)
+                # A comma stands for a value, which the parser makes an object of.
                 commas += part.count(b",")
-                if commas > most_values:
+                if commas > max_values:
                     raise _too_large(
                         "The body has more values than a batch of "
                         f"{self._max_batch_size} examples"
                     )
                 if len(part) > self._free_bytes:
-                    raise Refusal(
+                    raise StatusError(
                         grpc.StatusCode.UNAVAILABLE,
                         "Too many large requests at a time",
                     )
@@ -83,20 +81,16 @@ class Bodies:
                 body += part
             yield bytes(body)
         except web.RequestPayloadError as error:
-            raise refusals.invalid(f"The body cannot be read: {error}") from None
+            raise invalid_argument(f"The body cannot be read: {error}") from None
         finally:
             self._free_bytes += len(body)
 
-    async def parse(self, body: bytes, found: Servable) -> json_format.Request:
-        """Returns the request that a body holds.
-
-        Raises:
-            Refusal: as `json_format.read`.
-        """
-        arguments = body, found.signature, self._max_batch_size
+    async def parse(self, body: bytes, model: Servable) -> json_format.Request:
+        """Returns the request of a body; raises StatusError as `json_format.read`."""
+        arguments = body, model.signature, self._max_batch_size
         if len(body) <= _SMALL_BYTES:
             return json_format.read(*arguments)
-        # Large ones hold Python's lock for long: one at a time, for half of the time.
+        # A large body holds Python's lock for long: one at a time, half of the time.
         loop = asyncio.get_running_loop()
         await self._parsing.acquire()
         start = loop.time()
@@ -107,7 +101,7 @@ class Bodies:
 
 
 async def discard(request: web.Request, response: web.StreamResponse) -> None:
-    """Answers a request whose body has not all come, and reads some of the rest."""
+    """Sends a response before the body has arrived; reads some of the rest."""
     await response.prepare(request)
     await response.write_eof()
     with contextlib.suppress(TimeoutError, web.RequestPayloadError):
@@ -116,6 +110,6 @@ async def discard(request: web.Request, response: web.StreamResponse) -> None:
                 await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def _too_large(message: str) -> Refusal:
+def _too_large(message: str) -> StatusError:
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
-    return Refusal(code, message, http_status=413)
+    return StatusError(code, message, http_status=413)

@@ -1,4 +1,4 @@
-"""HTTP connections, fewer than the process has file descriptors for."""
+"""HTTP connections: at most as many as the process has file descriptors for."""
 
 import asyncio
 import os
@@ -6,13 +6,13 @@ import resource
 
 from aiohttp import web
 
-# How long a connection may wait for its client's next request, the head of it included.
-WAIT_SECONDS = 30.0
-# File descriptors for models that load, and for connections that are about to close.
+# How long an idle connection stays open; a request's headers must arrive within it.
+IDLE_SECONDS = 30.0
+# File descriptors for models that load and for connections that are closing.
 _RESERVED = 48
 
 
-def most_per_port() -> int:
+def max_per_port() -> int:
     """Returns how many connections each of the two ports may hold."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -21,23 +21,23 @@ def most_per_port() -> int:
 
 
 class Connections:
-    """The open connections of an HTTP server, at most as many as it may hold.
+    """The open connections of an HTTP server.
 
-    A new one beyond them takes the place of the one that has waited longest for its
-    client, be it for a request or for the rest of one. If none waits, it is refused.
+    When all places are taken, a new connection replaces the one that has waited
+    longest for its client (for a request or for the rest of one). If every connection
+    has a complete request, the new one is closed.
     """
 
-    def __init__(self, most: int):
-        self._most = most
-        # With the request that is answered, if any; the longest unchanged comes first.
+    def __init__(self, max_connections: int):
+        self._max_connections = max_connections
+        # The unanswered request of each connection; the longest unchanged comes first.
         self._requests: dict[web.RequestHandler, web.BaseRequest | None] = {}
 
     def protocol(self, server: web.Server) -> asyncio.Protocol:
-        """Returns the protocol of a connection that was accepted."""
         return _Connection(self, server)
 
     def begin(self, request: web.BaseRequest) -> None:
-        """Notes that a request's head has come."""
+        """Notes that a request's headers have arrived."""
         self._change(request.protocol, request)
 
     def end(self, request: web.BaseRequest) -> None:
@@ -52,10 +52,13 @@ class Connections:
             self._requests[connection] = request
 
     def add(self, connection: web.RequestHandler) -> bool:
-        """Takes a connection in; returns False if every other one is at work."""
-        if len(self._requests) >= self._most:
-            others = self._requests.items()
-            waiting = (o for o, r in others if r is None or not r.content.is_eof())
+        """Adds a connection; returns False if there is no place for it."""
+        if len(self._requests) >= self._max_connections:
+            waiting = (
+                connection
+                for connection, request in self._requests.items()
+                if request is None or not request.content.is_eof()
+            )
             if (other := next(waiting, None)) is None:
                 return False
             self.remove(other)
@@ -64,31 +67,30 @@ class Connections:
         return True
 
     def remove(self, connection: web.RequestHandler) -> None:
-        """Forgets a connection that is closed."""
         self._requests.pop(connection, None)
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's connection, which closes after `WAIT_SECONDS` without a request."""
+    """aiohttp's connection; it closes after `IDLE_SECONDS` without a request."""
 
-    __slots__ = ("_all",)
+    __slots__ = ("_connections",)
 
     def __init__(self, connections: Connections, server: web.Server):
         super().__init__(
             server,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=WAIT_SECONDS,
-            lingering_time=0,  # `bodies.discard` does it
+            keepalive_timeout=IDLE_SECONDS,
+            lingering_time=0,  # `bodies.discard` reads the rest of a body
             access_log=None,
         )
-        self._all = connections
+        self._connections = connections
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        if self._all.add(self):
+        if self._connections.add(self):
             super().connection_made(transport)
         else:
             transport.abort()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._all.remove(self)
+        self._connections.remove(self)
         super().connection_lost(exc)

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's gRPC services, of its own messages."""
+"""TensorFlow Serving's gRPC services."""
 
 import concurrent.futures
 import logging
@@ -9,35 +9,34 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 from tensorflow_serving.apis import (
-    classification_pb2,
     get_model_metadata_pb2,
     get_model_status_pb2,
-    inference_pb2,
-    model_management_pb2,
     predict_pb2,
-    regression_pb2,
 )
 
-from elu_zoo.serving import metadata, refusals, tensors
+from elu_zoo.serving import metadata, tensors
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.metrics import Metrics
-from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-AVAILABLE = "elu-zoo-available"  # trailing metadata of a refusal
-_MOST_NAMES = 20
-_LONGEST = 500  # characters of a message, which each may take 12 bytes
+AVAILABLE = "elu-zoo-available"  # key in an error's trailing metadata
+# Limits of an error's size: if it is too large, gRPC reports another error.
+_MAX_AVAILABLE = 20
+_MAX_MESSAGE = 500
 
 _Method = Callable[[Any, grpc.ServicerContext], Message]
 
 
 class GrpcSurface(grpc.GenericRpcHandler):
-    """PredictionService and ModelService on a repository's models.
+    """PredictionService and ModelService for a repository's models.
+
+    gRPC itself answers UNIMPLEMENTED to the methods that are missing here.
 
     Attributes:
-        draining: refuse what comes from now on, as the server is stopping.
-        running: calls that are being answered.
+        draining: whether the server is stopping: reject new calls.
+        running: number of calls without an answer.
     """
 
     def __init__(self, repository: Repository, metrics: Metrics):
@@ -46,40 +45,24 @@ class GrpcSurface(grpc.GenericRpcHandler):
         self._lock = threading.Lock()
         self.draining = False
         self.running = 0
-        prediction = {
-            "Predict": (predict_pb2.PredictRequest, self._predict),
-            "GetModelMetadata": (
-                get_model_metadata_pb2.GetModelMetadataRequest,
-                self._get_model_metadata,
-            ),
-            "Classify": (classification_pb2.ClassificationRequest, _unimplemented),
-            "Regress": (regression_pb2.RegressionRequest, _unimplemented),
-            "MultiInference": (inference_pb2.MultiInferenceRequest, _unimplemented),
-        }
-        model = {
-            "GetModelStatus": (
-                get_model_status_pb2.GetModelStatusRequest,
-                self._get_model_status,
-            ),
-            "HandleReloadConfigRequest": (
-                model_management_pb2.ReloadConfigRequest,
-                _unimplemented,
-            ),
-        }
+        prediction = "/tensorflow.serving.PredictionService"
         self._methods = {
-            f"/tensorflow.serving.{service}/{name}": self._handler(*method)
-            for service, methods in (
-                ("PredictionService", prediction),
-                ("ModelService", model),
-            )
-            for name, method in methods.items()
+            f"{prediction}/Predict": self._handler(
+                predict_pb2.PredictRequest, self._predict
+            ),
+            f"{prediction}/GetModelMetadata": self._handler(
+                get_model_metadata_pb2.GetModelMetadataRequest, self._get_metadata
+            ),
+            "/tensorflow.serving.ModelService/GetModelStatus": self._handler(
+                get_model_status_pb2.GetModelStatusRequest, self._get_status
+            ),
         }
         self._stopping = self._handler(predict_pb2.PredictRequest, _stopping)
 
     def service(
         self, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler | None:
-        """Returns what answers a call that arrives; it may wait before it is run."""
+        """Returns the handler of a call when it arrives, before a thread is free."""
         found = self._methods.get(handler_call_details.method)
         return self._stopping if found and self.draining else found
 
@@ -90,29 +73,24 @@ class GrpcSurface(grpc.GenericRpcHandler):
             with self._lock:
                 self.running += 1
             try:
-                return method(_parsed(content, message), context)
-            except Refusal as error:
-                refusal = error
-            except Exception as error:
+                return method(_parse(content, message), context)
+            except StatusError as caught:
+                error = caught
+            except Exception as caught:
                 logging.getLogger(__name__).exception("%s", message.__name__)
-                refusal = Refusal(
-                    grpc.StatusCode.INTERNAL, f"{type(error).__name__} in the server"
+                error = StatusError(
+                    grpc.StatusCode.INTERNAL, f"{type(caught).__name__} in the server"
                 )
             finally:
                 with self._lock:
                     self.running -= 1
-            # A client is told of a transport's failure if these grow too large.
+            names = [name for name in error.available if name.isascii()]
             context.set_trailing_metadata(
-                [
-                    (AVAILABLE, name)
-                    for name in refusal.available[:_MOST_NAMES]
-                    if name.isascii()
-                ]
+                [(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]]
             )
-            context.abort(refusal.code, refusals.clipped(refusal.message, _LONGEST))
+            context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
 
-        # No request_deserializer: gRPC tells a client that what one refuses is
-        # INTERNAL.
+        # Without request_deserializer, whose errors gRPC reports as INTERNAL.
         return grpc.unary_unary_rpc_method_handler(
             handle, response_serializer=lambda response: response.SerializeToString()
         )
@@ -120,47 +98,48 @@ class GrpcSurface(grpc.GenericRpcHandler):
     def _predict(
         self, request: predict_pb2.PredictRequest, context: grpc.ServicerContext
     ) -> predict_pb2.PredictResponse:
-        found = self._repository.find(request.model_spec)
-        with self._metrics.request(found.name, "GRPC"):
-            signature = found.signature(request.model_spec.signature_name)
+        model = self._repository.find(request.model_spec)
+        with self._metrics.request(model.name, "GRPC"):
+            signature = model.signature(request.model_spec.signature_name)
             wanted = list(request.output_filter) or list(signature.outputs)
             for name in wanted:
                 if name not in signature.outputs:
-                    raise refusals.invalid(
+                    raise invalid_argument(
                         "output tensor alias not found in signature: "
-                        f"{refusals.clipped(name)} Outputs expected to be in the set "
+                        f"{shorten(name)} Outputs expected to be in the set "
                         f"{{{','.join(signature.outputs)}}}."
                     )
                 if wanted.count(name) > 1:
-                    raise refusals.invalid(f"duplicate output tensor alias: {name}")
+                    raise invalid_argument(f"duplicate output tensor alias: {name}")
             arrays = tensors.read(request.inputs, signature)
-            outputs = _waited(found.batchers[signature.name], arrays, context)
+            outputs = _wait(model.batchers[signature.name], arrays, context)
             response = predict_pb2.PredictResponse()
-            metadata.fill(response.model_spec, found)
+            response.model_spec.name = model.name
+            response.model_spec.version.value = model.version
             response.model_spec.signature_name = signature.name
             for name in wanted:
                 tensor = signature.outputs[name]
                 tensors.write(outputs[name], tensor, response.outputs[name])
             return response
 
-    def _get_model_metadata(
+    def _get_metadata(
         self,
         request: get_model_metadata_pb2.GetModelMetadataRequest,
         context: grpc.ServicerContext,
     ) -> get_model_metadata_pb2.GetModelMetadataResponse:
         _check_spec(request)
         if not request.metadata_field:
-            raise refusals.invalid(
+            raise invalid_argument(
                 "GetModelMetadataRequest must specify at least one metadata_field"
             )
         for field in request.metadata_field:
             if field != metadata.FIELD:
-                raise refusals.invalid(
-                    f"Metadata field {refusals.clipped(field)} is not supported"
+                raise invalid_argument(
+                    f"Metadata field {shorten(field)} is not supported"
                 )
         return metadata.response(self._repository.find(request.model_spec))
 
-    def _get_model_status(
+    def _get_status(
         self,
         request: get_model_status_pb2.GetModelStatusRequest,
         context: grpc.ServicerContext,
@@ -171,31 +150,24 @@ class GrpcSurface(grpc.GenericRpcHandler):
 
 def _check_spec(request: Message) -> None:
     if not request.HasField("model_spec"):
-        raise refusals.invalid("Missing ModelSpec")
-
-
-def _unimplemented(request: Message, context: grpc.ServicerContext) -> Message:
-    raise Refusal(
-        grpc.StatusCode.UNIMPLEMENTED,
-        f"This server has no method for a {type(request).__name__}: it predicts. "
-        "TensorFlow Serving takes the same folder of models.",
-    )
+        raise invalid_argument("Missing ModelSpec")
 
 
 def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
-    raise Refusal(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
+    raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
 
 
-def _waited(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:
-    """Returns an answer as soon as it is there, while somebody waits for it.
+def _wait(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:
+    """Runs a request; returns its outputs.
 
     Raises:
-        Refusal: the request was refused, its deadline has passed, or its client left.
+        StatusError: the request failed, its deadline passed, or its client left.
     """
-    # Of a call without a deadline it is more than a thread can wait.
+    late = StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed")
+    # Without a deadline it is larger than the longest timeout of a thread.
     seconds = min(context.time_remaining(), threading.TIMEOUT_MAX)
     if seconds <= 0:
-        raise _late()
+        raise late
     answer = batcher.submit(arrays)
     if not context.add_callback(answer.cancel):
         answer.cancel()
@@ -203,17 +175,13 @@ def _waited(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> 
         return answer.result(seconds)
     except TimeoutError:
         answer.cancel()
-        raise _late() from None
+        raise late from None
     except concurrent.futures.CancelledError:
-        raise Refusal(grpc.StatusCode.CANCELLED, "The client left") from None
+        raise StatusError(grpc.StatusCode.CANCELLED, "The client left") from None
 
 
-def _late() -> Refusal:
-    return Refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed")
-
-
-def _parsed(content: bytes, message: type[Message]) -> Message:
+def _parse(content: bytes, message: type[Message]) -> Message:
     try:
         return message.FromString(content)
     except DecodeError:
-        raise refusals.invalid(f"The bytes are no {message.__name__}") from None
+        raise invalid_argument(f"The bytes are not a {message.__name__}") from None

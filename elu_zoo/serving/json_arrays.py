@@ -1,4 +1,4 @@
-"""Values of JSON -> arrays, refused in TensorFlow Serving's words."""
+"""Conversion of JSON values to arrays, with TensorFlow Serving's error messages."""
 
 import base64
 import binascii
@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 import orjson
 
-from elu_zoo.serving.refusals import Refusal, clipped, invalid
 from elu_zoo.serving.signature import Tensor, data_type_name, shape_text
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-# Which kinds of array may become one of a kind, here in one go.
+# Kinds of an input -> kinds of the array that NumPy may make of its JSON values.
 _KINDS = {"f": "iuf", "i": "iu", "u": "iu"}
 _JSON_TYPES = {
     type(None): "Null",
@@ -26,39 +26,39 @@ _JSON_TYPES = {
 }
 
 
-def array(
+def to_array(
     value: Any, tensor: Tensor, strict: bool, row_key: str | None = None
 ) -> np.ndarray:
     """Returns the values of an input.
 
     Args:
-        value: numbers, truth values, strings or {"b64": ...}, or nested lists of them.
+        value: numbers, booleans, strings or {"b64": ...}, or nested lists of them.
         tensor: the input.
-        strict: look at each value, as a fast conversion could take some for another.
-        row_key: of a list of rows, what refusals call a row's value: the input's name
-            where the rows are objects, else empty; None for a column.
+        strict: check the type of each value, because NumPy would convert some.
+        row_key: for a list of rows, the name by which errors call a row's value: the
+            input's name if the rows are objects, else empty. None for a column.
 
     Raises:
-        Refusal: the values do not fit the input.
+        StatusError: the values do not fit the input.
     """
-    found = None if strict or tensor.is_of_strings else _numbers(value, tensor.dtype)
-    if found is None:
+    array = None if strict or tensor.is_string else _numbers(value, tensor.dtype)
+    if array is None:
         leaves: list[Any] = []
+        # Shapes are checked first: they bound the depth of the recursion.
         if row_key is None:
             shape = _shape(value)
-            # Before anything goes as deep as the lists do.
             tensor.check_shape(shape)
             _collect(value, 0, shape, leaves, tensor)
         else:
             shape = [len(value), *_shape(value[0])]
             tensor.check_shape(shape)
             _collect_rows(value, shape[1:], leaves, tensor, row_key)
-        # Not np.array(leaves), which cuts zeros off the end of bytes.
-        found = np.empty(len(leaves), tensor.dtype)
-        found[:] = leaves
-        found = found.reshape(shape)
-    tensor.check_shape(found.shape)
-    return found
+        # Not np.array(leaves), which removes zeros at the end of bytes.
+        array = np.empty(len(leaves), tensor.dtype)
+        array[:] = leaves
+        array = array.reshape(shape)
+    tensor.check_shape(array.shape)
+    return array
 
 
 def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
@@ -76,17 +76,17 @@ def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
     return array.astype(dtype)
 
 
-def in_row(index: int, key: str, message: str) -> Refusal:
-    """Returns the refusal of a row of `instances`, of its value `key` if not empty."""
-    key = f" key: {clipped(key)}" if key else ""
-    return invalid(
+def row_error(index: int, key: str, message: str) -> StatusError:
+    """Returns the error of a row of `instances`; `key` names its value or is empty."""
+    key = f" key: {shorten(key)}" if key else ""
+    return invalid_argument(
         f"Failed to process element: {index}{key} of 'instances' list. Error: "
         f"INVALID_ARGUMENT: {message}"
     )
 
 
 def _shape(value: Any) -> list[int]:
-    """Returns the shape of nested lists, if they are regular."""
+    """Returns the shape of nested lists, which may be ragged."""
     shape = []
     while isinstance(value, list):
         shape.append(len(value))
@@ -100,40 +100,41 @@ def _collect_rows(
     rows: list[Any], shape: list[int], leaves: list[Any], tensor: Tensor, key: str
 ) -> None:
     for i, row in enumerate(rows):
-        found = _shape(row)
+        row_shape = _shape(row)
         try:
-            if math.prod(found) != math.prod(shape):
-                raise invalid(
+            if math.prod(row_shape) != math.prod(shape):
+                raise invalid_argument(
                     f"Expecting tensor size: {math.prod(shape)} but got: "
-                    f"{math.prod(found)}"
+                    f"{math.prod(row_shape)}"
                 )
-            if found != shape:
-                raise invalid(
-                    f"Expecting shape {shape_text(shape)} but got: {shape_text(found)}"
+            if row_shape != shape:
+                raise invalid_argument(
+                    f"Expecting shape {shape_text(shape)} but got: "
+                    f"{shape_text(row_shape)}"
                 )
             _collect(row, 0, shape, leaves, tensor)
-        except Refusal as refusal:
-            raise in_row(i, key, refusal.message) from None
+        except StatusError as error:
+            raise row_error(i, key, error.message) from None
 
 
 def _collect(
     value: Any, level: int, shape: Sequence[int], leaves: list[Any], tensor: Tensor
 ) -> None:
-    """Appends the values of nested lists, or refuses the first that does not fit."""
+    """Appends the values of nested lists to `leaves`; raises for the first misfit."""
     if not isinstance(value, list):
         if level != len(shape):
-            raise invalid(
-                f"JSON Value: {text(value)} found at incorrect level: {level + 1} in "
-                f"the JSON DOM. Expected at level: {len(shape)}"
+            raise invalid_argument(
+                f"JSON Value: {json_text(value)} found at incorrect level: "
+                f"{level + 1} in the JSON DOM. Expected at level: {len(shape)}"
             )
         leaves.append(_leaf(value, tensor))
         return
     if level >= len(shape):
-        raise invalid(
+        raise invalid_argument(
             f"Encountered list at unexpected level: {level} expected < {len(shape)}"
         )
     if len(value) != shape[level]:
-        raise invalid(
+        raise invalid_argument(
             f"Encountered list at unexpected size: {len(value)} at level: {level} "
             f"expected size: {shape[level]}"
         )
@@ -143,23 +144,23 @@ def _collect(
 
 def _leaf(leaf: Any, tensor: Tensor) -> Any:
     dtype = tensor.dtype
-    if tensor.is_of_strings:
+    if tensor.is_string:
         return _bytes(leaf, tensor)
     if dtype.kind == "b":
         if not isinstance(leaf, bool):
-            _refuse_type(leaf, tensor)
+            _raise_type_error(leaf, tensor)
     elif isinstance(leaf, bool) or not isinstance(leaf, int | float):
-        _refuse_type(leaf, tensor)
+        _raise_type_error(leaf, tensor)
     elif dtype.kind == "f":
         if abs(leaf) > float(np.finfo(dtype).max):
-            raise invalid(
-                f"Cannot convert JSON value: {text(leaf)} to "
+            raise invalid_argument(
+                f"Cannot convert JSON value: {json_text(leaf)} to "
                 f"{data_type_name(tensor.data_type)} without loss of precision."
             )
     elif isinstance(leaf, float) or not (
         np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max
     ):
-        _refuse_type(leaf, tensor)
+        _raise_type_error(leaf, tensor)
     return leaf
 
 
@@ -167,39 +168,39 @@ def _bytes(leaf: Any, tensor: Tensor) -> bytes:
     if isinstance(leaf, str):
         return leaf.encode()
     if not isinstance(leaf, dict):
-        _refuse_type(leaf, tensor)
+        _raise_type_error(leaf, tensor)
     if list(leaf) != ["b64"] or not isinstance(leaf["b64"], str):
-        raise invalid(
-            f"JSON Value: {text(leaf)} not formatted correctly for base64 data"
+        raise invalid_argument(
+            f"JSON Value: {json_text(leaf)} not formatted correctly for base64 data"
         )
     content = leaf["b64"]
-    if not content.endswith("="):  # the padding is whole, or left out
+    if not content.endswith("="):  # the padding may be missing, but not half of it
         content += "=" * (-len(content) % 4)
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        raise invalid("Unable to base64 decode") from None
+        raise invalid_argument("Unable to base64 decode") from None
 
 
-def _refuse_type(leaf: Any, tensor: Tensor) -> NoReturn:
-    raise invalid(
-        f"JSON Value: {text(leaf)} Type: {_JSON_TYPES[type(leaf)]} is not of expected "
-        f"type: {data_type_name(tensor.data_type)}"
+def _raise_type_error(leaf: Any, tensor: Tensor) -> NoReturn:
+    raise invalid_argument(
+        f"JSON Value: {json_text(leaf)} Type: {_JSON_TYPES[type(leaf)]} is not of "
+        f"expected type: {data_type_name(tensor.data_type)}"
     )
 
 
-def text(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Returns the beginning of a value as JSON, for a message."""
-    return clipped(orjson.dumps(_pruned(value, 5)).decode())
+    return shorten(orjson.dumps(_prune(value, 5)).decode())
 
 
-def _pruned(value: Any, depth: int) -> Any:
-    """Returns the beginning of a value: all of a large one would take long to write."""
+def _prune(value: Any, depth: int) -> Any:
+    """Returns a small part of a value: all of a large one would take long to write."""
     if isinstance(value, list | dict) and not depth:
         return "..."
     if isinstance(value, list):
-        return [_pruned(item, depth - 1) for item in value[:5]]
+        return [_prune(item, depth - 1) for item in value[:5]]
     if isinstance(value, dict):
         items = itertools.islice(value.items(), 5)
-        return {clipped(key): _pruned(item, depth - 1) for key, item in items}
-    return clipped(value) if isinstance(value, str) else value
+        return {shorten(key): _prune(item, depth - 1) for key, item in items}
+    return shorten(value) if isinstance(value, str) else value

@@ -1,7 +1,7 @@
-"""JSON <-> arrays, in the row and the column format of TensorFlow Serving's REST.
+"""Requests and answers as JSON, in TensorFlow Serving's row and column formats.
 
-Texts of refusals are TensorFlow Serving's. Unlike it, NaN and infinities, which are no
-JSON, are refused.
+Error messages are TensorFlow Serving's. Unlike it, this parser rejects NaN and
+infinities, which are not JSON.
 """
 
 import base64
@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 import orjson
 
-from elu_zoo.serving import refusals
-from elu_zoo.serving.json_arrays import array, in_row, text
-from elu_zoo.serving.refusals import clipped, invalid
+from elu_zoo.serving.json_arrays import json_text, row_error, to_array
 from elu_zoo.serving.signature import BYTES, Arrays, Signature
+from elu_zoo.serving.status_errors import invalid_argument, shorten, too_many_examples
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a body asked.
+    """A parsed body.
 
     Attributes:
-        signature: which one.
-        arrays: its inputs.
-        by_row: whether the answer is to be in the row format.
+        signature: the signature to run.
+        arrays: the inputs.
+        by_row: whether the answer is in the row format.
     """
 
     signature: Signature
@@ -34,45 +33,46 @@ class Request:
 
 
 def read(
-    body: bytes, signature: Callable[[str], Signature], most_examples: int
+    body: bytes, signature: Callable[[str], Signature], max_examples: int
 ) -> Request:
-    """Returns the request that a body holds.
+    """Returns the request of a body.
 
     Args:
-        body: JSON, UTF-8.
-        signature: from a signature's name, which may be empty, to the signature.
-        most_examples: more are refused before they are converted.
+        body: JSON in UTF-8.
+        signature: returns the signature of a name, which may be empty.
+        max_examples: the most examples of a request.
 
     Raises:
-        Refusal: the body is not JSON, or not of a format, or does not fit.
+        StatusError: the body is not JSON, not in a known format, or does not fit the
+            signature.
     """
     document = _parse(body)
     name = document.get("signature_name", "")
     if not isinstance(name, str):
-        raise invalid(
-            f"JSON Value: {text(document)} not formatted correctly. 'signature_name' "
-            "key must be a string value."
+        raise invalid_argument(
+            f"JSON Value: {json_text(document)} not formatted correctly. "
+            "'signature_name' key must be a string value."
         )
     found = signature(name)
     if "instances" in document and "inputs" in document:
-        raise invalid(
-            f"JSON Value: {text(document)} Not formatted correctly expecting only "
-            "one of 'inputs' or 'instances' keys to exist "
+        raise invalid_argument(
+            f"JSON Value: {json_text(document)} Not formatted correctly expecting "
+            "only one of 'inputs' or 'instances' keys to exist "
         )
-    _check_examples(document, found, most_examples)
+    _check_examples(document, found, max_examples)
     strict = _may_hold_more_than_numbers(body, document)
     if "instances" in document:
         return Request(found, _rows(document, found, strict), by_row=True)
     if "inputs" in document:
         return Request(found, _columns(document["inputs"], found, strict), by_row=False)
-    raise invalid("Missing 'inputs' or 'instances' key")
+    raise invalid_argument("Missing 'inputs' or 'instances' key")
 
 
 def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
     """Returns the body of an answer.
 
     Raises:
-        Refusal: in the row format, outputs without a common number of examples.
+        StatusError: `by_row`, and the outputs have different numbers of examples.
     """
     values = {
         name: _strings(array.tolist(), name.endswith(BYTES))
@@ -85,7 +85,7 @@ def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
         return orjson.dumps({"outputs": content}, option=orjson.OPT_SERIALIZE_NUMPY)
     sizes = {array.shape[:1] for array in outputs.values()}
     if len(sizes) != 1 or sizes == {()}:
-        raise invalid(
+        raise invalid_argument(
             f"Outputs {','.join(signature.outputs)} have inconsistent batch size"
         )
     if len(values) == 1:
@@ -100,21 +100,24 @@ def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
 
 def _parse(body: bytes) -> dict[str, Any]:
     if not body:
-        raise invalid("JSON Parse error: The document is empty")
+        raise invalid_argument("JSON Parse error: The document is empty")
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise invalid(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
+        raise invalid_argument(
+            f"JSON Parse error: {error.msg} at offset: {error.pos}"
+        ) from None
     if not isinstance(document, dict):
-        raise invalid(f"JSON Value: {text(document)} Is not object")
+        raise invalid_argument(f"JSON Value: {json_text(document)} Is not object")
     return document
 
 
 def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
-    """Says whether a fast conversion could take something else for a number.
+    """Returns whether the values may contain booleans or strings.
 
-    It would take truth values, and make room for the longest string in place of every
-    number; a string among the values shows in more quotation marks than those of keys.
+    NumPy would convert booleans to numbers, and allocate the length of the longest
+    string for each value. Strings are found by counting quotation marks: more than the
+    keys have.
     """
     values = document.get("instances", document.get("inputs"))
     rows = values if isinstance(values, list) else [values]
@@ -126,74 +129,80 @@ def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     return marks > 2 * keys or b"true" in body or b"false" in body
 
 
-def _check_examples(document: dict[str, Any], signature: Signature, most: int) -> None:
+def _check_examples(
+    document: dict[str, Any], signature: Signature, max_examples: int
+) -> None:
     inputs = document.get("inputs")
     values = inputs.values() if _is_object(inputs) else [inputs]
     for value in document.get("instances"), *values:
-        if signature.is_batched and isinstance(value, list) and len(value) > most:
-            raise refusals.too_many(len(value), most)
+        if not (signature.is_batched and isinstance(value, list)):
+            continue
+        if len(value) > max_examples:
+            raise too_many_examples(len(value), max_examples)
 
 
 def _rows(document: dict[str, Any], signature: Signature, strict: bool) -> Arrays:
     rows = document["instances"]
     if not isinstance(rows, list):
-        raise invalid(
-            f"JSON Value: {text(document)} Excepting 'instances' to be an list/array"
+        raise invalid_argument(
+            f"JSON Value: {json_text(document)} Excepting 'instances' to be an "
+            "list/array"
         )
     if not rows:
-        raise invalid(f"JSON Value: {text(document)} No values in 'instances' array")
+        raise invalid_argument(
+            f"JSON Value: {json_text(document)} No values in 'instances' array"
+        )
     names = list(signature.inputs)
-    of_objects = _is_object(rows[0])
-    if not of_objects and len(names) > 1:
-        raise invalid(
+    has_names = _is_object(rows[0])
+    if not has_names and len(names) > 1:
+        raise invalid_argument(
             "instances is a plain list, but expecting list of objects as multiple "
             "input tensors required as per tensorinfo_map"
         )
     for i, row in enumerate(rows):
-        if _is_object(row) != of_objects:
-            raise invalid(
+        if _is_object(row) != has_names:
+            raise invalid_argument(
                 f"Expecting object but got list at item {i} of input list"
-                if of_objects
+                if has_names
                 else f"Expecting value/list but got object at item {i} of input list"
             )
-        for name in row if of_objects else ():
+        for name in row if has_names else ():
             if name not in signature.inputs:
-                message = f"JSON object: does not have named input: {clipped(name)}"
-                raise in_row(i, name, message)
-        if of_objects and set(row) != set(names):
-            raise invalid(
+                message = f"JSON object: does not have named input: {shorten(name)}"
+                raise row_error(i, name, message)
+        if has_names and set(row) != set(names):
+            raise invalid_argument(
                 f"Failed to process element: {i} of 'instances' list. JSON object: "
-                f"{text(row)} keys must be equal to: {','.join(names)}"
+                f"{json_text(row)} keys must be equal to: {','.join(names)}"
             )
-    columns = {name: [row[name] for row in rows] if of_objects else rows
-               for name in names}  # fmt: skip
-    return {
-        name: array(columns[name], tensor, strict, name if of_objects else "")
-        for name, tensor in signature.inputs.items()
-    }
+    arrays = {}
+    for name, tensor in signature.inputs.items():
+        values = [row[name] for row in rows] if has_names else rows
+        arrays[name] = to_array(values, tensor, strict, name if has_names else "")
+    return arrays
 
 
 def _columns(content: Any, signature: Signature, strict: bool) -> Arrays:
     names = list(signature.inputs)
     if not _is_object(content):
         if len(names) != 1:
-            raise invalid(
+            raise invalid_argument(
                 "inputs is a plain value/list, but expecting an object as multiple "
                 "input tensors required as per tensorinfo_map"
             )
         content = {names[0]: content}
     for name in names:
         if name not in content:
-            raise invalid(f"Missing named input: {name} in 'inputs' object.")
+            raise invalid_argument(f"Missing named input: {name} in 'inputs' object.")
     return {
-        name: array(content[name], tensor, strict)
+        name: to_array(content[name], tensor, strict)
         for name, tensor in signature.inputs.items()
     }
 
 
 def _is_object(value: Any) -> bool:
-    is_base64 = isinstance(value, dict) and list(value) == ["b64"]
-    return isinstance(value, dict) and not is_base64
+    """Returns whether a value is a JSON object, other than base64 data."""
+    return isinstance(value, dict) and list(value) != ["b64"]
 
 
 def _strings(value: Any, as_base64: bool) -> Any:

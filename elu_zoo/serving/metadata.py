@@ -1,10 +1,10 @@
-"""What the server says of its models, as messages and as JSON."""
+"""Metadata of a model, as protobuf messages and as JSON."""
 
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
-from tensorflow_serving.apis import get_model_metadata_pb2, model_pb2
+from tensorflow_serving.apis import get_model_metadata_pb2
 
 from elu_zoo.serving.servable import Servable
 from elu_zoo.weights import provenance
@@ -12,34 +12,29 @@ from elu_zoo.weights import provenance
 FIELD = "signature_def"
 
 
-def fill(spec: model_pb2.ModelSpec, found: Servable) -> None:
-    """Writes which model and version answers into `spec`."""
-    spec.name = found.name
-    spec.version.value = found.version
-
-
-def response(found: Servable) -> get_model_metadata_pb2.GetModelMetadataResponse:
-    """Returns a version's signatures, as TensorFlow Serving does."""
+def response(model: Servable) -> get_model_metadata_pb2.GetModelMetadataResponse:
+    """Returns a version's signatures as gRPC's GetModelMetadata does."""
     answer = get_model_metadata_pb2.GetModelMetadataResponse()
-    fill(answer.model_spec, found)
-    answer.metadata[FIELD].Pack(_signatures(found))
+    answer.model_spec.name = model.name
+    answer.model_spec.version.value = model.version
+    answer.metadata[FIELD].Pack(_signatures(model))
     return answer
 
 
-def as_json(found: Servable) -> dict[str, Any]:
-    """Returns the same as TensorFlow Serving's REST surface shows it."""
+def as_json(model: Servable) -> dict[str, Any]:
+    """Returns a version's signatures as REST's /metadata does."""
     return {
         "model_spec": {
-            "name": found.name,
+            "name": model.name,
             "signature_name": "",
-            "version": str(found.version),
+            "version": str(model.version),
         },
-        "metadata": {FIELD: message_json(_signatures(found))},
+        "metadata": {FIELD: message_json(_signatures(model))},
     }
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Returns a message as JSON, with the fields that have their default values."""
+    """Returns a message as JSON, default values included."""
     return json_format.MessageToDict(
         message,
         always_print_fields_with_no_presence=True,
@@ -47,27 +42,21 @@ def message_json(message: Message) -> dict[str, Any]:
     )
 
 
-def described(found: Servable) -> dict[str, Any]:
-    """Returns what a person is shown of a model, for the page.
-
-    What the model's export does not say, as that of another program, is None.
-    """
-    origin = found.origin
+def describe(model: Servable) -> dict[str, Any]:
+    """Returns the facts that the page shows; None where the export has no such fact."""
+    origin = model.origin
     weights = provenance.weights(origin)
     fields = ("dataset", "activation", "alpha", "input_shape")
     return {
-        "name": found.name,
-        "version": found.version,
-        "signatures": sorted(found.signatures),
-        "class_names": list(found.class_names),
+        "name": model.name,
+        "version": model.version,
+        "signatures": sorted(model.signatures),
+        "class_names": list(model.class_names),
         "network": origin.get("model"),
         **{field: origin.get(field) for field in fields},
         **{field: weights.get(field) for field in ("tag", "sha256")},
     }
 
 
-def _signatures(found: Servable) -> get_model_metadata_pb2.SignatureDefMap:
-    signatures = get_model_metadata_pb2.SignatureDefMap()
-    for name, definition in found.definitions.items():
-        signatures.signature_def[name].CopyFrom(definition)
-    return signatures
+def _signatures(model: Servable) -> get_model_metadata_pb2.SignatureDefMap:
+    return get_model_metadata_pb2.SignatureDefMap(signature_def=model.definitions)

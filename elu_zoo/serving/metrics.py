@@ -1,8 +1,7 @@
-"""What the server counts, in Prometheus' text format.
+"""Metrics of the server, in Prometheus' text format.
 
-`:tensorflow:serving:request_count` and `:tensorflow:serving:request_latency`, in
-microseconds, have the names and labels of TensorFlow Serving's, so that a dashboard
-for one shows the other.
+`:tensorflow:serving:request_count` and `:tensorflow:serving:request_latency` (in
+microseconds) have TensorFlow Serving's names and labels, so that its dashboards work.
 """
 
 import contextlib
@@ -12,20 +11,19 @@ from collections.abc import Iterator
 import grpc
 import prometheus_client
 
-from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.status_errors import StatusError
 
 PATH = "/monitoring/prometheus/metrics"
-CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST
-# Upper ends in microseconds: 10, 18, ... to 1,000 s, as TensorFlow Serving's.
+# In microseconds: 10, 18, ... to 1,000 s, as TensorFlow Serving's.
 _BUCKETS = tuple(10 * 1.8**i for i in range(33))
 
 
 class Metrics:
-    """The counters of one server."""
+    """The metrics of one server."""
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
-        # Not a Counter: its name would have to end in _total.
+        # Not a Counter, whose name would end in _total.
         self._requests = prometheus_client.Gauge(
             ":tensorflow:serving:request_count",
             "Requests by model and outcome.",
@@ -39,7 +37,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        self._examples = prometheus_client.Histogram(
+        self._batch_sizes = prometheus_client.Histogram(
             "elu_zoo_batch_size",
             "Examples of a batch that ran.",
             ["model_name", "signature_name"],
@@ -49,17 +47,17 @@ class Metrics:
 
     @contextlib.contextmanager
     def request(self, model_name: str, entrypoint: str) -> Iterator[None]:
-        """Counts and times a prediction.
+        """Counts a prediction, and times it if it succeeds.
 
         Args:
-            model_name: of a model that exists; a client cannot make up new labels.
+            model_name: an existing model, so that clients cannot create labels.
             entrypoint: `REST` or `GRPC`.
         """
         status, start = "OK", time.perf_counter()
         try:
             yield
-        except Refusal as refusal:
-            status = refusal.code.name
+        except StatusError as error:
+            status = error.code.name
             raise
         except Exception:
             status = grpc.StatusCode.INTERNAL.name
@@ -75,9 +73,9 @@ class Metrics:
                 self._latency.labels(model_name, api, entrypoint).observe(microseconds)
 
     def batch(self, model_name: str, signature_name: str, size: int) -> None:
-        """Counts a batch that ran."""
-        self._examples.labels(model_name, signature_name).observe(size)
+        """Records the number of examples of a batch."""
+        self._batch_sizes.labels(model_name, signature_name).observe(size)
 
     def text(self) -> bytes:
-        """Returns all of it in Prometheus' text format."""
+        """Returns all metrics in Prometheus' text format."""
         return prometheus_client.generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""Warnings and errors that repeat, logged once a minute."""
+"""A log filter: equal warnings and errors pass once a minute."""
 
 import logging
 import time
@@ -6,13 +6,12 @@ import time
 _SECONDS = 60.0
 
 
-class RepeatedMessages(logging.Filter):
-    """Holds back what equals a warning or error of the last minute, and counts it."""
+class RepeatedMessageFilter(logging.Filter):
+    """Drops a warning or error that equals one of the last minute, and counts it."""
 
     def __init__(self):
         super().__init__()
-        # By logger and first line: until when equal ones are held back, and how many
-        # were.
+        # (logger, first line) -> (end of the minute, number of dropped messages).
         self._seen: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -24,7 +23,7 @@ class RepeatedMessages(logging.Filter):
         if now < end:
             self._seen[key] = end, count + 1
             return False
-        # A copy, as other threads may log at the same time.
+        # A copy, because other threads may log at the same time.
         self._seen = {k: seen for k, seen in self._seen.copy().items() if now < seen[0]}
         self._seen[key] = now + _SECONDS, 0
         if count:

@@ -1,67 +1,68 @@
-"""TensorFlow Serving's REST surface, and around it a page, health and metrics."""
+"""The HTTP server: TensorFlow Serving's REST API, the page, health and metrics."""
 
 import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from typing import Any
 from urllib.parse import unquote
 
 import grpc
 import orjson
+import prometheus_client
 from aiohttp import web
 from tensorflow_serving.apis import model_pb2
 
 import elu_zoo
-from elu_zoo.serving import hosts, json_format, metadata, metrics, refusals
+from elu_zoo.serving import hosts, json_format, metadata, metrics
 from elu_zoo.serving.bodies import Bodies, discard
 from elu_zoo.serving.connections import Connections
-from elu_zoo.serving.mailbox import Mailbox
 from elu_zoo.serving.metrics import Metrics
-from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.servable import Servable
+from elu_zoo.serving.settings import Settings
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
 SERVER = f"elu-zoo-serve/{elu_zoo.__version__}"
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
 _PREDICT = re.compile(rf"(?i){_MODEL}:(classify|regress|predict)")
 _STATUS = re.compile(rf"(?i){_MODEL}(/metadata)?")
-_LARGEST_VERSION = 2**63 - 1
-# The page runs its own script and talks to this server alone.
+# The page runs its own script and sends requests to this server only.
 _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src blob: data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RestSurface:
-    """The REST surface on a repository's models."""
+    """The HTTP handlers for a repository's models.
+
+    Attributes:
+        draining: whether the server is stopping: close connections after each answer.
+        running: number of requests without an answer.
+    """
 
     def __init__(
         self,
+        settings: Settings,
         repository: Repository,
         counters: Metrics,
         connections: Connections,
-        bodies: Bodies,
-        hosts: frozenset[str] | None,
-        timeout_seconds: float,
     ):
         self._repository = repository
         self._metrics = counters
         self._connections = connections
-        self._hosts = hosts
-        self._bodies = bodies
-        self._timeout_seconds = timeout_seconds
-        self._mailbox = Mailbox()
+        self._bodies = Bodies(settings)
+        self._allowed_hosts = hosts.allowed_hosts(settings.host)
+        self._timeout_seconds = settings.rest_api_timeout_in_ms / 1000
         self.draining = False
         self.running = 0
 
     def application(self) -> web.Application:
-        """Returns the application, for an aiohttp runner."""
-        application = web.Application(middlewares=[self._guarded])
+        application = web.Application(middlewares=[self._middleware])
         application.router.add_get("/", self._page)
         application.router.add_get("/models", self._models)
         application.router.add_get("/livez", self._live)
@@ -71,15 +72,13 @@ class RestSurface:
         return application
 
     @web.middleware
-    async def _guarded(
-        self,
-        request: web.Request,
-        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    async def _middleware(
+        self, request: web.Request, handler: _Handler
     ) -> web.StreamResponse:
         self.running += 1
         self._connections.begin(request)
         try:
-            response = await self._answered(request, handler)
+            response = await self._respond(request, handler)
             response.headers["Server"] = SERVER
             if self.draining:
                 response.force_close()
@@ -90,20 +89,27 @@ class RestSurface:
             self._connections.end(request)
         return response
 
-    async def _answered(
-        self,
-        request: web.Request,
-        handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    async def _respond(
+        self, request: web.Request, handler: _Handler
     ) -> web.StreamResponse:
+        """Returns the handler's response, or an error as a response."""
         host = request.headers.get("Host", "")
-        if not hosts.answers(host, self._hosts):
-            return web.Response(status=403, text=hosts.refusal(host, self._hosts))
+        if not hosts.is_allowed(host, self._allowed_hosts):
+            text = (
+                f"This server is not {shorten(host)}: it answers to "
+                f"{', '.join(sorted(self._allowed_hosts))} only. "
+                "elu-zoo-serve --host=<address> accepts other names.\n"
+            )
+            return web.Response(status=403, text=text)
         try:
             return await handler(request)
-        except Refusal as refusal:
-            return _error(refusal.http_status, refusal.message, refusal.available)
+        except StatusError as error:
+            return _error(error.http_status, error.message, error.available)
         except web.HTTPException as error:
-            return _error(error.status, error.reason, headers=error.headers)
+            response = _error(error.status, error.reason)
+            if "Allow" in error.headers:
+                response.headers["Allow"] = error.headers["Allow"]
+            return response
         except ConnectionError:
             raise
         except Exception as error:
@@ -115,9 +121,9 @@ class RestSurface:
         if request.method == "POST" and (match := _PREDICT.fullmatch(path)):
             *model, method = match.groups()
             if method.lower() != "predict":
-                raise Refusal(
+                raise StatusError(
                     grpc.StatusCode.UNIMPLEMENTED,
-                    f"This server has no method {method}: it predicts.",
+                    f"This server does not support {method}. Use predict.",
                 )
             return await self._predict(request, _spec(*model))
         if request.method == "GET" and (match := _STATUS.fullmatch(path)):
@@ -126,69 +132,66 @@ class RestSurface:
             if is_metadata:
                 return _json(metadata.as_json(self._repository.find(spec)))
             return _json(metadata.message_json(self._repository.status(spec)))
-        raise refusals.invalid(
-            f"Malformed request: {request.method} {refusals.clipped(path)}"
-        )
+        raise invalid_argument(f"Malformed request: {request.method} {shorten(path)}")
 
     async def _predict(
         self, request: web.Request, spec: model_pb2.ModelSpec
     ) -> web.Response:
-        found = self._repository.find(spec)
-        with self._metrics.request(found.name, "REST"):
+        model = self._repository.find(spec)
+        with self._metrics.request(model.name, "REST"):
             try:
                 async with (
                     asyncio.timeout(self._timeout_seconds),
-                    self._bodies.read(request, found) as body,
+                    self._bodies.read(request, model) as body,
                 ):
-                    content = await self._answer(found, body)
+                    content = await self._answer(model, body)
             except TimeoutError:
-                raise Refusal(
+                raise StatusError(
                     grpc.StatusCode.DEADLINE_EXCEEDED,
                     f"Not answered within {self._timeout_seconds:g} s",
                 ) from None
         return web.Response(body=content, content_type="application/json")
 
-    async def _answer(self, found: Servable, body: bytes) -> bytes:
-        asked = await self._bodies.parse(body, found)
-        answered = await self._mailbox.wait(
-            found.batchers[asked.signature.name].submit(asked.arrays)
-        )
-        return json_format.write(answered, asked.signature, by_row=asked.by_row)
+    async def _answer(self, model: Servable, body: bytes) -> bytes:
+        parsed = await self._bodies.parse(body, model)
+        signature = parsed.signature
+        future = model.batchers[signature.name].submit(parsed.arrays)
+        outputs = await asyncio.wrap_future(future)
+        return json_format.write(outputs, signature, by_row=parsed.by_row)
 
     async def _page(self, request: web.Request) -> web.Response:
         page = resources.files(__package__).joinpath("page.html").read_text("utf-8")
-        return web.Response(
-            text=page, content_type="text/html", headers=dict(_PAGE_HEADERS)
-        )
+        return web.Response(text=page, content_type="text/html", headers=_PAGE_HEADERS)
 
     async def _models(self, request: web.Request) -> web.Response:
-        return _json([metadata.described(s) for s in self._repository.serving()])
+        return _json([metadata.describe(s) for s in self._repository.serving()])
 
     async def _live(self, request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
     async def _ready(self, request: web.Request) -> web.Response:
         if self.draining:
-            raise Refusal(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
+            raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
         if not self._repository.serving():
-            raise Refusal(grpc.StatusCode.UNAVAILABLE, "There is no model to serve")
+            raise StatusError(grpc.StatusCode.UNAVAILABLE, "No model can be served")
         return web.Response(text="ok\n")
 
     async def _prometheus(self, request: web.Request) -> web.Response:
         return web.Response(
             body=self._metrics.text(),
-            headers={"Content-Type": metrics.CONTENT_TYPE},
+            headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST},
         )
 
 
 def _spec(name: str, version: str | None, label: str | None) -> model_pb2.ModelSpec:
     spec = model_pb2.ModelSpec(name=unquote(name))
     if version is not None:
-        if len(version) > 19 or int(version) > _LARGEST_VERSION:
-            raise refusals.invalid(
-                f"Failed to convert version: {refusals.clipped(version)} to numeric."
-            )
-        spec.version.value = int(version)
+        try:
+            spec.version.value = int(version)
+        except ValueError:
+            raise invalid_argument(
+                f"Failed to convert version: {shorten(version)} to numeric."
+            ) from None
     if label is not None:
         spec.version_label = unquote(label)
     return spec
@@ -200,14 +203,6 @@ def _json(content: object, status: int = 200) -> web.Response:
     )
 
 
-def _error(
-    status: int,
-    message: str,
-    available: tuple[str, ...] = (),
-    headers: Any = None,
-) -> web.Response:
+def _error(status: int, message: str, available: tuple[str, ...] = ()) -> web.Response:
     content = {"error": message} | ({"available": available} if available else {})
-    response = _json(content, status)
-    if headers and "Allow" in headers:
-        response.headers["Allow"] = headers["Allow"]
-    return response
+    return _json(content, status)

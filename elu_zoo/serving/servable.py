@@ -1,4 +1,4 @@
-"""A version of a model, loaded and warmed up."""
+"""A loaded version of a model."""
 
 import dataclasses
 import itertools
@@ -13,31 +13,31 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 from elu_zoo import errors
-from elu_zoo.serving import refusals, tensors
+from elu_zoo.serving import tensors
 from elu_zoo.serving.batching import Batcher
-from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.signature import Signature
+from elu_zoo.serving.status_errors import StatusError, shorten
 
 DEFAULT_SIGNATURE = "serving_default"
 FILE = "saved_model.pb"
 _LABELS = "assets/labels.txt"
 _WARM_UP = "assets.extra/tf_serving_warmup_requests"
 _ORIGIN = "assets.extra/elu_zoo.json"
-_MOST_WARM_UP_REQUESTS = 1000  # as TensorFlow Serving takes
+_MAX_WARM_UP_REQUESTS = 1000  # TensorFlow Serving's limit
 
 
 @dataclasses.dataclass(frozen=True)
 class Servable:
-    """A loaded version.
+    """A loaded version of a model.
 
     Attributes:
-        name: the model's.
-        version: its number.
-        definitions: the signatures as the SavedModel holds them, for its metadata.
-        signatures: those that can be called, by name.
-        batchers: their queues, by name.
-        class_names: of a classifier, in the order of its outputs; else none.
-        origin: what an export says of itself; empty for one of another program.
+        name: name of the model.
+        version: number of the version.
+        definitions: the SavedModel's signatures, for the metadata.
+        signatures: the signatures that can run, by name.
+        batchers: the queues of the signatures, by name.
+        class_names: names of the classes in the order of the outputs; may be empty.
+        origin: elu_zoo.json of the export; empty if another program wrote it.
     """
 
     name: str
@@ -47,20 +47,20 @@ class Servable:
     batchers: Mapping[str, Batcher]
     class_names: tuple[str, ...]
     origin: Mapping[str, Any]
-    # A signature alone does not keep the variables alive that it reads.
+    # Keeps the variables alive, which the signatures alone do not.
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def signature(self, name: str) -> Signature:
-        """Returns a signature; `serving_default` for an empty name.
+        """Returns a signature; an empty name stands for `serving_default`.
 
         Raises:
-            Refusal: there is none; in TensorFlow Serving's words and with its code.
+            StatusError: there is no signature of this name.
         """
         name = name or DEFAULT_SIGNATURE
         if name not in self.signatures:
-            raise Refusal(
+            raise StatusError(
                 grpc.StatusCode.FAILED_PRECONDITION,
-                f'Serving signature key "{refusals.clipped(name)}" not found.',
+                f'Serving signature key "{shorten(name)}" not found.',
                 sorted(self.signatures),
             )
         return self.signatures[name]
@@ -69,16 +69,17 @@ class Servable:
 def load(
     name: str, version: int, path: Path, batcher: Callable[[str, Signature], Batcher]
 ) -> Servable:
-    """Loads a version, and sends it the warm-up requests that lie beside it.
+    """Loads a version and runs its warm-up requests.
 
     Args:
-        name: the model's.
-        version: its number.
-        path: of the version's folder.
-        batcher: makes the queue of a model's signature.
+        name: name of the model.
+        version: number of the version.
+        path: folder of the version.
+        batcher: makes the queue of a signature, from the model's name and the
+            signature.
 
     Raises:
-        CorruptError: it cannot be loaded, or refuses its own warm-up.
+        CorruptError: the version cannot be loaded, or a warm-up request fails.
     """
     try:
         definitions = _definitions(path / FILE)
@@ -89,7 +90,7 @@ def load(
         }
         _warm_up(path / _WARM_UP, signatures)
         class_names, origin = _class_names(path / _LABELS), _origin(path / _ORIGIN)
-    # TensorFlow's readers raise whatever they stumble over first in a damaged file.
+    # For a damaged file TensorFlow raises many types of errors.
     except Exception as error:
         text = error.message if isinstance(error, tf.errors.OpError) else str(error)
         raise errors.CorruptError(
@@ -113,7 +114,7 @@ def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
     if not file.exists():
         return
     records = tf.data.TFRecordDataset(str(file)).as_numpy_iterator()
-    for record in itertools.islice(records, _MOST_WARM_UP_REQUESTS):
+    for record in itertools.islice(records, _MAX_WARM_UP_REQUESTS):
         log = prediction_log_pb2.PredictionLog.FromString(record)
         request = log.predict_log.request
         name = request.model_spec.signature_name or DEFAULT_SIGNATURE
@@ -131,5 +132,5 @@ def _class_names(file: Path) -> tuple[str, ...]:
 def _origin(file: Path) -> dict[str, Any]:
     origin = json.loads(file.read_bytes()) if file.exists() else {}
     if not isinstance(origin, dict):
-        raise errors.CorruptError(f"{file} holds no object.")
+        raise errors.CorruptError(f"{file} does not hold a JSON object.")
     return origin

@@ -1,4 +1,4 @@
-"""A signature of a loaded model: what it takes, what it refuses, how it runs."""
+"""A signature of a loaded model: its inputs and outputs, their checks, its function."""
 
 import dataclasses
 import math
@@ -10,10 +10,10 @@ from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 
 from elu_zoo import errors
-from elu_zoo.serving import refusals
+from elu_zoo.serving.status_errors import invalid_argument, shorten
 
-BYTES = "_bytes"  # ends the names of tensors of bytes, which JSON holds as base64
-_MOST_DIMENSIONS = 32
+BYTES = "_bytes"  # suffix of the names of byte tensors, which JSON holds as base64
+_MAX_DIMENSIONS = 32
 
 Arrays = dict[str, np.ndarray]
 
@@ -23,9 +23,10 @@ class Tensor:
     """An input or output, as the SavedModel declares it.
 
     Attributes:
-        name: its alias in the signature.
+        name: its name in the signature.
         data_type: number of its DataType.
-        shape: None for a size that is open; None instead of a tuple for an open rank.
+        shape: None stands for an unknown size; None instead of a tuple for an unknown
+            rank.
     """
 
     name: str
@@ -34,11 +35,11 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype:
-        """NumPy's; object for strings."""
+        """The NumPy dtype; object for strings."""
         return np.dtype(tf.as_dtype(self.data_type).as_numpy_dtype)
 
     @property
-    def is_of_strings(self) -> bool:
+    def is_string(self) -> bool:
         return self.data_type == types_pb2.DT_STRING
 
     @property
@@ -46,20 +47,20 @@ class Tensor:
         return bool(self.shape) and self.shape[0] is None
 
     def check_shape(self, shape: Sequence[int]) -> None:
-        """Checks a request's shape, before its values are read.
+        """Checks the shape of a request's tensor, before its values are read.
 
         Raises:
-            Refusal: it is not the declared one, or a batch without an example.
+            StatusError: it is not the declared shape, or an empty batch.
         """
         declared = self.shape
         if declared is None:
-            if len(shape) > _MOST_DIMENSIONS:
-                raise refusals.invalid(
+            if len(shape) > _MAX_DIMENSIONS:
+                raise invalid_argument(
                     f"Tensor {self.name} has {len(shape)} dimensions, more than "
-                    f"{_MOST_DIMENSIONS}."
+                    f"{_MAX_DIMENSIONS}."
                 )
             if min(shape, default=0) < 0:
-                raise refusals.invalid(
+                raise invalid_argument(
                     f"Shape of tensor {self.name} {shape_text(shape)} has a negative "
                     "size."
                 )
@@ -69,20 +70,16 @@ class Tensor:
             for size, wanted in zip(shape, declared, strict=True)
         )
         if not fits or (self.is_batched and shape[0] < 1):
-            raise refusals.invalid(
+            raise invalid_argument(
                 f"Shape of tensor {self.name} {shape_text(shape)} is not compatible "
                 f"with expected shape {shape_text(declared)}"
                 f"{', of at least one example' * self.is_batched}."
             )
 
     def check_values(self, values: np.ndarray) -> None:
-        """Checks that numbers are finite.
-
-        Raises:
-            Refusal: some are not; no network here has an answer for them.
-        """
+        """Checks that all numbers are finite; raises StatusError."""
         if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise refusals.invalid(
+            raise invalid_argument(
                 f"Tensor {self.name} holds values that are NaN or infinite."
             )
 
@@ -91,11 +88,11 @@ class Signature:
     """A signature of a loaded model.
 
     Attributes:
-        name: as it is asked for.
-        inputs: by alias.
-        outputs: by alias.
-        is_batched: whether requests can be run together: all inputs and outputs have
-            the examples as their first dimension.
+        name: its name in the model.
+        inputs: the input tensors, by name.
+        outputs: the output tensors, by name.
+        is_batched: whether requests can run as one batch: the first dimension of all
+            inputs and outputs is the number of examples.
     """
 
     def __init__(
@@ -112,67 +109,59 @@ class Signature:
         self._function = function
 
     def check_names(self, names: Sequence[str]) -> None:
-        """Checks that a request names each input, and no other.
-
-        Raises:
-            Refusal: in TensorFlow Serving's words.
-        """
+        """Checks that a request has all inputs and no other; raises StatusError."""
         sent, wanted = set(names), set(self.inputs)
         if len(sent) != len(wanted):
-            raise refusals.invalid(
+            raise invalid_argument(
                 f"input size does not match signature: {len(sent)}!={len(wanted)} "
                 f"len({_set(sent)}) != len({_set(wanted)}). Sent extra: "
                 f"{_set(sent - wanted)}. Missing but required: {_set(wanted - sent)}."
             )
         for name in sorted(wanted - sent):
-            raise refusals.invalid(
+            raise invalid_argument(
                 f"Signature input alias: {name}(feed name: {self._feeds[name]}) not "
                 "found in request and no default value provided. Inputs expected to be "
                 f"in the request {_set(sent)}, or default input alias set: "
             )
 
     def size(self, arrays: Mapping[str, np.ndarray]) -> int:
-        """Returns the number of examples; 1 of a signature without batches.
+        """Returns the number of examples; 1 if the signature is not batched.
 
         Raises:
-            Refusal: the inputs disagree about it.
+            StatusError: the inputs have different numbers of examples.
         """
         if not self.is_batched:
             return 1
         sizes = {len(array) for array in arrays.values()}
         if len(sizes) > 1:
-            raise refusals.invalid(
+            raise invalid_argument(
                 "Batching Run() input tensors must have equal 0th-dimension size"
             )
         return sizes.pop()
 
-    def most_values(self, max_batch_size: int) -> float:
-        """Returns how many values a request may hold; infinite if that is open.
-
-        Args:
-            max_batch_size: examples of a request of a batched signature.
-        """
+    def max_values(self, max_batch_size: int) -> float:
+        """Returns the most values of a request, infinite if there is no limit."""
         total = 0.0
         for tensor in self.inputs.values():
             shape = tensor.shape
             if shape and self.is_batched:
                 shape = (max_batch_size, *shape[1:])
-            # A text may hold anything, as against bytes in base64.
-            is_text = tensor.is_of_strings and not tensor.name.endswith(BYTES)
+            # Values are counted by commas: text may contain any number of them.
+            is_text = tensor.is_string and not tensor.name.endswith(BYTES)
             if shape is None or None in shape or is_text:
                 return math.inf
             total += math.prod(shape)
         return total
 
     def run(self, requests: Sequence[Arrays]) -> list[Arrays]:
-        """Returns what each of the requests is answered, run as one batch.
+        """Returns the outputs of each request, computed as one batch.
 
         Args:
-            requests: checked inputs; more than one only of a batched signature.
+            requests: checked inputs; only one if the signature is not batched.
 
         Raises:
-            tf.errors.OpError: the graph refused one of them.
-            EluZooError: the graph does not keep the number of examples.
+            tf.errors.OpError: the graph fails for one of the requests.
+            EluZooError: the graph changes the number of examples.
         """
         if len(requests) == 1:
             return [self._call(requests[0])]
@@ -200,7 +189,7 @@ class Signature:
                 for name, array in arrays.items()
             }
         )
-        # A string without dimensions comes as bytes.
+        # asarray: numpy() returns a scalar string as bytes.
         return {
             name: np.asarray(outputs[name].numpy(), tensor.dtype)
             for name, tensor in self.outputs.items()
@@ -208,7 +197,7 @@ class Signature:
 
 
 def data_type_name(data_type: int) -> str:
-    """Returns how TensorFlow's messages name a type, such as `float`."""
+    """Returns a DataType's name in TensorFlow's messages, such as `float`."""
     name = types_pb2.DataType.Name(data_type)
     return name.removeprefix("DT_").lower()
 
@@ -227,10 +216,10 @@ def _shape(proto: object) -> tuple[int | None, ...] | None:
 
 
 def shape_text(shape: Sequence[int | None]) -> str:
-    """Returns how messages write a shape, such as `[?,28,28,1]`."""
+    """Returns a shape as text, such as `[?,28,28,1]`."""
     sizes = ",".join("?" if size is None else str(size) for size in shape)
-    return f"[{refusals.clipped(sizes)}]"
+    return f"[{shorten(sizes)}]"
 
 
 def _set(names: set[str]) -> str:
-    return "{" + ",".join(refusals.clipped(name) for name in sorted(names)) + "}"
+    return "{" + ",".join(shorten(name) for name in sorted(names)) + "}"

@@ -1,4 +1,4 @@
-"""TensorProto <-> array, refusing what a signature does not take."""
+"""Conversion of TensorProto to arrays and back, with checks."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2, types_pb2
 
-from elu_zoo.serving import refusals
 from elu_zoo.serving.signature import Arrays, Signature, Tensor, data_type_name
+from elu_zoo.serving.status_errors import invalid_argument
 
-# Clients read these fields by name, so the outputs are in them, as TensorFlow
-# Serving's are, and not in tensor_content.
+# Outputs are written to these fields and not to tensor_content, because clients of
+# TensorFlow Serving read them by name.
 _FIELDS = {
     types_pb2.DT_FLOAT: "float_val",
     types_pb2.DT_DOUBLE: "double_val",
@@ -30,30 +30,31 @@ def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> 
     """Returns a request's inputs as arrays.
 
     Raises:
-        Refusal: names, types, shapes or values are not what the signature takes.
+        StatusError: names, types, shapes or values do not fit the signature.
     """
     signature.check_names(inputs)
-    return {name: _array(inputs[name], tensor)
-            for name, tensor in signature.inputs.items()}  # fmt: skip
+    return {
+        name: _array(inputs[name], tensor) for name, tensor in signature.inputs.items()
+    }
 
 
 def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.dtype != tensor.data_type:
-        # An open enumeration: a client may send a number that is no type.
+        # The enumeration is open: a client may send a number that is not a type.
         known = proto.dtype in types_pb2.DataType.values()
-        raise refusals.invalid(
+        raise invalid_argument(
             f"Expected {tensor.name} to be {data_type_name(tensor.data_type)} but "
             f"{data_type_name(proto.dtype) if known else proto.dtype} provided"
         )
     if proto.tensor_shape.unknown_rank:
-        raise refusals.invalid(f"Tensor {tensor.name} has no shape")
+        raise invalid_argument(f"Tensor {tensor.name} has no shape")
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    # First of all: a shape alone can ask for more memory than there is.
+    # Before the values: a shape alone can demand more memory than the machine has.
     tensor.check_shape(shape)
-    given = _given(proto, tensor)
-    if given != int(np.prod(shape, dtype=object)):
-        raise refusals.invalid(
-            f"Tensor {tensor.name} has {given} values, which its shape "
+    count = _count(proto, tensor)
+    if count != int(np.prod(shape, dtype=object)):
+        raise invalid_argument(
+            f"Tensor {tensor.name} has {count} values, which its shape "
             f"{shape} does not hold"
         )
     if proto.tensor_content:
@@ -62,22 +63,22 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
         try:
             values = tf.make_ndarray(proto)
         except OverflowError as error:
-            raise refusals.invalid(f"Tensor {tensor.name}: {error}") from None
+            raise invalid_argument(f"Tensor {tensor.name}: {error}") from None
     tensor.check_values(values)
     return values
 
 
-def _given(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int:
-    """Returns how many values came, of which TensorFlow would repeat the last."""
+def _count(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int:
+    """Returns the number of values sent; TensorFlow would repeat the last one."""
     if proto.tensor_content:
         size, rest = divmod(len(proto.tensor_content), tensor.dtype.itemsize)
-        return size if not rest and not tensor.is_of_strings else -1
+        return size if not rest and not tensor.is_string else -1
     field = _FIELDS.get(tensor.data_type)
     return len(getattr(proto, field)) if field else -1
 
 
 def write(array: np.ndarray, tensor: Tensor, proto: tensor_pb2.TensorProto) -> None:
-    """Fills `proto` with an output."""
+    """Writes an output to `proto`."""
     field = _FIELDS.get(tensor.data_type)
     if field is None:
         proto.CopyFrom(tf.make_tensor_proto(array))

@@ -12,7 +12,6 @@ from elu_zoo.benchmark.case import MODELS, Case
         (Case("mnist_autoencoder"), 64, 20, 0.0),
         (Case("elu_cifar_11"), 100, 1, 0.9),
         (Case("elu_cifar_11", batch_size=8, steps=3), 8, 3, 0.9),
-        (Case("mnist_mlp_8x128", batch_size=6400), 6400, 2, 0.0),
     ],
 )
 def test_sizes(case, batch_size, steps, momentum):
@@ -21,7 +20,6 @@ def test_sizes(case, batch_size, steps, momentum):
 
 
 def test_operations_of_a_step():
-    """Three times the prediction's, but twice those of the first layer."""
     first, others = 784 * 128, 7 * 128 * 128 + 128 * 10
     expected = 3 * 2 * (2 * first + 3 * others)
     assert Case("mnist_mlp_8x128", batch_size=3).flop == expected
@@ -45,10 +43,10 @@ def test_no_dropout_and_no_preprocessing():
     assert names[1] == "stack1_conv1" and "norm_stack1_conv1" in names
 
 
-def test_products_of_matrices():
-    forms = limit.forms()
-    exact, rounded = (float(np.ravel(call())[0]) for call in forms.values())
-    draws = np.random.Generator(np.random.Philox(0)).standard_normal((2048, 2048))
-    assert limit.FLOP == 2 * 2048**3
+def test_matrix_products(monkeypatch):
+    monkeypatch.setattr(limit, "_SIZE", 64)
+    exact, rounded = (float(np.ravel(call())[0]) for call in limit.forms().values())
+    draws = np.random.Generator(np.random.Philox(0)).standard_normal((64, 64))
     assert exact == pytest.approx(draws[0] @ draws[:, 0], rel=1e-3)
-    assert rounded == pytest.approx(exact, rel=0.1) and rounded != exact
+    assert rounded == pytest.approx(exact, abs=0.1) and rounded != exact
+    assert limit.FLOP == 2 * 2048**3

@@ -1,6 +1,5 @@
-"""Each part of the benchmark runs, on the smallest network, for one round."""
+"""Each part of the benchmark, for one round of the smallest network."""
 
-import dataclasses
 import functools
 import os
 import signal
@@ -8,22 +7,21 @@ import signal
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.benchmark import bars, parts
+from elu_zoo.benchmark import parts
 from elu_zoo.benchmark.parts import PARTS, Settings
 
-SIZES = [f"{size:.0e}".replace("e+0", "e") for size in parts._SIZES]
 SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    """The rows of a part, measured in this process, once."""
+    """Returns the rows of a part, measured once, in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "_SIZES", (1000,))
         yield functools.cache(lambda part: PARTS[part](SMALL))
 
 
-# Of the package that converts to ONNX, where it is installed.
+# A warning of the package that converts to ONNX.
 @pytest.mark.filterwarnings("ignore:In the future `np.object`:FutureWarning")
 @pytest.mark.parametrize(
     ("part", "forms"),
@@ -35,7 +33,7 @@ def measured():
             {"SavedModel", "model.predict", "tf.function, XLA"},
             marks=pytest.mark.slow,
         ),
-        # The binary's tests run this one.
+        # tests/bin has a test of this one, too.
         pytest.param("replicas", {"two devices"}, marks=pytest.mark.slow),
         pytest.param(
             "step",
@@ -63,54 +61,31 @@ def test_rows(measured, part, forms):
         assert all(row.value > 0 and row.rounds == 1 for row in of_case)
 
 
-def test_bars_of_the_unit_are_measured(measured):
-    """At the sizes that are not for a test."""
-    for bar in bars.BARS:
-        kind, _, size = bar.case.removesuffix(" elements").partition(", ")
-        if bar.part == "op":
-            assert size in SIZES
-            case = f"{kind}, 1e3 elements"
-            verdict = dataclasses.replace(bar, case=case).verdict(measured("op"))
-            assert not verdict.startswith("not measured")
+def kill(settings):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_failure_in_the_process_of_a_part():
-    with pytest.raises(errors.UsageError, match="no_such_model"):
-        parts.measure("unit", Settings(["no_such_model"]))
+def test_a_process_that_is_killed(monkeypatch):
+    monkeypatch.setitem(PARTS, "unit", kill)
+    with pytest.raises(errors.ResourceError, match="part unit was killed, probably"):
+        parts.measure("unit", SMALL)
 
 
 @pytest.mark.parametrize(
     ("names", "models", "batch_size", "backend", "words"),
     [
         (["replicas"], [], 7, "tensorflow", "batch_size is even. Received: 7"),
-        (
-            ["steps"],
-            [],
-            None,
-            "tensorflow",
-            "Unknown part 'steps'. Did you mean 'step'",
-        ),
+        (["steps"], [], None, "tensorflow", "Unknown part 'steps'. Did you mean 'step"),
         (["step"], ["mlp"], None, "tensorflow", "mlp"),
         (["step", "op"], [], None, "jax", "The part op needs KERAS_BACKEND=tensorflow"),
     ],
 )
-def test_refusals(names, models, batch_size, backend, words):
+def test_errors(names, models, batch_size, backend, words):
     with pytest.raises(errors.EluZooError, match=words):
         parts.check(names, models, batch_size, backend)
 
 
-def die(settings):
-    """A part whose process is killed."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_a_process_that_is_killed(monkeypatch):
-    monkeypatch.setitem(PARTS, "unit", die)
-    with pytest.raises(errors.ResourceError, match="part unit was killed, probably"):
-        parts.measure("unit", SMALL)
-
-
-def test_what_is_not_refused():
+def test_no_errors():
     parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(list(PARTS), ["elu_cifar_11"], None, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")

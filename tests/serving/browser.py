@@ -1,4 +1,4 @@
-"""Headless Chromium, driven over its DevTools protocol."""
+"""Headless Chromium, controlled over its DevTools protocol."""
 
 import asyncio
 import base64
@@ -20,7 +20,7 @@ PROGRAM = next(
     None,
 )
 _SECONDS = 20.0
-# It talks to this machine alone, and draws without a GPU.
+# No network beyond this machine, and no GPU.
 _SWITCHES = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -40,7 +40,7 @@ class Page:
     """A page of the browser.
 
     Attributes:
-        complaints: what was logged as a warning or an error, or thrown, in order.
+        complaints: logged warnings and errors, and exceptions, in order.
     """
 
     def __init__(self, runner: asyncio.Runner, socket: aiohttp.ClientWebSocketResponse):
@@ -53,7 +53,7 @@ class Page:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Returns a method's result; notes the events that come before it."""
+        """Returns the result of a DevTools method."""
         return self._runner.run(self._call(method, parameters))
 
     async def _call(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Page:
                 self.complaints.append(f"console: {parameters['args']}")
 
     def open(self, address: str, script: str = "") -> None:
-        """Goes to an address, and runs a script there before the page's own."""
+        """Opens an address; `script` runs before the page's own."""
         if self._script:
             identifier = self._script
             self.call("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
@@ -105,11 +105,7 @@ class Page:
         return found["result"].get("value")
 
     def wait_for(self, expression: str, expected: Any = True) -> None:
-        """Waits until an expression has a value.
-
-        Raises:
-            TimeoutError: it has not in good time.
-        """
+        """Waits until an expression has a value; raises TimeoutError."""
         end = time.monotonic() + _SECONDS
         while (found := self.evaluate(expression)) != expected:
             if time.monotonic() > end:
@@ -117,13 +113,13 @@ class Page:
             time.sleep(0.02)
 
     def choose(self, selector: str, path: Path) -> None:
-        """Chooses a file in a file input, as a person does in the dialogue."""
+        """Chooses a file in a file input."""
         root = self.call("DOM.getDocument")["root"]["nodeId"]
         node = self.call("DOM.querySelector", nodeId=root, selector=selector)
         self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node["nodeId"])
 
     def drop(self, *files: tuple[str, bytes]) -> None:
-        """Drops files, names and contents, on the page."""
+        """Drops files of (name, content) on the page."""
         encoded = [(name, base64.b64encode(c).decode()) for name, c in files]
         self.evaluate(f"""{{
             const dataTransfer = new DataTransfer();
@@ -136,8 +132,7 @@ class Page:
                 document.body.dispatchEvent(new DragEvent(type, options));
         }}""")
 
-    def resize(self, width: int, height: int, scheme: str = "light") -> None:
-        """Shows the page in a window of this size, in a colour scheme."""
+    def resize(self, width: int, height: int) -> None:
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -145,13 +140,6 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.call("Emulation.setEmulatedMedia", features=[feature])
-
-    def photograph(self, path: Path) -> None:
-        """Writes a PNG of what is seen of the page."""
-        shot = self.call("Page.captureScreenshot")
-        path.write_bytes(base64.b64decode(shot["data"]))
 
 
 def _reason(details: dict[str, Any]) -> str:
@@ -160,18 +148,13 @@ def _reason(details: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def started(runner: asyncio.Runner, profile: Path) -> Iterator[Page]:
-    """Yields an empty page of a browser of its own.
-
-    Args:
-        runner: the event loop for the connection.
-        profile: an empty folder, for what the browser writes.
-    """
+    """Yields an empty page of a new browser, with an empty folder for its profile."""
     switches = [*_SWITCHES, f"--user-data-dir={profile}"]
     if os.geteuid() == 0:
         switches.append("--no-sandbox")
     with (
         open(profile / "stderr.txt", "wb") as errors,
-        # In a session of its own: a launcher's children end with it.
+        # A new session, so that all its processes can be killed.
         subprocess.Popen(
             [PROGRAM, *switches, "about:blank"],
             stdout=subprocess.DEVNULL,

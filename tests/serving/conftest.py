@@ -1,4 +1,4 @@
-"""Signatures and small SavedModels; nothing is collected without the extra."""
+"""Small SavedModels and servers; tests are skipped without the extra `serving`."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def _infos(table, infos):
 
 @pytest.fixture(scope="session")
 def signature():
-    """Makes a Signature of tables {name: (DataType, shape)} and of a function."""
+    """Makes a Signature; inputs and outputs are {name: (DataType, shape)}."""
     from elu_zoo.serving.signature import Signature
 
     def make(inputs, outputs=None, function=None):
@@ -43,7 +43,7 @@ def signature():
 
 @pytest.fixture(scope="session")
 def little_memory():
-    """Checks that a block never takes more than a megabyte."""
+    """Checks that a block never allocates more than a megabyte."""
 
     @contextlib.contextmanager
     def check():
@@ -80,7 +80,7 @@ def _mixed(reals, longs, ints, small, flags, texts):
     }
 
 
-def _refusing(values):
+def _roots(values):
     tf.debugging.assert_greater(values, 0.0, "values must be positive")
     return {"roots": tf.sqrt(values)}
 
@@ -89,10 +89,9 @@ def _alone(numbers):
     return {"total": tf.reduce_sum(numbers), "word": tf.strings.as_string(numbers[0])}
 
 
-def _save(path, scale=2.0):
-    """Writes a SavedModel whose signature `scaled` multiplies by a variable."""
+def _save(path):
     module = tf.Module()
-    module.scale = tf.Variable(scale)
+    module.scale = tf.Variable(2.0)
     vector = tf.TensorSpec((None,), tf.float32, "values")
     functions = {
         "serving_default": (_mixed, SPECS),
@@ -100,7 +99,7 @@ def _save(path, scale=2.0):
             lambda values: {"values": values * module.scale},
             {"values": vector},
         ),
-        "refusing": (_refusing, {"values": vector}),
+        "roots": (_roots, {"values": vector}),
         "alone": (_alone, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
         "free": (
             lambda values: {"values": values * 2},
@@ -124,20 +123,15 @@ def _save(path, scale=2.0):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory):
-    """A version's folder; tests copy it and do not change it."""
+    """Folder of a version; tests must not change it."""
     path = tmp_path_factory.mktemp("saved") / "1"
     _save(path)
     return path
 
 
 @pytest.fixture(scope="session")
-def save():
-    return _save
-
-
-@pytest.fixture(scope="session")
 def loaded(saved):
-    """The same as a Servable without queues."""
+    """`saved` as a Servable without queues."""
     from elu_zoo.serving import servable
 
     return servable.load("net", 1, saved, lambda name, signature: None)
@@ -150,12 +144,14 @@ def folder(tmp_path, saved):
 
 
 @pytest.fixture
-def run(folder):
-    """Starts servers, which are stopped in the end."""
+def run(folder, monkeypatch):
+    """Starts servers, which stop after the test."""
     import running
 
-    from elu_zoo.serving.server import Settings
+    from elu_zoo.serving import server
+    from elu_zoo.serving.settings import Settings
 
+    monkeypatch.setattr(server, "_STOP_IDLE_SECONDS", 0.1)
     started = []
 
     def start(**settings):
@@ -172,16 +168,16 @@ def run(folder):
 
 @pytest.fixture
 def gate(monkeypatch):
-    """Holds every batch back until it is set."""
+    """An event for which every batch waits."""
     from elu_zoo.serving.signature import Signature
 
-    gate, plain = threading.Event(), Signature.run
+    gate, run = threading.Event(), Signature.run
 
-    def held(self, requests):
+    def wait_and_run(self, requests):
         assert gate.wait(20)
-        return plain(self, requests)
+        return run(self, requests)
 
-    monkeypatch.setattr(Signature, "run", held)
+    monkeypatch.setattr(Signature, "run", wait_and_run)
     yield gate
     gate.set()
 
@@ -207,14 +203,13 @@ def surface(runner):
     """The address of a REST surface without models; answers while `runner` runs."""
     from aiohttp import test_utils
 
-    from elu_zoo.serving.bodies import Bodies
     from elu_zoo.serving.connections import Connections
     from elu_zoo.serving.metrics import Metrics
     from elu_zoo.serving.rest_surface import RestSurface
+    from elu_zoo.serving.settings import Settings
 
     repository = types.SimpleNamespace(serving=list)
-    limits = Connections(64), Bodies(max_body_bytes=1024, max_batch_size=8)
-    rest = RestSurface(repository, Metrics(), *limits, None, timeout_seconds=5)
+    rest = RestSurface(Settings(""), repository, Metrics(), Connections(64))
     runner.run((server := test_utils.TestServer(rest.application())).start_server())
     yield str(server.make_url("/"))
     runner.run(server.close())

@@ -1,8 +1,8 @@
-"""What the page is tested with: a server that is played, and what a person sees."""
+"""Scripts for tests of the page: a stand-in for the server, and the visible content."""
 
 import json
 
-# Of each model, what a person sees.
+# The visible content of each model.
 SHOWN = """[...document.querySelectorAll(".model")].map((model) => {
     const all_of = (selector) => [...model.querySelectorAll(selector)];
     const texts = (selector) => all_of(selector).map((e) => e.textContent);
@@ -29,7 +29,7 @@ def answered(prediction):
 
 
 def stub(models=None, **answers):
-    """A script in which a server has models; answers are (status, text) by name."""
+    """Returns a script that replaces fetch; answers are (status, text) by model."""
     found = {f"/v1/models/{name}:predict": answer for name, answer in answers.items()}
     if models is not None:
         found["/models"] = 200, json.dumps(models)

@@ -1,4 +1,4 @@
-"""A server in this process, in an event loop of its own thread."""
+"""A server of this process, with an event loop in a thread."""
 
 import asyncio
 import threading
@@ -12,8 +12,6 @@ SECONDS = 20
 
 
 class Running:
-    """A server that answers until it is closed."""
-
     def __init__(self, settings):
         self.runner = asyncio.Runner()
         self.loop = self.runner.get_loop()
@@ -30,6 +28,7 @@ class Running:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
 
     def get(self, path, body=None):
+        """Returns status and text of a GET, or of a POST of a body."""
         url = f"http://{self.server.rest_address}{path}"
         try:
             with urllib.request.urlopen(url, body, SECONDS) as answer:
@@ -44,8 +43,8 @@ class Running:
         self.runner.close()
 
 
-def until(holds):
+def until(condition):
     end = time.monotonic() + SECONDS
-    while not holds():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Bodies that are refused before they are parsed, and large ones that are not."""
+"""Limits of HTTP bodies, which hold before a body is parsed."""
 
 import asyncio
 import json
@@ -10,69 +10,66 @@ import pytest
 from running import SECONDS, until
 
 from elu_zoo.serving import bodies, json_format
+from elu_zoo.serving.settings import Settings
 
 PATH = "/v1/models/net:predict"
-SPACE = 1 << 16  # more than what is counted
+SMALL = 1 << 16
+INPUTS = {
+    "numbers": {"x": ("float", (None, 10))},
+    "files": {"x_bytes": ("string", (None,))},
+    "texts": {"x": ("string", (None,))},
+}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "max_body_bytes", "expected"),
+    [
+        (["numbers"], 10**7, (1000 * 25 + SMALL, 1000 + SMALL)),
+        (["numbers"], 1000, (1000, 1000 + SMALL)),
+        (["files"], 10**7, (10**7, 100 + SMALL)),
+        (["numbers", "files"], 10**7, (10**7, 1000 + SMALL)),
+        (["texts"], 10**7, (10**7, float("inf"))),
+    ],
+)
+def test_limits_of_the_largest_signature(signature, kinds, max_body_bytes, expected):
+    outputs = {"y": ("float", (None,))}
+    signatures = {kind: signature(INPUTS[kind], outputs) for kind in kinds}
+    settings = Settings("", max_body_bytes=max_body_bytes, max_batch_size=100)
+    model = types.SimpleNamespace(signatures=signatures)
+    assert bodies.Bodies(settings)._limits(model) == expected
 
 
 @pytest.fixture
-def numbers(signature):
-    """A model that takes batches of 10 numbers an example."""
-    made = signature({"x": ("float", (None, 10))}, {"y": ("float", (None,))})
-    return types.SimpleNamespace(signatures={"": made})
-
-
-@pytest.fixture
-def pictures(signature):
-    made = signature({"x_bytes": ("string", (None,))}, {"y": ("float", (None,))})
-    return types.SimpleNamespace(signatures={"": made})
-
-
-@pytest.fixture
-def texts(signature):
-    made = signature({"x": ("string", (None,))}, {"y": ("float", (None,))})
-    return types.SimpleNamespace(signatures={"": made})
-
-
-def test_the_largest_signature_counts(numbers, pictures, texts):
-    limits = bodies.Bodies(10**7, 100)
-    assert limits._most(numbers) == (1000 * 25 + SPACE, 1000 + SPACE)
-    assert bodies.Bodies(1000, 100)._most(numbers) == (1000, 1000 + SPACE)
-    assert limits._most(pictures) == (10**7, 100 + SPACE)
-    both = types.SimpleNamespace(
-        signatures={"a": numbers.signatures[""], "b": pictures.signatures[""]}
-    )
-    assert limits._most(both) == (10**7, 1000 + SPACE)
-    assert limits._most(texts) == (10**7, float("inf"))
-
-
-@pytest.fixture
-def unparsed(run, pictures, monkeypatch):
-    """Asks a model of one number an example, with or without a signature of files."""
+def unparsed(run, signature, monkeypatch):
+    """Sends a body to a model of one number an example, and maybe of files."""
     running = run(max_batch_size=100)
-    (found,) = running.server._repository.serving()
-    scaled = {"scaled": found.signatures["scaled"]}
+    (model,) = running.server._repository.serving()
+    files = signature(INPUTS["files"], {"y": ("float", (None,))})
 
-    def ask(body, files):
-        only = {**scaled, **(pictures.signatures if files else {})}
-        monkeypatch.setitem(vars(found), "signatures", only)
+    def send(body, with_files):
+        signatures = {"scaled": model.signatures["scaled"]}
+        signatures |= {"files": files} if with_files else {}
+        monkeypatch.setitem(vars(model), "signatures", signatures)
         return running.get(PATH, body)
 
     monkeypatch.setattr(json_format, "_parse", pytest.fail)
-    return ask
+    return send
 
 
-@pytest.mark.parametrize("kind", ["length", "chunked"])
-def test_more_bytes_than_a_batch_needs(unparsed, kind):
+def test_too_large_bodies_are_not_parsed(unparsed):
+    too_large = 413, '{"error":"The body is larger than 68036 bytes"}'
     body = b" " * 70_000
-    answer = unparsed(body if kind == "length" else iter([body]), files=False)
-    assert answer == (413, '{"error":"The body is larger than 68036 bytes"}')
-
-
-def test_more_values_than_a_batch_has(unparsed):
+    assert unparsed(body, with_files=False) == too_large
+    assert unparsed(iter([body]), with_files=False) == too_large  # chunked
     body = b'{"instances": [' + b"1," * 70_000 + b"1]}"
     text = "The body has more values than a batch of 100 examples"
-    assert unparsed(body, files=True) == (413, f'{{"error":"{text}"}}')
+    assert unparsed(body, with_files=True) == (413, f'{{"error":"{text}"}}')
+
+
+def test_all_bodies_share_their_memory(run, monkeypatch):
+    monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 0)
+    text = "Too many large requests at a time"
+    assert run().get(PATH, b"{}") == (503, f'{{"error":"{text}"}}')
 
 
 def test_large_bodies_take_turns(run, monkeypatch):
@@ -87,7 +84,7 @@ def test_large_bodies_take_turns(run, monkeypatch):
         return plain(*arguments)
 
     monkeypatch.setattr(json_format, "read", read)
-    document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * SPACE}
+    document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * SMALL}
     body = json.dumps(document).encode()
 
     async def ask():
@@ -99,10 +96,10 @@ def test_large_bodies_take_turns(run, monkeypatch):
     answers, seconds = asyncio.run(ask())
     assert answers == [(200, '{"predictions":[2.0]}')] * 4
     assert most == [1] * 4
-    assert seconds > 6 * 0.05  # between two of them, as long as one takes
+    assert seconds > 6 * 0.05  # a pause as long as the last one follows each
 
 
-def test_the_rest_of_a_refused_body_is_read_for_a_while(run, monkeypatch):
+def test_the_rest_of_a_rejected_body_is_read_for_a_while(run, monkeypatch):
     monkeypatch.setattr(bodies, "_DISCARD_SECONDS", 0.3)
     running = run(max_body_bytes=2000)
     host, port = running.server.rest_address.split(":")

@@ -1,4 +1,4 @@
-"""Bodies that are deep, large or odd."""
+"""JSON bodies that are deep, large or random."""
 
 import itertools
 import json
@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elu_zoo.serving import json_format
-from elu_zoo.serving.refusals import Refusal
+from elu_zoo.serving.status_errors import StatusError
 
-# With and without a truth value anywhere, which takes another way.
+# A boolean anywhere in the body turns the fast conversion off.
 MEMBERS = "", ', "other": true'
 FORMS = (
     '{"instances": %s%s}',
@@ -22,40 +22,40 @@ FORMS = (
 
 
 @pytest.fixture
-def refused(signature):
-    def refused(body, inputs):
+def error_of(signature):
+    def error_of(body, inputs):
         made = signature(inputs)
-        with pytest.raises(Refusal) as raised:
+        with pytest.raises(StatusError) as raised:
             json_format.read(body.encode(), lambda name: made, 10**6)
         assert raised.value.http_status == 400
         return raised.value.message
 
-    return refused
+    return error_of
 
 
 @pytest.mark.parametrize("data_type", ["float", "bool", "string"])
 @pytest.mark.parametrize("shape", [(None,), None])
-@pytest.mark.parametrize("levels", [33, 100, 1000])
-@pytest.mark.parametrize("leaf", ["", "1", '"a"', "[1, 2]"])
-def test_deep_lists(refused, data_type, shape, levels, leaf):
+@pytest.mark.parametrize("levels", [33, 1000])
+@pytest.mark.parametrize("leaf", ["", "1", '"a"'])
+def test_deep_lists(error_of, data_type, shape, levels, leaf):
     deep = "[" * levels + leaf + "]" * levels
     for text in deep, f"[1, {deep}]", f'["a", {deep}]', f'{{"x": {deep}}}':
         for path, form in itertools.product(MEMBERS, FORMS):
-            refused(form % (text, path), {"x": (data_type, shape)})
+            error_of(form % (text, path), {"x": (data_type, shape)})
 
 
-def test_deep_objects(refused):
+def test_deep_objects(error_of):
     deep = '{"x": ' * 900 + "1" + "}" * 900
     for body in deep, *(form % (deep, "") for form in FORMS):
         for data_type in "float", "string":
-            assert len(refused(body, {"x": (data_type, (None,))})) < 500
+            assert len(error_of(body, {"x": (data_type, (None,))})) < 500
 
 
-def test_a_long_text_among_numbers_costs_nothing(refused, little_memory):
+def test_a_long_text_among_numbers_allocates_no_memory(error_of, little_memory):
     text = json.dumps(["x" * 20_000] + ["y"] * 1000)
     inputs = {"x": ("float", (None,))}
     with little_memory():
-        message = refused(f'{{"inputs": {text}}}', inputs)
+        message = error_of(f'{{"inputs": {text}}}', inputs)
     assert "Type: String is not of expected type: float" in message
     assert len(message) < 500
 
@@ -86,7 +86,7 @@ def leaves_of(value):
 
 
 def expected_of(value, declared):
-    """The array that `value` is, or None; by NumPy and the leaves' types."""
+    """Returns `value` as an array, or None if it does not fit `declared`."""
     if not all(type(leaf) in (int, float) for leaf in leaves_of(value)):
         return None
     if any(abs(leaf) == 3.5e38 for leaf in leaves_of(value)):
@@ -105,14 +105,14 @@ def expected_of(value, declared):
 
 @given(REGULAR | RAGGED, st.lists(st.booleans(), min_size=3, max_size=3), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_accepts_what_is_an_array_of_the_declared_shape(signature, drawn, opened, slow):
+def test_random_values_are_read_if_they_fit(signature, drawn, opened, slow):
     value, shape = drawn
     declared = [None if o else n for o, n in zip(opened, shape, strict=False)]
     made = signature({"x": ("float", declared)})
     body = json.dumps({"inputs": {"x": value}, "other": slow or None}).encode()
     expected = expected_of(value, declared)
     if expected is None:
-        with pytest.raises(Refusal):
+        with pytest.raises(StatusError):
             json_format.read(body, lambda name: made, 10**6)
     else:
         got = json_format.read(body, lambda name: made, 10**6).arrays["x"]
@@ -123,6 +123,6 @@ def test_accepts_what_is_an_array_of_the_declared_shape(signature, drawn, opened
 def test_too_many_examples_are_not_converted(signature, monkeypatch, body):
     made = signature({"x": ("float", (None,))}, {"y": ("float", (None,))})
     assert len(json_format.read(body.encode(), lambda name: made, 3).arrays["x"]) == 3
-    monkeypatch.setattr(json_format, "array", pytest.fail)
-    with pytest.raises(Refusal, match="Task size 3 is larger than maximum input"):
+    monkeypatch.setattr(json_format, "to_array", pytest.fail)
+    with pytest.raises(StatusError, match="Task size 3 is larger than maximum input"):
         json_format.read(body.encode(), lambda name: made, 2)

@@ -1,5 +1,3 @@
-"""What a person is shown of a model; TensorFlow Serving's form is held elsewhere."""
-
 import dataclasses
 
 import pytest
@@ -14,8 +12,7 @@ ORIGIN = {
     "weights": {"tag": "elu_cifar_11.cifar10_elu-493de223", "sha256": "493de223"},
     "input_shape": [32, 32, 3],
 }
-WITHOUT_A_DATA_SET = {k: v for k, v in ORIGIN.items() if k != "dataset"}
-SHOWN = {
+FACTS = {
     "network": "elu_cifar_11",
     "dataset": "cifar10",
     "activation": "elu",
@@ -27,19 +24,19 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(
-    ("origin", "shown"),
+    ("origin", "facts"),
     [
-        (ORIGIN, SHOWN),
-        (
-            {k: v for k, v in ORIGIN.items() if k != "dataset"},
-            SHOWN | {"dataset": None},
-        ),
-        ({**ORIGIN, "weights": None}, SHOWN | {"tag": None, "sha256": None}),
-        ({}, dict.fromkeys(SHOWN)),
+        (ORIGIN, FACTS),
+        ({**ORIGIN, "weights": None}, FACTS | {"tag": None, "sha256": None}),
+        ({}, dict.fromkeys(FACTS)),
     ],
 )
-def test_described(loaded, origin, shown):
-    found = dataclasses.replace(loaded, origin=origin, class_names=("a", "b"))
-    of_server = {"name": "net", "version": 1, "class_names": ["a", "b"]}
-    of_server["signatures"] = sorted(loaded.signatures)
-    assert metadata.described(found) == of_server | shown
+def test_describe(loaded, origin, facts):
+    model = dataclasses.replace(loaded, origin=origin, class_names=("a", "b"))
+    assert metadata.describe(model) == {
+        "name": "net",
+        "version": 1,
+        "class_names": ["a", "b"],
+        "signatures": sorted(loaded.signatures),
+        **facts,
+    }

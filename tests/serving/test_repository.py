@@ -7,8 +7,8 @@ from tensorflow_serving.apis import get_model_status_pb2, model_pb2
 
 from elu_zoo import errors
 from elu_zoo.serving import repository, servable
-from elu_zoo.serving.refusals import Refusal
 from elu_zoo.serving.repository import Repository
+from elu_zoo.serving.status_errors import StatusError
 
 START, LOADING, AVAILABLE, END = (
     get_model_status_pb2.ModelVersionStatus.State.Value(name)
@@ -19,7 +19,7 @@ _clock = itertools.count(10**18, 10**9)
 
 @pytest.fixture
 def tried(monkeypatch):
-    """The versions that a stand-in was told to load; one with `broken` it cannot."""
+    """(name, version) of each load; files with `broken` cannot be loaded."""
     tried = []
 
     def load(name, version, path, batcher):
@@ -34,7 +34,7 @@ def tried(monkeypatch):
 
 
 def write(version, content="good"):
-    """Writes a version's folder, with a time of its own."""
+    """Writes a version's folder with a new modification time."""
     version.mkdir(parents=True, exist_ok=True)
     (version / servable.FILE).write_text(content)
     time = next(_clock)
@@ -59,11 +59,11 @@ def spec(name="net", version=None, label=""):
 
 
 def found(made, name="net"):
-    """The number of the version that answers, or None."""
+    """Number of the version that answers, or None."""
     try:
         return made.find(spec(name)).version
-    except Refusal as refused:
-        assert refused.http_status == 404
+    except StatusError as error:
+        assert error.http_status == 404
 
 
 def states(made, name="net"):
@@ -94,35 +94,30 @@ def test_no_model(tmp_path, folders):
 @pytest.mark.parametrize(
     ("name", "version"),
     [
-        ("1", 1),
         ("01", 1),
-        ("20261122", 20261122),
         (str(2**63 - 1), 2**63 - 1),
         (str(2**63), None),  # its number fits in no message
         ("0", None),
         ("-1", None),
-        ("+1", None),
         ("1.0", None),
-        ("x", None),
         ("1.tmp", None),
         ("١", None),
         ("²", None),
     ],
 )
-@pytest.mark.parametrize("base", ["", "net"])
-def test_names_of_versions(net, tried, name, version, base):
+def test_names_of_versions(net, tried, name, version):
     write(net / name)
     if version is None:
         with pytest.raises(errors.UsageError):
-            opened(net.parent / base)
+            opened(net)
         return
-    made = opened(net.parent / base)
+    made = opened(net)
     assert tried == [("net", version)]
     assert found(made) == version
     assert states(made) == {version: AVAILABLE}
 
 
-def test_names_and_files_beside_a_version(net, tried):
+def test_other_folders_and_files_are_ignored(net, tried):
     for name in "1", "latest":
         write(net / name)
     (net / "2").write_text("")
@@ -175,7 +170,7 @@ def test_a_broken_highest_version_at_the_start(net, tried, caplog):
     assert len(tried) == 3
 
 
-def test_a_new_version_waits_until_its_files_stay(net, tried):
+def test_a_new_version_is_loaded_when_its_files_no_longer_change(net, tried):
     write(net / "1")
     made = opened(net)
     write(net / "2")
@@ -219,7 +214,7 @@ def test_a_broken_new_version_is_tried_again_when_its_files_change(net, tried):
         assert found(made) == 1 and states(made) == {1: AVAILABLE, 2: END}
         row = made.status(spec(version=2)).model_version_status[0]
         assert row.status.error_message == f"net 2 is {content}"
-    write(net / "2", "mended")
+    write(net / "2", "fixed")
     made.poll()
     made.poll()
     assert found(made) == 2
@@ -227,7 +222,7 @@ def test_a_broken_new_version_is_tried_again_when_its_files_change(net, tried):
     assert made.status(spec(version=2)).model_version_status[0].status.error_code == 0
 
 
-def test_a_lower_version_is_not_taken_for_a_new_one(net, tried):
+def test_a_lower_version_is_not_loaded(net, tried):
     write(net / "5")
     made = opened(net)
     write(net / "4")
@@ -236,7 +231,7 @@ def test_a_lower_version_is_not_taken_for_a_new_one(net, tried):
     assert found(made) == 5 and states(made) == {5: AVAILABLE}
 
 
-def test_without_its_folder_a_version_gives_way_to_the_one_before(net, tried):
+def test_a_deleted_version_is_replaced_by_the_previous_one(net, tried):
     for version in 1, 2:
         write(net / str(version))
     made = opened(net)
@@ -250,7 +245,7 @@ def test_without_its_folder_a_version_gives_way_to_the_one_before(net, tried):
     assert tried == [("net", 2), ("net", 1)]
 
 
-def test_a_version_that_comes_back_at_once_is_available(net, tried):
+def test_a_version_that_returns_before_the_next_poll_stays_available(net, tried):
     for version in 1, 2:
         write(net / str(version))
     made = opened(net)
@@ -263,7 +258,7 @@ def test_a_version_that_comes_back_at_once_is_available(net, tried):
 
 
 @pytest.mark.parametrize("gone", ["net", "net/1"])
-def test_all_versions_vanish_and_one_comes_back(net, tried, gone):
+def test_all_versions_are_deleted_and_one_returns(net, tried, gone):
     write(net / "1")
     write(net.parent / "other" / "1")
     made = opened(net.parent)
@@ -271,27 +266,14 @@ def test_all_versions_vanish_and_one_comes_back(net, tried, gone):
     made.poll()
     assert found(made) is None and found(made, "other") == 1
     assert [s.name for s in made.serving()] == ["other"]
-    with pytest.raises(Refusal, match="Could not find any versions of model net"):
+    with pytest.raises(StatusError, match="Could not find any versions of model net"):
         made.status(spec())
-    write(net / "1")
+    write(net / "1", "half copied")
     made.poll()
     assert states(made) == {1: START}
     made.poll()
     assert found(made) == 1
     assert states(made) == {1: AVAILABLE}
-
-
-def test_the_only_version_vanishes_and_comes_back(net, tried):
-    write(net / "1")
-    made = opened(net)
-    shutil.rmtree(net / "1")
-    made.poll()
-    assert found(made) is None
-    write(net / "1", "half copied")
-    made.poll()
-    assert len(tried) == 1
-    made.poll()
-    assert found(made) == 1
 
 
 def test_a_folder_that_cannot_be_read_changes_nothing(net, tried):
@@ -325,26 +307,22 @@ ALL = "down", *MODELS
     [
         ("find", spec(""), 400, "Missing model name in request.", ()),
         ("find", spec("nett"), 404, NONE + "Latest(nett)", MODELS),
-        ("find", spec("nett", 1), 404, NONE + "Specific(nett, 1)", MODELS),
         ("find", spec(version=1), 404, NONE + "Specific(net, 1)", ("net/versions/2",)),
-        ("find", spec(version=0), 404, NONE + "Specific(net, 0)", ("net/versions/2",)),
         ("find", spec("down", 1), 404, NONE + "Specific(down, 1)", MODELS),
         ("find", spec("x" * 999), 404, NONE + f"Latest({'x' * 100}...)", MODELS),
         ("find", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
         ("status", spec("x"), 404, NO + "any versions of model x", ALL),
-        ("status", spec(""), 404, NO + "any versions of model ", ALL),
         ("status", spec(version=1), 404, NO + "version 1 of model net", ("2",)),
-        ("status", spec("x", 1), 404, NO + "version 1 of model x", ()),
         ("status", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
     ],
 )
-def test_refuses(net, tried, method, asked, status, text, available):
+def test_errors(net, tried, method, asked, status, text, available):
     for folder in "net/1", "net/2", "other/1", "down/1":
         write(net.parent / folder, "broken" if "down" in folder else "good")
     made = opened(net.parent)
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(StatusError) as raised:
         getattr(made, method)(asked)
-    assert (refused.value.http_status, refused.value.message) == (status, text)
-    assert refused.value.available == available
+    assert (raised.value.http_status, raised.value.message) == (status, text)
+    assert raised.value.available == available
     assert made.find(spec(version=2)).version == 2
     assert states(made, "down") == {1: END}

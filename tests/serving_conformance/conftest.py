@@ -1,9 +1,9 @@
-"""The server that is held against what TensorFlow Serving documents.
+"""Fixtures of the conformance tests: a server with TensorFlow Serving's interface.
 
 python -m pytest tests/serving_conformance --serving_rest=http://host:8501 \
     --serving_grpc=host:8500 --serving_model=mnist_mlp_8x128
 
-Without an address our own server is started, with two models exported for it.
+Without an address, the tests start our server with two exported models.
 """
 
 import pytest
@@ -27,9 +27,9 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def exports(request, tmp_path_factory):
-    """A folder with version 1 of a dense and of a conv net; tests do not change it."""
+    """Folder of a dense and a conv net, version 1; tests must not change it."""
     if request.config.getoption("--serving_rest", default=None):
-        pytest.skip("starts servers of our own, and one was given")
+        pytest.skip("starts our own server, but an address was given")
     from elu_zoo import zoo
     from elu_zoo.export import predictor
     from elu_zoo.export.saved_model import export_saved_model
@@ -49,7 +49,7 @@ def exports(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(request, tmp_path_factory):
-    """The server at the address that was given, else our own."""
+    """The server at the given address, else our own."""
     import served
 
     rest, address = (
@@ -68,36 +68,36 @@ def server(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def model(request, server):
-    """What the server says of the model that the tests ask."""
+    """The model that most tests use."""
     name = request.config.getoption("--serving_model", default=None)
     return server.model(name or DENSE)
 
 
 @pytest.fixture(scope="session")
 def conv(server, model):
-    """The same of the narrow conv net; of a server that was given, of its model."""
+    """The conv net; for a given address, the same as `model`."""
     return model if server.process is None else server.model(CONV)
 
 
 @pytest.fixture(scope="session")
 def images(model):
-    """A batch for `model`."""
+    """A batch of images for `model`."""
     return model.images(3)
 
 
 @pytest.fixture
 def ours(server):
-    """Skips what only our server promises."""
+    """Skips a test of what only our server promises."""
     import served
 
     found = server.get("/livez").headers.get("Server", "")
     if not found.startswith(served.OURS):
-        pytest.skip(f"only {served.OURS} promises this, and this is {found!r}")
+        pytest.skip(f"only {served.OURS} promises this; this server is {found!r}")
 
 
 @pytest.fixture
 def own(server):
-    """The folder of the models; skips where it is not known."""
+    """Folder of the served models; skips the test if it is unknown."""
     if server.folder is None:
-        pytest.skip("needs the folder of the models that are served")
+        pytest.skip("needs the folder of the served models")
     return server.folder

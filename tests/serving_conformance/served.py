@@ -1,4 +1,4 @@
-"""Servers to ask: our own as a process, or any at an address."""
+"""Clients of a server: our own in a new process, or one at an address."""
 
 import contextlib
 import dataclasses
@@ -31,7 +31,7 @@ _OPTIONS = [("grpc.max_send_message_length", -1)]
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What came over HTTP."""
+    """An HTTP response."""
 
     status: int
     headers: Mapping[str, str]
@@ -43,19 +43,19 @@ class Answer:
 
     @property
     def error(self) -> str:
-        # TensorFlow Serving escapes single quotes, which JSON does not know.
+        # TensorFlow Serving escapes single quotes, which is not valid JSON.
         return json.loads(self.content.replace(b"\\'", b"'"))["error"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What a server says of a model of images.
+    """An image model of a server.
 
     Attributes:
-        name: as it is asked for.
-        version: that answers.
-        shape: (height, width, channels).
-        outputs: of each signature, sorted.
+        name: name of the model.
+        version: the version that answers.
+        shape: (height, width, channels) of its images.
+        outputs: sorted names of the outputs of each signature.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Model:
     outputs: Mapping[str, tuple[str, ...]]
 
     def images(self, count: int, seed: int = 0) -> np.ndarray:
-        """Returns noise, float32 whole numbers 0..255."""
+        """Returns noise of whole numbers 0..255, float32."""
         size = count, *self.shape
         return np.random.default_rng(seed).integers(0, 256, size).astype("float32")
 
@@ -74,11 +74,11 @@ class Model:
 
 
 class Server:
-    """An address to ask, REST and gRPC.
+    """A client for the REST and gRPC addresses of a server.
 
     Attributes:
-        process: of a server that the tests started, else None.
-        folder: of its models, else None.
+        process: process of a server that the tests started, else None.
+        folder: folder of its models, else None.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Server:
         body: bytes | Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Returns the answer to one HTTP request; a mapping is sent as JSON."""
+        """Sends an HTTP request; a mapping is sent as JSON."""
         if isinstance(body, Mapping):
             body = json.dumps(body).encode()
         with contextlib.closing(self.connect()) as connection:
@@ -126,7 +126,7 @@ class Server:
         return self.ask("POST", path, body)
 
     def model(self, name: str) -> Model:
-        """Returns what GetModelMetadata says."""
+        """Returns a model by GetModelMetadata."""
         request = get_model_metadata_pb2.GetModelMetadataRequest(
             metadata_field=["signature_def"]
         )
@@ -148,7 +148,7 @@ class Server:
         )
 
     def states(self, name: str) -> dict[int, tuple[str, str]]:
-        """Returns state and message of each version, by GetModelStatus."""
+        """Returns state and message of each version by GetModelStatus."""
         request = get_model_status_pb2.GetModelStatusRequest()
         request.model_spec.name = name
         found = self.get_status(request, timeout=_SECONDS).model_version_status
@@ -159,7 +159,7 @@ class Server:
         }
 
     def stop(self) -> int:
-        """Ends the process that the tests started, and returns its exit code."""
+        """Stops the process that the tests started; returns its exit code."""
         self.channel.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -171,7 +171,7 @@ class Server:
 
 
 def answer(connection: http.client.HTTPConnection) -> Answer:
-    """Returns what comes next on a connection."""
+    """Returns the next response of a connection."""
     response = connection.getresponse()
     return Answer(response.status, dict(response.getheaders()), response.read())
 
@@ -180,13 +180,13 @@ def answer(connection: http.client.HTTPConnection) -> Answer:
 def started(
     folder: Path, log: Path, *flags: str, files: int | None = None
 ) -> Iterator[Server]:
-    """Yields our server on free ports, with the models of a folder.
+    """Yields our server in a new process, on free ports.
 
     Args:
-        folder: of one model or of several.
-        log: gets what the process says on stderr.
-        *flags: more of them.
-        files: the most file descriptors that the process may hold.
+        folder: folder of one model or of several.
+        log: file for the stderr of the process.
+        *flags: more flags.
+        files: limit of file descriptors.
     """
     command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
     if files:
@@ -220,7 +220,7 @@ def predict_request(
     version: int | None = None,
     outputs: tuple[str, ...] = (),
 ) -> predict_pb2.PredictRequest:
-    """Returns a request; arrays go as `tensor_content`, messages as they are."""
+    """Returns a PredictRequest; inputs are arrays or TensorProtos."""
     request = predict_pb2.PredictRequest(output_filter=outputs)
     request.model_spec.name = name
     request.model_spec.signature_name = signature
@@ -234,19 +234,19 @@ def predict_request(
 
 
 def arrays(response: predict_pb2.PredictResponse) -> dict[str, np.ndarray]:
-    """Returns the outputs of an answer."""
+    """Returns the outputs of a response."""
     return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
 
 
 def assert_equal(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Checks that two answers have the same outputs, to 1e-5."""
+    """Checks that outputs are equal, to 1e-5."""
     assert set(found) == set(expected)
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, 1e-5, 1e-5)
 
 
 def wait_until(condition, seconds: float = 30.0) -> None:
-    """Returns once `condition()` is true."""
+    """Returns as soon as `condition()` is true."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

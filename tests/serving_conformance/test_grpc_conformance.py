@@ -1,7 +1,7 @@
-"""TensorFlow Serving's gRPC surface: requests, answers, models."""
+"""TensorFlow Serving's gRPC interface: requests and responses."""
 
 import numpy as np
-import pictures_to_send
+import png_files
 import pytest
 
 served = pytest.importorskip("served")
@@ -25,13 +25,13 @@ def ask(server):
 
 @pytest.fixture
 def good(model, images):
-    """A request that has an answer; tests spoil it."""
+    """A valid request."""
     return served.predict_request(model.name, {"images": images})
 
 
 @pytest.fixture(scope="module")
 def by_rest(server, model, images):
-    """The outputs that the REST surface answers for `images`."""
+    """The outputs for `images` over REST."""
     answer = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
     return {name: np.array(value) for name, value in answer.json["outputs"].items()}
 
@@ -53,7 +53,7 @@ def test_float_values(ask, good, images, by_rest):
     served.assert_equal(served.arrays(ask(good)), by_rest)
 
 
-def test_the_answers_are_those_of_the_export(ask, good, own, model, images):
+def test_outputs_equal_those_of_the_export(ask, good, own, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
@@ -61,7 +61,7 @@ def test_the_answers_are_those_of_the_export(ask, good, own, model, images):
     )
 
 
-def test_outputs_lie_in_the_fields_of_their_types(ask, good, by_rest):
+def test_outputs_are_in_the_fields_of_their_types(ask, good, by_rest):
     outputs = ask(good).outputs
     assert outputs["logits"].dtype == types_pb2.DT_FLOAT
     assert outputs["classes"].dtype == types_pb2.DT_INT64
@@ -70,7 +70,7 @@ def test_outputs_lie_in_the_fields_of_their_types(ask, good, by_rest):
     assert list(outputs["classes"].int64_val) == by_rest["classes"].tolist()
 
 
-def test_the_answer_says_what_answered(ask, good, model):
+def test_the_response_names_model_and_version(ask, good, model):
     spec = ask(good).model_spec
     assert (spec.name, spec.version.value) == (model.name, model.version)
     assert spec.signature_name == "serving_default"
@@ -93,7 +93,7 @@ def test_a_version_and_a_signature(ask, good, model, by_rest):
 
 
 def test_files(ask, model, images, by_rest):
-    files = [pictures_to_send.png(image) for image in images]
+    files = [png_files.png(image) for image in images]
     request = served.predict_request(
         model.name, {"image_bytes": np.array(files, object)}, "serve_bytes"
     )
@@ -111,7 +111,7 @@ def test_features_alone(server, ask, model, images):
     )
 
 
-def test_a_call_without_waiting(server, good, by_rest):
+def test_concurrent_calls(server, good, by_rest):
     calls = [server.predict.future(good, timeout=60) for _ in range(20)]
     for call in calls:
         served.assert_equal(served.arrays(call.result()), by_rest)

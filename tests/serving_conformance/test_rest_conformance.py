@@ -1,11 +1,11 @@
-"""TensorFlow Serving's REST surface: paths, formats, answers."""
+"""TensorFlow Serving's REST interface: paths, formats, responses."""
 
 import base64
 import contextlib
 import json
 
 import numpy as np
-import pictures_to_send
+import png_files
 import pytest
 
 served = pytest.importorskip("served")
@@ -16,7 +16,7 @@ def base64_object(content):
 
 
 def columns(answer):
-    """The outputs of an answer in either format, as arrays by name."""
+    """Returns the outputs of a response in either format, as arrays."""
     assert answer.status == 200, answer.content
     document = answer.json
     if "outputs" in document:
@@ -28,7 +28,7 @@ def columns(answer):
 
 @pytest.fixture(scope="module")
 def by_grpc(server, model, images):
-    """What the gRPC surface answers for `images`."""
+    """The outputs for `images` over gRPC."""
     request = served.predict_request(model.name, {"images": images})
     return served.arrays(server.predict(request, timeout=60))
 
@@ -55,18 +55,18 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_answers_as_grpc_does(ask, images, by_grpc, form):
+def test_outputs_equal_those_of_grpc(ask, images, by_grpc, form):
     served.assert_equal(columns(ask(FORMATS[form](images.tolist()))), by_grpc)
 
 
-def test_the_answers_are_those_of_the_export(ask, own, model, images):
+def test_outputs_equal_those_of_the_export(ask, own, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     expected = load_saved_model(own / model.name).predict(images)
     served.assert_equal(columns(ask({"instances": images.tolist()})), expected)
 
 
-def test_rows_are_objects_of_each_example(ask, images):
+def test_the_row_format(ask, images):
     document = ask({"instances": images.tolist()}).json
     assert list(document) == ["predictions"] and len(document["predictions"]) == 3
     row = document["predictions"][0]
@@ -98,7 +98,7 @@ BYTES_FORMATS = {
 @pytest.mark.parametrize("form", BYTES_FORMATS)
 def test_images_as_base64(ask, images, by_grpc, form, padding):
     # A PNG may end in any number of bytes.
-    pictures = [pictures_to_send.png(image) + bytes(2 * i)
+    pictures = [png_files.png(image) + bytes(2 * i)
                 for i, image in enumerate(images)]  # fmt: skip
     files = [base64_object(picture) for picture in pictures]
     if not padding:
@@ -107,7 +107,7 @@ def test_images_as_base64(ask, images, by_grpc, form, padding):
     served.assert_equal(columns(ask(body)), by_grpc)
 
 
-def test_whole_numbers_that_a_float_rounds(ask, images):
+def test_large_whole_numbers_are_rounded(ask, images):
     by_pixel = []
     for pixel in 2**24, 2**24 + 1:
         rows = images[:1].astype(int).tolist()

@@ -1,20 +1,22 @@
-"""Clients that leave or wait in vain, and a full queue."""
+"""Clients that leave, send half a request or too many; in a server of low limits."""
 
 import contextlib
 import json
 import re
 import socket
+import time
 import urllib.request
 from pathlib import Path
 
 import grpc
 import numpy as np
 import pytest
-from pictures_to_send import blank
+from png_files import blank
 
 served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
+FILES = 200  # file descriptors of the server
 BATCH = 16
 BODY = 1_000_000
 FLAGS = (
@@ -25,36 +27,43 @@ FLAGS = (
 )
 FULL = "The batch scheduling queue to which this task was submitted is full"
 Code = grpc.StatusCode
+INCOMPLETE = {
+    "head": b"POST /v1/models/x:predict HTTP/1.1\r\nHost: localhost\r\nContent-",
+    "body": b"POST /v1/models/elu_cifar_11:predict HTTP/1.1\r\nHost: localhost\r\n"
+    b'Content-Length: 1000\r\n\r\n{"instances": [',
+    "gRPC": b"PRI * HTTP/2.0\r\n",
+}
 
 
 @pytest.fixture(scope="module")
-def strained(exports, tmp_path_factory):
-    """Our server with small limits."""
-    log = tmp_path_factory.mktemp("strained") / "log"
-    with served.started(exports, log, *FLAGS) as server:
+def limited(exports, tmp_path_factory):
+    """Our server with low limits."""
+    log = tmp_path_factory.mktemp("limited") / "log"
+    with served.started(exports, log, *FLAGS, files=FILES) as server:
         yield server
+    assert log.stat().st_size < 20_000  # equal messages are logged once a minute
 
 
 @pytest.fixture(scope="module")
-def asked(strained):
-    return strained.model(CONV)
+def asked(limited):
+    return limited.model(CONV)
 
 
 @pytest.fixture
-def quick(strained, asked):
-    """Asks for one image, and checks the answer."""
+def quick(limited, asked):
+    """Sends a request of one image, and checks the answer."""
     request = served.predict_request(CONV, {"images": asked.images(1)})
-    expected = served.arrays(strained.predict(request, timeout=60))
+    expected = served.arrays(limited.predict(request, timeout=60))
 
-    def ask(timeout=60):
-        answer = strained.predict(request, timeout=timeout)
+    def ask():
+        answer = limited.predict(request, timeout=60)
         served.assert_equal(served.arrays(answer), expected)
 
     return ask
 
 
 def counted(server, status):
-    """Returns how many requests the server says have ended so."""
+    """Returns how many requests have ended with a status, by the metrics."""
     line = rf'^:tensorflow:serving:request_count{{.*status="{status}"}} (.*)$'
     url = f"http://{server.host}:{server.port}/monitoring/prometheus/metrics"
     with urllib.request.urlopen(url, timeout=20) as answer:
@@ -69,61 +78,61 @@ def slow_request(count=BATCH):
 
 
 @pytest.mark.slow
-def test_a_deadline_of_a_millisecond(strained, quick):
+def test_a_deadline_of_a_millisecond(limited, quick):
     with pytest.raises(grpc.RpcError) as caught:
-        strained.predict(slow_request(), timeout=0.001)
+        limited.predict(slow_request(), timeout=0.001)
     assert caught.value.code() == Code.DEADLINE_EXCEEDED
     quick()
 
 
-def test_requests_whose_client_gave_up_leave_the_queue(strained, asked, quick):
-    strained.predict(slow_request(1), timeout=60)  # nothing else waits
-    running = strained.predict.future(slow_request(), timeout=60)
+def test_requests_leave_the_queue_when_their_client_leaves(limited, asked, quick):
+    limited.predict(slow_request(1), timeout=60)  # nothing else waits
+    running = limited.predict.future(slow_request(), timeout=60)
     one = served.predict_request(
         CONV, {"image_bytes": np.array([blank(8)], object)}, "serve_bytes"
     )
     codes = []
     for _ in range(3 * BATCH):
         try:
-            strained.predict(one, timeout=0.005)
+            limited.predict(one, timeout=0.005)
         except grpc.RpcError as error:
             codes.append(error.code())
     running.result()
-    # On a busy machine the server learns late that some have left.
+    # On a busy machine the server learns late that clients have left.
     assert set(codes) <= {Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE}
     assert codes and codes.count(Code.UNAVAILABLE) <= len(codes) // 5
     quick()
 
 
-def test_a_full_queue(strained, asked, quick):
-    calls = [strained.predict.future(slow_request(), timeout=60) for _ in range(5)]
+def test_a_full_queue(limited, asked, quick):
+    calls = [limited.predict.future(slow_request(), timeout=60) for _ in range(5)]
     served.wait_until(lambda: any(call.done() for call in calls))
     body = {"signature_name": "serve_bytes", "instances": [{"b64": ""}]}
-    answer = strained.post(f"{asked.path}:predict", body)
+    answer = limited.post(f"{asked.path}:predict", body)
     assert answer.status == 503 and FULL in answer.error
-    refused = [call for call in calls if call.exception()]
-    assert 1 <= len(refused) < len(calls)
-    for call in refused:
+    rejected = [call for call in calls if call.exception()]
+    assert 1 <= len(rejected) < len(calls)
+    for call in rejected:
         assert call.code() == Code.UNAVAILABLE and FULL in call.details()
     quick()
 
 
-def test_http_clients_that_leave(strained, asked, quick):
+def test_http_clients_that_leave(limited, asked, quick):
     body = json.dumps({"instances": asked.images(2).tolist()}).encode()
     for index in range(40):
-        with contextlib.closing(strained.connect()) as connection:
+        with contextlib.closing(limited.connect()) as connection:
             connection.putrequest("POST", f"{asked.path}:predict")
             connection.putheader("Content-Length", str(len(body)))
             connection.endheaders()
             connection.send(body[: len(body) // (1 + index % 3)])
-    # Of two in three half of the body was still to come.
-    served.wait_until(lambda: counted(strained, "CANCELLED") >= 20)
+    # Two in three have sent only a part of the body.
+    served.wait_until(lambda: counted(limited, "CANCELLED") >= 20)
     quick()
-    assert strained.post(f"{asked.path}:predict", body).status == 200
+    assert limited.post(f"{asked.path}:predict", body).status == 200
 
 
-def test_a_body_that_never_comes(strained, asked, quick):
-    with contextlib.closing(strained.connect()) as connection:
+def test_a_body_that_never_comes(limited, asked, quick):
+    with contextlib.closing(limited.connect()) as connection:
         connection.putrequest("POST", f"{asked.path}:predict")
         connection.putheader("Content-Length", "100")
         connection.endheaders(b'{"instances": ')
@@ -132,23 +141,42 @@ def test_a_body_that_never_comes(strained, asked, quick):
     assert answer.status == 504 and answer.error
 
 
-def test_a_body_over_the_limit(strained, asked, quick):
-    path = f"{asked.path}:predict"
-    assert strained.post(path, b" " * (BODY + 1)).status == 413
-    assert strained.post(path, iter([b" " * BODY] * 2)).status == 413
+def test_a_message_over_the_limit(limited, quick):
     images = served.predict_request(CONV, {"images": np.zeros(BODY, "float32")})
     with pytest.raises(grpc.RpcError) as caught:
-        strained.predict(images, timeout=60)
+        limited.predict(images, timeout=60)
     assert caught.value.code() == Code.RESOURCE_EXHAUSTED
     quick()
 
 
-# 127.0.0.1, as itself, and as gRPC writes it on a socket of both families.
+def test_new_connections_replace_incomplete_requests(limited, asked):
+    body = {"instances": asked.images(1).tolist()}
+    request = served.predict_request(CONV, {"images": asked.images(1)})
+    grpc_port = int(limited.grpc_address.rpartition(":")[2])
+    for name, content in INCOMPLETE.items():
+        port = grpc_port if name == "gRPC" else limited.port
+        with contextlib.ExitStack() as stack:
+            for _ in range(FILES):
+                made = socket.create_connection((limited.host, port), 20)
+                stack.enter_context(made)
+                with contextlib.suppress(ConnectionError):
+                    made.sendall(content)
+            with grpc.insecure_channel(limited.grpc_address) as channel:
+                ask = channel.unary_unary(served.PREDICT, bytes, bytes)
+                message = request.SerializeToString()
+                assert ask(message, timeout=20, wait_for_ready=True), name
+            start = time.monotonic()
+            assert limited.post(f"{asked.path}:predict", body).status == 200, name
+            assert time.monotonic() - start < 5, name
+    assert limited.process.poll() is None
+
+
+# 127.0.0.1 on an IPv4 socket, and on gRPC's socket of both families.
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 def listening():
-    """The addresses that this machine listens on, by port; of IPv4 and IPv6."""
+    """Returns the addresses that this machine listens on, by port."""
     found = {}
     for name in ("tcp", "tcp6"):
         table = Path("/proc/net", name)
@@ -160,8 +188,8 @@ def listening():
     return found
 
 
-def test_only_this_machine_can_connect(strained):
-    ports = strained.port, int(strained.grpc_address.rpartition(":")[2])
+def test_only_this_machine_can_connect(limited):
+    ports = limited.port, int(limited.grpc_address.rpartition(":")[2])
     addresses = listening()
     for port in ports:
         assert addresses[port] <= LOOPBACK

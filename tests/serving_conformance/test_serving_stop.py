@@ -1,4 +1,4 @@
-"""Case 54: a server that is told to stop under load answers what has come."""
+"""SIGTERM under load: requests that have arrived are answered."""
 
 import concurrent.futures
 import contextlib
@@ -10,26 +10,25 @@ import time
 import grpc
 import numpy as np
 import pytest
-from pictures_to_send import blank
+from png_files import blank
 
 served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
-# A request that was sent so long before has arrived.
-ON_THE_WAY = 0.2
+# A request sent this long ago has arrived.
+TRANSIT_SECONDS = 0.2
 
 
 class Load:
-    """Clients that ask on and on until they are told to stop or refused.
+    """Clients that send requests until `ends` is set or a request fails.
 
     Attributes:
-        outcomes: of each request (surface, when it was asked, when it was answered,
-            status or code or error).
+        outcomes: (surface, start, end, status or code or error) of each request.
     """
 
     def __init__(self, server, model, threads):
         self._server, self._path = server, f"{model.path}:predict"
-        # It takes so long that many wait for a thread when the server is told to stop.
+        # A slow request, so that many wait for a thread when the server stops.
         file = np.array([blank(2500)], object)
         self._request = served.predict_request(
             CONV, {"image_bytes": file}, "serve_bytes"
@@ -95,10 +94,10 @@ def server(exports, tmp_path):
 
 @pytest.mark.slow
 def test_a_stop_under_load_loses_no_request(server):
-    # More calls than the server has threads for.
+    # More calls than the server has threads.
     load = Load(server, server.model(CONV), {"REST": 8, "gRPC": 80})
     time.sleep(3)
-    stopped = time.monotonic() - ON_THE_WAY
+    stopped = time.monotonic() - TRANSIT_SECONDS
     server.process.send_signal(signal.SIGTERM)
     served.wait_until(lambda: readiness(server) == 503)
     code = server.process.wait(40)
@@ -106,12 +105,11 @@ def test_a_stop_under_load_loses_no_request(server):
     load.wait()
     before = [o for o in load.outcomes if o[1] < stopped]
     after = [o for o in load.outcomes if o[1] >= stopped]
-    late = [o for o in before if o[2] > stopped + ON_THE_WAY]
-    print(f"{len(before)} requests, {len(late)} of them under way; {len(after)} later")
+    late = [o for o in before if o[2] > stopped + TRANSIT_SECONDS]
     assert code == 0
     assert len(late) >= 16
     assert {outcome for *_, outcome in before} == {200, "OK"}
-    # A later one may find its connection closed; an answer is right or says why not.
+    # Later requests may find their connection closed.
     assert {o for *_, o in after if isinstance(o, int)} <= {200, 503}
     for surface in ("REST", "gRPC"):
         assert sum(name == surface for name, *_ in before) > 20

@@ -1,1 +1,1 @@
-"""The same networks and updates as users of other libraries write them."""
+"""The same networks and training, written in other libraries."""

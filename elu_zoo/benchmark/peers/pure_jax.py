@@ -1,7 +1,7 @@
-"""Three networks in JAX without a library of layers.
+"""Three networks in JAX, without a library of layers.
 
-All steps are one program, except where there are convolutions: in a loop XLA runs them
-on a CPU a hundred times as slowly.
+All steps are one program, except for convolutional networks: on a CPU, XLA runs
+convolutions in a loop a hundred times as slowly.
 """
 
 import functools
@@ -13,22 +13,24 @@ import numpy as np
 
 from elu_zoo.models.elu_cifar_11 import STACKS
 
-_UNITS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
+_ACTIVATIONS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
 Weights = Mapping[str, np.ndarray]
 
 
 def dense(
-    layers: list[str], weights: Weights, images: jax.Array, unit: Callable
+    layers: list[str], weights: Weights, images: jax.Array, activation: Callable
 ) -> jax.Array:
-    """Returns the outputs of the layers in their order; a code has no unit."""
+    """Returns the outputs of dense layers; the autoencoder's code is linear."""
     x = images.reshape(len(images), -1)
     for layer in layers:
         x = x @ weights[f"{layer}/kernel"] + weights[f"{layer}/bias"]
-        x = x if layer in ("code", layers[-1]) else unit(x)
+        x = x if layer in ("code", layers[-1]) else activation(x)
     return x
 
 
-def convolutional(weights: Weights, images: jax.Array, unit: Callable) -> jax.Array:
+def convolutional(
+    weights: Weights, images: jax.Array, activation: Callable
+) -> jax.Array:
     """Returns the logits of `elu_cifar_11`."""
 
     def convolved(x, layer):
@@ -46,7 +48,7 @@ def convolutional(weights: Weights, images: jax.Array, unit: Callable) -> jax.Ar
     x = images
     for i, stack in enumerate(STACKS, 1):
         for j in range(1, len(stack) + 1):
-            x = unit(convolved(x, f"stack{i}_conv{j}"))
+            x = activation(convolved(x, f"stack{i}_conv{j}"))
         x = jax.lax.reduce_window(
             x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME"
         )
@@ -54,7 +56,7 @@ def convolutional(weights: Weights, images: jax.Array, unit: Callable) -> jax.Ar
 
 
 def loss(outputs: jax.Array, x: jax.Array, labels: jax.Array | None) -> jax.Array:
-    """Returns the mean loss of classes, or of images that are reconstructed."""
+    """Returns the mean loss of classes, or of reconstructions if `labels` is None."""
     if labels is not None:
         of_labels = jnp.take_along_axis(jax.nn.log_softmax(outputs), labels[:, None], 1)
         return -of_labels.mean()
@@ -73,29 +75,29 @@ def trainer(
     rate: float,
     momentum: float = 0.0,
 ) -> Callable[[], list[float]]:
-    """Returns what trains a network on all batches, and gives their losses before.
+    """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        name: of `case.MODELS`.
-        weights: arrays of our model by `layer/kernel` and `layer/bias`, in its order.
+        name: one of `case.MODELS`.
+        weights: initial weights by `layer/kernel` and `layer/bias`, in order.
         activation: `elu` or `relu`.
-        images: preprocessed, float32 `(n, height, width, channels)`.
-        labels: classes; None where images are to be reconstructed, by the sigmoid
-            cross-entropy summed over their pixels.
-        batches: indices, `(steps, batch)`.
-        rate: the learning rate.
-        momentum: of the updates.
+        images: preprocessed images, float32 `(n, height, width, channels)`.
+        labels: classes; None for an autoencoder, whose loss is the sigmoid
+            cross-entropy summed over pixels.
+        batches: indices of images, `(steps, batch)`.
+        rate: learning rate.
+        momentum: momentum of the updates.
     """
     # JAX sorts the keys of what it traces.
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
-    of_layers = functools.partial(dense, layers)
-    forward = convolutional if name == "elu_cifar_11" else of_layers
-    unit = _UNITS[activation]
+    is_convolutional = name == "elu_cifar_11"
+    forward = convolutional if is_convolutional else functools.partial(dense, layers)
+    function = _ACTIVATIONS[activation]
 
     def loss_of(weights, batch):
         x = images_on_device[batch]
-        own = None if labels is None else labels_on_device[batch]
-        return loss(forward(weights, x, unit), x, own)
+        y = None if labels is None else labels_on_device[batch]
+        return loss(forward(weights, x, function), x, y)
 
     def step(state, batch):
         weights, velocities = state
@@ -118,8 +120,7 @@ def trainer(
             losses.append(found)
         return state, jnp.stack(losses)
 
-    steps = one_by_one if name == "elu_cifar_11" else scanned
-
+    steps = one_by_one if is_convolutional else scanned
     images_on_device = jnp.asarray(images)
     labels_on_device = None if labels is None else jnp.asarray(labels)
     start = {key: jnp.array(value) for key, value in weights.items()}

@@ -1,4 +1,4 @@
-"""Three networks in PyTorch, with the weights of ours and the same updates."""
+"""Three networks in PyTorch, with our initial weights and the same updates."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,24 +13,24 @@ from elu_zoo.models.elu_cifar_11 import STACKS
 def network(
     name: str, weights: Mapping[str, np.ndarray], activation: str
 ) -> nn.Sequential:
-    """Returns a network of images `(batch, channels, height, width)`.
+    """Returns a network for images `(batch, channels, height, width)`.
 
     Args:
-        name: of `case.MODELS`.
-        weights: arrays of our model by `layer/kernel` and `layer/bias`, in its order.
+        name: one of `case.MODELS`.
+        weights: initial weights by `layer/kernel` and `layer/bias`, in order.
         activation: `elu` or `relu`.
     """
-    unit = {"elu": nn.ELU, "relu": nn.ReLU}[activation]
+    function = {"elu": nn.ELU, "relu": nn.ReLU}[activation]
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
     if name == "elu_cifar_11":
-        modules = _convolutions(layers, unit)
+        modules = _convolutions(function)
     else:
         kernels = [weights[f"{layer}/kernel"] for layer in layers]
         linear = [nn.Linear(*kernel.shape) for kernel in kernels]
         modules = [nn.Flatten(), linear[0]]
         for previous, layer in zip(layers, linear[1:], strict=False):
-            # The autoencoder's code has no unit.
-            modules += [layer] if previous == "code" else [unit(), layer]
+            # The autoencoder's code is linear.
+            modules += [layer] if previous == "code" else [function(), layer]
     made = nn.Sequential(*modules)
     trained = [m for m in made if isinstance(m, nn.Linear | nn.Conv2d)]
     with torch.no_grad():
@@ -42,14 +42,14 @@ def network(
     return made
 
 
-def _convolutions(layers: list[str], unit: type[nn.Module]) -> list[nn.Module]:
-    modules, channels, size = [], 3, 32
+def _convolutions(function: type[nn.Module]) -> list[nn.Module]:
+    modules, channels = [], 3
     for stack in STACKS:
         for _, units, field in stack:
-            modules += [nn.Conv2d(channels, units, field, padding=field // 2), unit()]
-            channels, size = units, size + 1 - field % 2
+            convolution = nn.Conv2d(channels, units, field, padding=field // 2)
+            modules += [convolution, function()]
+            channels = units
         modules.append(nn.MaxPool2d(2, ceil_mode=True))
-        size = -(-size // 2)
     modules += [nn.Conv2d(channels, 100, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
     return modules
 
@@ -64,17 +64,17 @@ def trainer(
     momentum: float = 0.0,
     bfloat16: bool = False,
 ) -> Callable[[], list[float]]:
-    """Returns what trains a network on all batches, and gives their losses before.
+    """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        net: see `network`.
-        images: preprocessed, float32 `(n, height, width, channels)`.
-        labels: classes; None where images are to be reconstructed, by the sigmoid
-            cross-entropy summed over their pixels.
-        batches: indices, `(steps, batch)`.
-        rate: the learning rate.
-        momentum: of the updates.
-        bfloat16: multiplies in it, by PyTorch's automatic mixed precision.
+        net: a network of `network`.
+        images: preprocessed images, float32 `(n, height, width, channels)`.
+        labels: classes; None for an autoencoder, whose loss is the sigmoid
+            cross-entropy summed over pixels.
+        batches: indices of images, `(steps, batch)`.
+        rate: learning rate.
+        momentum: momentum of the updates.
+        bfloat16: whether to use PyTorch's automatic mixed precision.
     """
     layout = torch.channels_last if images.shape[-1] == 3 else torch.contiguous_format
     net = net.to(memory_format=layout)

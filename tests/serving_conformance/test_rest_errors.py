@@ -1,4 +1,4 @@
-"""What a REST request is told that has no answer, in TensorFlow Serving's words."""
+"""Errors over REST, with TensorFlow Serving's messages."""
 
 import contextlib
 import http.client
@@ -9,8 +9,6 @@ import pytest
 
 served = pytest.importorskip("served")
 
-DEEP = b"[" * 100_000
-
 
 @pytest.fixture(scope="module")
 def ask(server, model):
@@ -19,7 +17,7 @@ def ask(server, model):
 
 
 def replaced(value):
-    """Makes a body of one image whose first pixel is `value`, JSON as it stands."""
+    """Makes a body of one image whose first pixel is the JSON text `value`."""
 
     def body(x):
         x[0][0][0][0] = "@"
@@ -47,7 +45,6 @@ BAD_BODIES = {
     "empty body": (lambda x: b"", "JSON Parse error: The document is empty"),
     "no keys": (lambda x: {}, "Missing 'inputs' or 'instances' key"),
     "a list": (lambda x: b"[]", "Is not object"),
-    "a number": (lambda x: b"1", "Is not object"),
     "both keys": (
         lambda x: {"instances": x, "inputs": x},
         "ot formatted correctly expecting only one of 'inputs' or 'instances' keys",
@@ -58,8 +55,6 @@ BAD_BODIES = {
         "to be an list/array",
     ),
     "no instances": (lambda x: {"instances": []}, "No values in 'instances' array"),
-    "no inputs": (lambda x: {"inputs": []}, ""),
-    "null inputs": (lambda x: {"inputs": None}, ""),
     "object, then list": (
         lambda x: {"instances": [{"images": x[0]}, x[1]]},
         "Expecting object but got list at item 1",
@@ -83,25 +78,17 @@ BAD_BODIES = {
     ),
     "ragged": (ragged, "Failed to process element: 1 of 'instances' list."),
     "a larger image": (larger, "Expecting tensor size: "),
-    "ragged pixels": (lambda x: {"inputs": [[[[1], [2]], [[3]]]]}, ""),
     "a string": (replaced('"1"'), "not of expected type: float"),
     "null": (replaced("null"), "not of expected type: float"),
     "true": (replaced("true"), "not of expected type: float"),
-    "false": (replaced("false"), "not of expected type: float"),
     "an object": (replaced('{"a": 1}'), "not of expected type: float"),
     "base64": (replaced('{"b64": "AA=="}'), "not of expected type: float"),
-    "a list for a pixel": (replaced("[1]"), ""),
     "over float32": (replaced("1e39"), "without loss of precision"),
     "under float32": (replaced("-1e39"), "without loss of precision"),
-    "over double": (replaced("1e400"), ""),
-    "rank 1": (lambda x: {"instances": [1.0, 2.0]}, ""),
     "rank 2": (lambda x: {"instances": [[1, 2]]}, ""),
-    "rank 5": (lambda x: {"inputs": [x]}, ""),
-    "scalar": (lambda x: {"inputs": 1.0}, ""),
     "other size": (lambda x: {"instances": [x[0][:-1]]}, ""),
     "other channels": (other_channels, ""),
     "empty images": (lambda x: {"instances": [[], []]}, ""),
-    "strings only": (lambda x: {"instances": ["a", "b"]}, ""),
     "signature a number": (
         lambda x: {"signature_name": 1, "instances": x},
         "'signature_name' key must be a string value",
@@ -114,10 +101,6 @@ BAD_BODIES = {
         lambda x: {"signature_name": "serve_bytes", "instances": [{"b64": "%"}]},
         "base64 decode",
     ),
-    "base64 a number": (
-        lambda x: {"signature_name": "serve_bytes", "instances": [{"b64": 1}]},
-        "",
-    ),
     "numbers for bytes": (
         lambda x: {"signature_name": "serve_bytes", "instances": [1]},
         "not of expected type: string",
@@ -125,7 +108,7 @@ BAD_BODIES = {
 }
 
 
-def assert_refused(answer, text):
+def assert_error(answer, text):
     assert answer.status == 400
     assert answer.headers["Content-Type"].startswith("application/json")
     assert text in answer.error
@@ -134,50 +117,14 @@ def assert_refused(answer, text):
 @pytest.mark.parametrize("case", BAD_BODIES)
 def test_a_bad_body(ask, images, case):
     body, text = BAD_BODIES[case]
-    assert_refused(ask(body(images.tolist())), text)
-
-
-# TensorFlow Serving takes NaN and infinities, and recurses without a bound.
-OUR_BAD_BODIES = {
-    **{name: (replaced(name), "JSON") for name in ("NaN", "Infinity", "-Infinity")},
-    "unclosed lists": (lambda x: DEEP, "JSON Parse error"),
-    "deep lists": (lambda x: b'{"instances": ' + DEEP + b"]" * 100_000 + b"}", "JSON"),
-    "lists as deep as parsed": (
-        lambda x: b'{"instances": ' + b"[" * 1000 + b"1" + b"]" * 1000 + b"}",
-        "expected shape",
-    ),
-    "a long string among short ones": (
-        lambda x: {"instances": ["a"] * 100_000 + ["a" * 5_000_000]},
-        "",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", OUR_BAD_BODIES)
-def test_a_body_that_our_server_refuses(ask, images, ours, case):
-    body, text = OUR_BAD_BODIES[case]
-    assert_refused(ask(body(images.tolist())), text)
-
-
-def test_the_expected_shape_is_named(ask, model, ours):
-    shape = ",".join(map(str, model.shape))
-    assert_refused(ask({"instances": [[1, 2]]}), f"expected shape [?,{shape}]")
+    assert_error(ask(body(images.tolist())), text)
 
 
 def test_a_batch_over_the_maximum(server, model, own):
     answer = server.post(
         f"{model.path}:predict", {"instances": model.images(65).tolist()}
     )
-    assert_refused(answer, "larger than maximum input batch size 64")
-
-
-def test_a_body_over_the_limit(server, model, ours):
-    with contextlib.closing(server.connect()) as connection:
-        connection.putrequest("POST", f"{model.path}:predict")
-        connection.putheader("Content-Length", str(10**12))
-        connection.endheaders()
-        answer = served.answer(connection)
-    assert answer.status == 413 and answer.error
+    assert_error(answer, "larger than maximum input batch size 64")
 
 
 NOT_FOUND = "Servable not found for request: "
@@ -194,24 +141,18 @@ PATH_ERRORS = [
     ("GET", "/v1/models/nope/metadata", 404, f"{NOT_FOUND}Latest(nope)"),
     ("POST", "{path}/labels/nope:predict", 400, "Unrecognized servable version label"),
     ("POST", "{path}/versions/" + "9" * 30 + ":predict", 400, "to numeric"),
-    ("GET", "{path}/versions/" + "9" * 30, 400, "to numeric"),
-    ("GET", "/v1/models", 400, ""),
-    ("GET", "/v1/unknown", 400, "Malformed request: GET /v1/unknown"),
     ("POST", "/v1/unknown", 400, "Malformed request: POST /v1/unknown"),
     ("GET", "{path}:predict", 400, "Malformed request: GET"),
     ("POST", "{path}", 400, "Malformed request: POST"),
-    ("POST", "{path}:nope", 400, "Malformed request: POST"),
     ("POST", "{path}/versions/x:predict", 400, "Malformed request: POST"),
-    ("POST", "{path}/:predict", 400, "Malformed request: POST"),
     ("DELETE", "{path}", 400, "Malformed request: DELETE"),
-    ("PUT", "{path}:predict", 400, "Malformed request: PUT"),
 ]
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status", "text"), PATH_ERRORS, ids=lambda value: str(value)[:40]
 )
-def test_a_path_without_an_answer(server, model, images, method, path, status, text):
+def test_a_bad_path(server, model, images, method, path, status, text):
     body = {"instances": images.tolist()} if method != "GET" else None
     answer = server.ask(method, path.format(path=model.path), body)
     assert answer.status == status
@@ -226,7 +167,7 @@ AVAILABLE = {
 
 
 @pytest.mark.parametrize("case", AVAILABLE)
-def test_a_refusal_names_what_is_available(server, model, ours, case):
+def test_errors_list_available_names(server, model, ours, case):
     path, name = AVAILABLE[case]
     body = {"signature_name": "nope", "instances": [1]}
     answer = server.post(path.format(path=model.path), body)
@@ -235,29 +176,17 @@ def test_a_refusal_names_what_is_available(server, model, ours, case):
 
 
 @pytest.mark.parametrize("method", ["classify", "regress"])
-def test_a_method_that_our_server_does_not_have(server, model, ours, method):
+def test_unsupported_methods(server, model, ours, method):
     answer = server.post(f"{model.path}:{method}", {"examples": [{"a": 1}]})
     assert answer.status == 501 and method in answer.error
 
 
-RAW = {
-    "no HTTP": b"hello\r\n\r\n",
-    "a wrong version": b"POST / HTTP/9.9\r\n\r\n",
-    "a negative length": b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-    "two lengths": b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
-    "a header without a name": b"GET / HTTP/1.1\r\n: a\r\n\r\n",
-    "a bad chunk": b"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
-    b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-}
-
-
-@pytest.mark.parametrize("case", RAW)
-def test_a_request_that_is_no_http(server, model, ours, case):
-    sent = RAW[case].replace(b"{path}", f"{model.path}:predict".encode())
+def test_a_bad_chunk(server, model, ours):
+    head = f"POST {model.path}:predict HTTP/1.1\r\nHost: localhost\r\n"
     with contextlib.closing(server.connect(10)) as connection:
         connection.connect()
-        connection.sock.sendall(sent)
-        response = http.client.HTTPResponse(connection.sock)
-        with contextlib.closing(response):
+        chunk = "Transfer-Encoding: chunked\r\n\r\nzz\r\n"
+        connection.sock.sendall((head + chunk).encode())
+        with contextlib.closing(http.client.HTTPResponse(connection.sock)) as response:
             response.begin()
-            assert response.status in (400, 404, 405)
+            assert response.status == 400

@@ -1,4 +1,4 @@
-"""PNG files, good and bad, without an image library."""
+"""PNG files, written without an image library."""
 
 import struct
 import zlib
@@ -9,22 +9,22 @@ _COLOUR_TYPES = {1: 0, 3: 2}
 
 
 def png(image: np.ndarray) -> bytes:
-    """Returns an image (height, width, 1 or 3), 0..255, as a PNG file."""
+    """Returns an image (height, width, 1 or 3) of values 0..255 as a PNG file."""
     height, width, channels = image.shape
     rows = image.astype("uint8").reshape(height, width * channels)
     scanlines = np.concatenate([np.zeros((height, 1), "uint8"), rows], axis=1)
     return _file(width, height, 8, _COLOUR_TYPES[channels], scanlines.tobytes())
 
 
-def blank(side: int, claimed: int | None = None) -> bytes:
-    """Returns a black square of one bit a pixel: small, whatever it decodes to.
+def blank(side: int, header_side: int | None = None) -> bytes:
+    """Returns a black square of one bit per pixel: a small file of many pixels.
 
     Args:
-        side: of the pixels that are there.
-        claimed: of the header, if another.
+        side: height and width of the pixels.
+        header_side: height and width in the header; by default `side`.
     """
     row = bytes(1 + (side + 7) // 8)
-    return _file(claimed or side, claimed or side, 1, 0, row * side)
+    return _file(header_side or side, header_side or side, 1, 0, row * side)
 
 
 def _file(width, height, depth, colour_type, scanlines):

@@ -1,4 +1,4 @@
-"""What a gRPC request is told that has no answer, with TensorFlow Serving's codes."""
+"""Errors over gRPC, with TensorFlow Serving's codes and messages."""
 
 import copy
 
@@ -9,7 +9,6 @@ import pytest
 served = pytest.importorskip("served")
 
 import tensorflow as tf  # noqa: E402
-from tensorflow.core.framework import types_pb2  # noqa: E402
 from tensorflow_serving.apis import (  # noqa: E402
     classification_pb2,
     get_model_metadata_pb2,
@@ -26,19 +25,19 @@ STATUS = get_model_status_pb2.GetModelStatusRequest
 
 @pytest.fixture
 def good(model, images):
-    """A request that has an answer; tests spoil it."""
+    """A valid request, which tests make invalid."""
     return served.predict_request(model.name, {"images": images})
 
 
-def refusal(call, *arguments, **keywords):
-    """Returns code and text of what a call is refused with."""
+def error_of(call, *arguments, **keywords):
+    """Returns code and details of a call's error."""
     with pytest.raises(grpc.RpcError) as caught:
         call(*arguments, timeout=60, **keywords)
     return caught.value.code(), caught.value.details()
 
 
 def spec(**fields):
-    """Changes the request's ModelSpec."""
+    """Returns a function that changes the request's ModelSpec."""
 
     def change(request):
         for name, value in fields.items():
@@ -59,7 +58,7 @@ def other_tensor(*shape, dtype="float32"):
 
 
 def to_model(*first, last=()):
-    """Sends zeros of the model's own shape, with other first or last sizes."""
+    """Sends zeros of the model's shape, with other first or last sizes."""
 
     def change(request):
         shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
@@ -96,11 +95,6 @@ BAD_REQUESTS = {
         NOT_FOUND,
         f"{NOT_SERVED}Specific({{name}}, 7777)",
     ),
-    "unknown model and version": (
-        spec(name="nope", version=7),
-        NOT_FOUND,
-        f"{NOT_SERVED}Specific(nope, 7)",
-    ),
     "unknown label": (
         spec(version_label="nope"),
         INVALID,
@@ -125,12 +119,9 @@ BAD_REQUESTS = {
         INVALID,
         "duplicate output tensor alias: logits",
     ),
-    "int32": (other_tensor(1, 2, dtype="int32"), INVALID, ""),
     "double": (other_tensor(1, 2, dtype="float64"), INVALID, ""),
     "scalar": (other_tensor(), INVALID, ""),
-    "rank 1": (other_tensor(4), INVALID, ""),
     "rank 2": (other_tensor(1, 2), INVALID, ""),
-    "rank 5": (other_tensor(1, 1, 4, 4, 1), INVALID, ""),
     "empty batch": (to_model(0), INVALID, ""),
     "other size": (to_model(1, 3), INVALID, ""),
     "other channels": (to_model(1, last=(5,)), INVALID, ""),
@@ -141,72 +132,17 @@ BAD_REQUESTS = {
 def test_a_bad_request(server, good, model, case):
     change, code, text = BAD_REQUESTS[case]
     change(good)
-    found = refusal(server.predict, good)
+    found = error_of(server.predict, good)
     assert found[0] == code and text.format(name=model.name) in found[1]
-
-
-def tensor(**fields):
-    """A change to the tensor of the request."""
-
-    def change(request):
-        found = request.inputs["images"]
-        for name, value in fields.items():
-            if name == "shape":
-                del found.tensor_shape.dim[:]
-                for size in value:
-                    found.tensor_shape.dim.add().size = size
-            else:
-                setattr(found, name, value)
-
-    return change
-
-
-def unknown_rank(request):
-    request.inputs["images"].tensor_shape.unknown_rank = True
-
-
-def one_value(request):
-    request.inputs["images"].ClearField("tensor_content")
-    request.inputs["images"].float_val.append(1.0)
-
-
-def not_a_number(request):
-    shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
-    found = tf.make_tensor_proto(np.full(shape, np.nan, "float32"))
-    request.inputs["images"].CopyFrom(found)
-
-
-# TensorFlow Serving repeats a last value, and takes NaN.
-OUR_BAD_REQUESTS = {
-    "a type that is none": (tensor(dtype=999), "999 provided"),
-    "no type": (tensor(dtype=0), "to be float but invalid provided"),
-    "double": (tensor(dtype=types_pb2.DT_DOUBLE), "to be float but double provided"),
-    "negative": (tensor(shape=(-1, 28, 28, 1)), "expected shape [?,"),
-    "huge": (tensor(shape=(2**62, 28, 28, 1)), ""),
-    "product over 64 bits": (tensor(shape=(2**40, 2**40, 2**40, 1)), ""),
-    "unknown rank": (unknown_rank, "has no shape"),
-    "one value for all": (one_value, "has 1 values"),
-    "content too short": (tensor(tensor_content=b"abcd"), "has 1 values"),
-    "content of half a value": (tensor(tensor_content=b"abc"), ""),
-    "NaN": (not_a_number, "NaN or infinite"),
-}
-
-
-@pytest.mark.parametrize("case", OUR_BAD_REQUESTS)
-def test_a_request_that_our_server_refuses(server, good, ours, case):
-    change, text = OUR_BAD_REQUESTS[case]
-    change(good)
-    code, found = refusal(server.predict, good)
-    assert code == INVALID and text in found
 
 
 def test_a_batch_over_the_maximum(server, model, own):
     request = served.predict_request(model.name, {"images": model.images(65)})
-    code, text = refusal(server.predict, request)
+    code, text = error_of(server.predict, request)
     assert code == INVALID and "larger than maximum input batch size 64" in text
 
 
-def test_a_refusal_names_what_is_available(server, good, model, ours):
+def test_errors_list_available_names(server, good, model, ours):
     good.model_spec.name = "nope"
     with pytest.raises(grpc.RpcError) as caught:
         server.predict(good, timeout=60)
@@ -216,11 +152,6 @@ def test_a_refusal_names_what_is_available(server, good, model, ours):
 BAD_METADATA = {
     "no field": (METADATA(), INVALID, "at least one metadata_field"),
     "a wrong field": (METADATA(metadata_field=["nope"]), INVALID, "is not supported"),
-    "one of two": (
-        METADATA(metadata_field=["signature_def", "nope"]),
-        INVALID,
-        "is not supported",
-    ),
 }
 
 
@@ -228,7 +159,7 @@ BAD_METADATA = {
 def test_bad_metadata_fields(server, model, case):
     request, code, text = BAD_METADATA[case]
     request.model_spec.name = model.name
-    found = refusal(server.get_metadata, request)
+    found = error_of(server.get_metadata, request)
     assert found[0] == code and text in found[1]
 
 
@@ -245,22 +176,22 @@ CALLS = {
 
 @pytest.mark.parametrize("case", MODELS)
 @pytest.mark.parametrize("call", CALLS)
-def test_models_that_are_not_there(server, model, call, case):
+def test_unknown_models(server, model, call, case):
     fields, code, text = MODELS[case]
     request = copy.deepcopy(CALLS[call])
     if fields:
         request.model_spec.name = model.name
         spec(**fields)(request)
-    found = refusal(getattr(server, call), request)
+    found = error_of(getattr(server, call), request)
     assert found[0] == code and text in found[1]
 
 
-# TensorFlow Serving's GetModelStatus does not look at labels.
+# TensorFlow Serving's GetModelStatus ignores labels.
 @pytest.mark.parametrize("call", CALLS)
 def test_an_unknown_label(server, model, ours, call):
     request = copy.deepcopy(CALLS[call])
     spec(name=model.name, version_label="nope")(request)
-    code, text = refusal(getattr(server, call), request)
+    code, text = error_of(getattr(server, call), request)
     assert code == INVALID and "Unrecognized servable version label" in text
 
 
@@ -273,16 +204,16 @@ UNIMPLEMENTED = {
 
 
 @pytest.mark.parametrize("method", UNIMPLEMENTED)
-def test_methods_that_our_server_does_not_have(server, ours, method):
+def test_unsupported_methods(server, ours, method):
     stub, request = UNIMPLEMENTED[method]
-    code, _ = refusal(getattr(server.stubs[stub], method), request)
+    code, _ = error_of(getattr(server.stubs[stub], method), request)
     assert code == Code.UNIMPLEMENTED
 
 
-def test_a_method_that_no_server_has(server):
+def test_an_unknown_method(server):
     call = server.channel.unary_unary("/tensorflow.serving.Nope/Predict", bytes, bytes)
-    assert refusal(call, b"")[0] == Code.UNIMPLEMENTED
+    assert error_of(call, b"")[0] == Code.UNIMPLEMENTED
 
 
-def test_bytes_that_are_no_message(server, ours):
-    assert refusal(server.predict_raw, b"\xff" * 9)[0] == INVALID
+def test_bytes_that_are_not_a_message(server, ours):
+    assert error_of(server.predict_raw, b"\xff" * 9)[0] == INVALID

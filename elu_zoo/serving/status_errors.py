@@ -1,0 +1,64 @@
+"""Errors that a client receives: a gRPC status code, an HTTP status, a message."""
+
+from collections.abc import Sequence
+
+import grpc
+
+from elu_zoo import errors
+
+# TensorFlow Serving's mapping; every other code is 500.
+_HTTP_STATUS = {
+    grpc.StatusCode.CANCELLED: 499,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
+    grpc.StatusCode.OUT_OF_RANGE: 400,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.ABORTED: 409,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.UNIMPLEMENTED: 501,
+    grpc.StatusCode.UNAVAILABLE: 503,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+}
+
+
+class StatusError(errors.EluZooError):
+    """A request that the server rejects.
+
+    Attributes:
+        code: the gRPC status code.
+        message: TensorFlow Serving's text where it has one for the case.
+        available: names that the request could have used.
+        http_status: the HTTP status; by default the one of `code`.
+    """
+
+    def __init__(
+        self,
+        code: grpc.StatusCode,
+        message: str,
+        available: Sequence[str] = (),
+        http_status: int | None = None,
+    ):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.available = tuple(available)
+        self.http_status = http_status or _HTTP_STATUS.get(code, 500)
+
+
+def invalid_argument(message: str) -> StatusError:
+    """Returns the error of a request that is wrong whatever the server's state."""
+    return StatusError(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def too_many_examples(size: int, most: int) -> StatusError:
+    return invalid_argument(
+        f"Task size {size} is larger than maximum input batch size {most}"
+    )
+
+
+def shorten(text: str, length: int = 100) -> str:
+    """Returns the first characters of a text from a client, for a message."""
+    return text if len(text) <= length else f"{text[:length]}..."
