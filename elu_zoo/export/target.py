@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,12 @@ class Target:
         folder = Path(self.directory, self.name)
         with self._disk_errors(), _no_empty_folders(folder):
             path = self._path()
+            _remove_leftovers(folder)
             with contextlib.ExitStack() as until_it_appears:
                 with files.new_directory(path) as temporary:
+                    until_it_appears.enter_context(_locked(temporary))
                     yield path, temporary
-                    until_it_appears.enter_context(_one_at_a_time(folder))
+                    until_it_appears.enter_context(_locked(folder))
                     versions.new_version(folder, int(path.name))
                     replaced = self._replaced(path)
         if replaced:
@@ -134,23 +137,33 @@ def _check_same_kind(known: Mapping[int, Path], file: str) -> None:
                 )
 
 
-@contextlib.contextmanager
-def _one_at_a_time(folder: Path):
-    """Holds a folder's lock, so that no other export adds a version meanwhile.
+def _remove_leftovers(folder: Path) -> None:
+    """Removes temporary folders of killed exports, whose locks are free."""
+    for path in folder.glob(".[0-9]*.????????"):
+        with contextlib.suppress(OSError), _locked(path, wait=False) as held:
+            if held:
+                shutil.rmtree(path)
 
-    Windows and some network file systems have no such lock: there two exports that
-    end within the same moment do not see each other.
+
+@contextlib.contextmanager
+def _locked(folder: Path, wait: bool = True):
+    """Holds a folder's lock, and yields whether it is held.
+
+    The lock keeps other exports from adding a version at the same time, and from
+    removing a temporary folder. Windows and some network file systems have no locks.
     """
     try:
         import fcntl
     except ModuleNotFoundError:
-        yield
+        yield False
         return
     descriptor = os.open(folder, os.O_RDONLY)
+    held = False
     try:
         with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            held = True
+        yield held
     finally:
         os.close(descriptor)
 

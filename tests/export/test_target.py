@@ -154,3 +154,18 @@ def test_a_folder_that_cannot_be_locked_is_written_all_the_same(tmp_path, monkey
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
     assert publish(Target(tmp_path, "net", versions.SAVED_MODEL, source=A)).is_dir()
+
+
+def test_leftovers_of_a_killed_export_are_removed(tmp_path):
+    """But no folder of an export that is running, and no folder of the user."""
+    left, own = tmp_path / "net/.1.abcd_123", tmp_path / "net/.backup"
+    for folder in (left, own):
+        folder.mkdir(parents=True)
+        (folder / "saved_model.pb").touch()
+    target = Target(tmp_path, "net", versions.SAVED_MODEL, replace=True)
+    with target.written() as (_, running):
+        assert not left.exists()
+        publish(dataclasses.replace(target, version=7))
+        assert running.is_dir()
+    found = sorted(path.name for path in (tmp_path / "net").iterdir())
+    assert found == [".backup", "1", "7"]
