@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import download, manifest
+from elu_zoo.weights import download, manifest, unfinished
 from elu_zoo.weights.hdf5 import untrusted, weight_file
 
 
@@ -250,6 +250,7 @@ def _file(path: Path) -> Path:
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
     if path.is_dir():
+        unfinished.check(path)
         inside = sorted(path.glob("*" + manifest.SUFFIX))
         if len(inside) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
