@@ -46,7 +46,7 @@ def check(config: ConfigDict) -> None:
     if of_images != registry.entry(config.model.name).is_autoencoder:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
-            f"train.loss {train.loss} does not fit {config.model.name}, which outputs "
+            f"train.loss {train.loss} does not fit {config.model.name}, which gives "
             f"{'classes' if of_images else 'images'}. Use {' or '.join(fitting)}."
         )
     smoothing, smoothed = train.label_smoothing, "softmax_cross_entropy"

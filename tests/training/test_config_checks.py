@@ -193,7 +193,7 @@ def test_loss_fits_the_model(smoke, model, outputs, fitting, wrong):
         config_checks.check(smoke({"model.name": model, "train.loss": loss}))
     for loss in wrong:
         words = (
-            f"train.loss {loss} does not fit {model}, which outputs {outputs}. "
+            f"train.loss {loss} does not fit {model}, which gives {outputs}. "
             f"Use {' or '.join(fitting)}."
         )
         with pytest.raises(errors.UsageError, match=words):
