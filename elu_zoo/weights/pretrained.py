@@ -250,8 +250,9 @@ def _file(path: Path) -> Path:
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
     if path.is_dir():
-        unfinished.check(path)
         inside = sorted(path.glob("*" + manifest.SUFFIX))
+        if not inside:
+            unfinished.check(path)
         if len(inside) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
             hint = f" Perhaps one of: {', '.join(runs[:5])}." if runs else ""

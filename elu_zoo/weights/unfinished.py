@@ -1,4 +1,4 @@
-"""Check of a run's folder that has no weights yet."""
+"""Message for the folder of a run that is not finished."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,13 @@ from elu_zoo import errors
 
 
 def check(folder: Path) -> None:
-    """Checks that a folder does not hold an unfinished run; raises `UsageError`."""
+    """Checks that a folder without weights is not a stopped run.
+
+    Raises:
+        UsageError: the folder has checkpoints.
+    """
     steps = [path.name for path in folder.glob("checkpoints/step-*")]
-    if (folder / "outcome.json").exists() or not steps:
+    if not steps:
         return
     stopped = int(max(steps).removeprefix("step-"))
     total = _iterations(folder / "timing.jsonl")
