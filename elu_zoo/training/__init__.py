@@ -1,4 +1,4 @@
-"""Training: `train` and the modules it is made of."""
+"""Training of networks: the function `train`, and the records it keeps, `Observe`."""
 
 import sys
 import types
@@ -8,7 +8,7 @@ __all__ = ["Observe", "train"]
 
 
 class _Package(types.ModuleType):
-    """The package, whose `train` is the function, not the module that defines it."""
+    """This package. Its attribute `train` is the function, not the module `train`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # Python binds a submodule to its package by name right after its import.

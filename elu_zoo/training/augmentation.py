@@ -1,4 +1,4 @@
-"""What a training step does to images before the network sees them."""
+"""Random changes of training images."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,18 +19,18 @@ from elu_zoo.layers import (
 
 
 class Augmentation:
-    """Random changes of images.
+    """Random changes of images, and the random numbers ("draws") that they need.
 
     Args:
-        layer: of images and draws.
-        draw: `(seed, epoch, count)` to an epoch's draws `(count, n)`; see
+        layer: a layer of images and draws.
+        draw: returns the draws `(count, n)` of `(seed, epoch, count)`; see
             `elu_zoo.data.order`.
-        still: the draws that leave an image whole, in the middle.
-        epochs: the first ones, in which images are changed.
-        before: a layer of whole images.
+        still: the draws that only cut the middle out of an image.
+        epochs: the number of first epochs in which images are changed.
+        before: a layer that is applied to the original images.
         after: a layer of changed images and the last two columns of the draws.
-        field: `(height, width, channels)` of what the layer makes of smaller images;
-            None where the images that a network classifies are as large.
+        field: `(height, width, channels)` of the changed images if they are larger
+            than the originals; else None.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Augmentation:
         self._after = after
 
     def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
-        """Returns what an epoch, from 0, draws for each image, int32 `(count, n)`."""
+        """Returns an epoch's draws for each image, int32 `(count, n)`."""
         if epoch >= self._epochs:
             return np.tile(np.array(self._still, "int32"), (count, 1))
         return self._draw(seed, epoch, count)
@@ -72,17 +72,16 @@ def create(
     image_shape: tuple[int, int, int],
     epochs: int,
 ) -> Augmentation | None:
-    """Returns what a config's entry `data` asks for, None where it is nothing.
+    """Returns the augmentation of a config, or None.
 
     Args:
-        data: the entry.
-        preprocessing: of the network. That of images in memory is done before the
-            steps, the subtraction of a mean image here, on whole images as the mean is.
-        image_shape: of the data set, `(height, width, channels)`.
-        epochs: of the run.
+        data: the config's section `data`.
+        preprocessing: the network's. A mean image is subtracted here, before the crop.
+        image_shape: `(height, width, channels)` of the data set.
+        epochs: the number of epochs of the run.
 
     Raises:
-        UsageError: a field that is smaller than the images.
+        UsageError: the field is smaller than the images.
     """
     if data.augmentation == "none":
         return None
@@ -92,14 +91,14 @@ def create(
         crops = PadCropFlip(0, preprocessing["crop"])
         free = data.image_size - data.crop_size
         return Augmentation(crops, *_crops(free), epochs, mean)
-    # What the network scales after the augmentation becomes zero around images.
+    # The network scales this value to zero: borders of images are zeros.
     value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
         crops = PadCropFlip(data.get("padding", 4), value=value)
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
-        # A centre so far outside that nothing of the image is in the square.
+        # A centre so far outside that the square does not overlap the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
         return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout))
@@ -120,10 +119,10 @@ def _crops_and_centres(
     image_shape: tuple[int, int, int],
     *epoch: int,
 ) -> np.ndarray:
-    """Returns the draws of crops, and beside them the centres of squares."""
+    """Returns the draws of crops, with two more columns for centres of squares."""
     return np.hstack([crops(*epoch), order.centres(*epoch, *image_shape[:2])])
 
 
 def _crops(free: int) -> tuple[Callable[[int, int, int], np.ndarray], list[int]]:
-    """Returns what draws crops that fit into `free` more pixels, and middle ones."""
+    """Returns the function that draws crops, and the draws of the middle crop."""
     return partial(order.crops_and_flips, corners=free + 1), [free // 2, free // 2, 0]

@@ -1,4 +1,4 @@
-"""Placement of a run on devices and machines, by the backend of Keras."""
+"""Devices and machines of a run, for the backend of Keras."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """Devices and machines of a run, and the code for them."""
+    """Devices and machines of a run, and its code on this backend."""
 
     strategy: Any  # of tf.distribute, or JAX's one device
     chief: bool  # whether this process writes the run's files
@@ -27,24 +27,24 @@ class Placement:
 
 
 def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
-    """Places a run, before any operation of the backend.
+    """Creates the devices of a run, before any operation of the backend.
 
     Args:
         encoded: the images stay encoded on the disk.
-        strategy: see `devices.create_strategy`, as is `num_devices`.
+        strategy: see `devices.create_strategy`.
         num_devices: devices of this machine.
 
     Raises:
-        UsageError: the backend or this machine cannot do it.
+        UsageError: the backend or this machine cannot train this run.
     """
-    backend, step = _modules(encoded)
+    backend, step = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)
     chief, peers = backend.is_chief(created), backend.peers(created)
     return Placement(created, chief, peers, backend.choose_compilation, step)
 
 
-def _modules(encoded: bool) -> tuple[ModuleType, Callable]:
-    """Returns the module that places a run, and the class of its step."""
+def _backend(encoded: bool) -> tuple[ModuleType, Callable]:
+    """Returns the backend's module of devices, and the class of the training step."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
         from elu_zoo.training import devices

@@ -1,4 +1,4 @@
-"""Parts of a run, built from its config: data, model, optimizer, step and evaluator."""
+"""Building of a run: data, model, optimizer, step and evaluator of a config."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from elu_zoo.weights.pretrained import Pretrained
 
 
 def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
-    """Returns the data set that a config names.
+    """Loads the data set of a config.
 
     Raises:
         DataError: it is missing, or damaged.
@@ -45,11 +45,11 @@ def build(
     placement: Placement,
     options: tuple[str, int | None, int],
 ) -> Run:
-    """Builds the parts of a run in the strategy's scope.
+    """Builds a run.
 
     Args:
-        resolved: the config, and the weights that it starts from.
-        data: the data set, whole on each machine.
+        resolved: the config.
+        data: the data set, complete on each machine.
         placement: devices and machines.
         options: `compile`, `steps_per_call` and `accumulate` of `train`.
 
@@ -116,13 +116,13 @@ def build(
 def network_input(
     data: ImageData, preprocessing: dict[str, Any]
 ) -> tuple[int, int, int]:
-    """Returns the shape of preprocessed images, which crops make smaller."""
+    """Returns the shape of preprocessed and cropped images."""
     *size, channels = data.image_shape
     return (*preprocessing.get("crop", size), channels)
 
 
 def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
-    """Returns the training examples, and those measured after epochs, if any."""
+    """Returns the training examples, and the validation images or None."""
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
@@ -133,10 +133,7 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 def _preprocessing(
     config: ConfigDict, data: ImageData, parent: Pretrained | None
 ) -> dict[str, Any]:
-    """Returns the network's preprocessing, with statistics of the data set.
-
-    Pretrained weights keep the statistics that they were trained with.
-    """
+    """Returns the preprocessing, with statistics of the data or the parent weights."""
     if parent:
         return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
@@ -149,10 +146,10 @@ def _preprocessing(
 
 
 def _is_ahead(model: str, preprocessing: dict[str, Any]) -> bool:
-    """Whether training images are preprocessed once, before all iterations.
+    """Whether training images are preprocessed once, before the first iteration.
 
-    It saves time, and borders of zeros are then added to preprocessed images. The
-    targets of an autoencoder are computed from raw images.
+    This saves time. Borders are then zeros around preprocessed images. The loss of an
+    autoencoder needs raw images.
     """
     autoencoder = registry.entry(model).is_autoencoder
     return preprocessing["kind"] in statistics.AHEAD and not autoencoder
@@ -169,7 +166,7 @@ def _model(
 ) -> keras.Model:
     """Returns the network, with the preprocessing `inside` as its first layers.
 
-    `field` is the shape of images that an augmentation enlarges.
+    `field` is the shape of images after the augmentation, if it enlarges them.
     """
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
@@ -187,7 +184,7 @@ def _model(
 
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
-    """Refuses arguments of the network before hours of looking at all images."""
+    """Builds a narrow network: wrong arguments fail before hours of statistics."""
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}

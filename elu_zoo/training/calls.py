@@ -1,4 +1,4 @@
-"""Calls of the training step: which examples they take, at which learning rates."""
+"""Calls of the training step: their examples and learning rates."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -20,10 +20,10 @@ class Call:
         first: number of the first iteration.
         batches: indices of training examples, `(iterations, batch_size)`.
         learning_rates: of each iteration, `(iterations,)`.
-        draws: random numbers of the augmentation, `(iterations, batch_size, n)`; None
-            without one.
-        rest: `batches` of this and of all later calls of the epoch, in the first call
-            of an epoch or of a process; else None.
+        draws: random numbers for the augmentation, `(iterations, batch_size, n)`, or
+            None.
+        rest: all remaining batches of the epoch, in the first call of an epoch or of
+            a process; else None.
     """
 
     first: int
@@ -33,11 +33,7 @@ class Call:
     rest: np.ndarray | None
 
     def check(self, losses: np.ndarray) -> None:
-        """Checks that the losses of the iterations are finite.
-
-        Raises:
-            TrainingError: one is not.
-        """
+        """Checks that the losses are finite; raises `TrainingError`."""
         bad = np.flatnonzero(~np.isfinite(losses))
         if len(bad):
             raise errors.TrainingError(
@@ -52,12 +48,12 @@ def remaining(
 ) -> Iterator[Call]:
     """Yields the calls from the state's iteration to the end of the run.
 
-    A call ends at the latest with its epoch, its phase, or where a checkpoint is due.
+    A call ends at the end of an epoch or a phase, or when a checkpoint is due.
 
     Args:
         run: the built run.
-        state: the train state, which has to be advanced by each call before the next.
-        until: returns the most iterations of a call that begins at an iteration.
+        state: the train state. The caller adds the losses of each call to it.
+        until: returns the largest number of iterations of a call from an iteration on.
     """
     train, length = run.train, run.length
     epoch = permuted = draws = None

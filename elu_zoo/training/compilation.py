@@ -1,7 +1,6 @@
-"""Compilation of training steps: the table by which every backend decides."""
+"""Compilation of training steps, chosen from one table on every backend."""
 
 import dataclasses
-from collections.abc import Iterable
 
 import keras
 import numpy as np
@@ -41,55 +40,50 @@ class Rule:
     """A row of the table.
 
     Attributes:
-        where: the facts for which the row holds: `cpu` or `gpu`; `convolutional` or
-            `dense`; `several` devices; `updates` of variables by layers, such as batch
-            normalisation.
+        facts: the row fits a run that has these facts: `cpu` or `gpu`; `convolutional`
+            or `dense`; `several` devices; layers with `updates` of variables, such as
+            batch normalisation.
         compiled: see `Compilation`.
         steps_per_call: see `Compilation`.
-        reason: of the choice, with ratios that were measured on two cores.
+        reason: why, with ratios measured on two cores.
     """
 
-    where: frozenset[str]
+    facts: str
     compiled: bool
     steps_per_call: int
     reason: str
 
 
-def _rule(where: str, compiled: bool, steps_per_call: int, reason: str) -> Rule:
-    return Rule(frozenset(where.split()), compiled, steps_per_call, reason)
-
-
 # The first row that fits is taken; compile=on or off skips rows of the other kind.
 RULES = (
-    _rule(
+    Rule(
         *("several updates", False, 10),
-        "Variables that a layer updates cannot be in the pure function that XLA "
-        "compiles for each replica.",
+        "XLA compiles a pure function for each replica. It cannot contain variables "
+        "that a layer updates.",
     ),
-    _rule(
+    Rule(
         *("cpu convolutional", False, 10),
         "TensorFlow's own kernels multiply in bfloat16 and pool fast; XLA's took 2.5 "
         "times as long, in float32.",
     ),
-    _rule(
+    Rule(
         *("several", True, 100),
         "One iteration a call made two replicas of a dense network 4 times as slow.",
     ),
-    _rule(
+    Rule(
         *("cpu convolutional", True, 1),
         "XLA runs convolutions in a loop on one core without its fast kernels: they "
         "took 250 times as long.",
     ),
-    _rule(
+    Rule(
         *("cpu", True, 100),
         "With one iteration a call the small network took 4 times as long, without XLA "
         "3 times.",
     ),
-    _rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
-    _rule("", False, 10, "What is asked for by compile=off; a call costs little."),
+    Rule("gpu", True, 100, "Same as dense networks on a CPU; not measured yet."),
+    Rule("", False, 10, "The user passed compile=off; a call costs little."),
 )
-# A call on resident images takes their indices; one on images that are decoded while
-# the run trains takes one batch.
+# Images that are decoded while the run trains come batch by batch.
 STREAMED_STEPS_PER_CALL = 1
 # platform: the sum of gradients over replicas, and the reason
 CROSS_DEVICE_OPS = {
@@ -98,16 +92,15 @@ CROSS_DEVICE_OPS = {
 }
 
 
-def choose(facts: Iterable[str], compile_: str) -> Rule:
-    """Returns the rule of the table for a run.
+def choose(facts: set[str], compile_: str) -> Rule:
+    """Returns the first rule that fits a run.
 
     Args:
-        facts: see `Rule.where`.
+        facts: see `Rule.facts`.
         compile_: of `COMPILE`.
     """
-    facts = set(facts)
     wanted = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
-    fitting = (rule for rule in RULES if rule.where <= facts)
+    fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
     return next(rule for rule in fitting if rule.compiled in wanted)
 
 
@@ -118,27 +111,15 @@ def kind(model: keras.Model) -> str:
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:
-    """Checks the strategy and the number of devices that a user asks for.
-
-    Raises:
-        UsageError: an unknown strategy, or no device.
-    """
-    if strategy not in STRATEGIES:
-        raise errors.unknown("strategy", strategy, STRATEGIES)
-    if num_devices is not None and num_devices < 1:
-        raise errors.UsageError(f"num_devices is >= 1. Received: {num_devices}.")
+    """Checks flags of devices; raises `UsageError`."""
+    errors.check_choice("strategy", strategy, STRATEGIES)
+    if num_devices is not None:
+        errors.check_integer("num_devices", num_devices, minimum=1)
 
 
 def check_compile(compile_: str, steps_per_call: int | None, accumulate: int) -> None:
-    """Checks the options of compilation that a user asks for.
-
-    Raises:
-        UsageError: an unknown value of `compile`, no step in a call, or no part of a
-            batch.
-    """
-    if compile_ not in COMPILE:
-        raise errors.unknown("value of compile", compile_, COMPILE)
-    if steps_per_call is not None and steps_per_call < 1:
-        raise errors.UsageError(f"steps_per_call is >= 1. Received: {steps_per_call}.")
-    if accumulate < 1:
-        raise errors.UsageError(f"accumulate is >= 1. Received: {accumulate}.")
+    """Checks flags of compilation; raises `UsageError`."""
+    errors.check_choice("value of compile", compile_, COMPILE)
+    if steps_per_call is not None:
+        errors.check_integer("steps_per_call", steps_per_call, minimum=1)
+    errors.check_integer("accumulate", accumulate, minimum=1)

@@ -1,4 +1,4 @@
-"""The config of a run, resolved: completed, checked, and hashed in one pass."""
+"""Resolving of a config: it is completed, checked and hashed in one pass."""
 
 import dataclasses
 import hashlib
@@ -16,14 +16,13 @@ from elu_zoo.weights.pretrained import Pretrained
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedConfig:
-    """A config that a run can be started with.
+    """A complete and checked config.
 
     Attributes:
-        config: with every field, checked.
-        values: the config as JSON values, without younger fields at their neutral
-            value; see `as_dict`.
-        hash: of `values`: of everything that changes the numbers by design.
-        parent: the weights that it starts from, without their classifier, if any.
+        config: the config, with every field.
+        values: the result of `as_dict`.
+        hash: the hash of `values`: of everything that changes the numbers by design.
+        parent: the weights that the run starts from, without their classifier.
     """
 
     config: ConfigDict
@@ -33,35 +32,32 @@ class ResolvedConfig:
 
 
 def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
-    """Completes, checks and hashes a config; `config` itself stays as it is.
+    """Returns a config completed, checked and hashed. The argument does not change.
 
-    A resolved config is returned as it is.
-
-    What a config leaves open is taken from the weights that it starts from; see
-    `finetuning.resolved`.
+    Open fields are taken from the parent weights; see `finetuning.resolved`.
 
     Raises:
-        UsageError: a field is missing, unknown, of another type or out of its range;
-            there are no such weights, or the config contradicts them.
-        CorruptError: the weights have no entry.
+        UsageError: a field is missing, unknown, of the wrong type or out of range; or
+            the parent weights do not exist or contradict the config.
+        CorruptError: the parent weights have no entry.
     """
     if isinstance(config, ResolvedConfig):
         return config
     config, parent = finetuning.resolved(config.copy_and_resolve_references())
     with config.unlocked():
-        _add_younger_fields(config)
+        _add_later_fields(config)
     check(config)
     values = as_dict(config)
     return ResolvedConfig(config, values, dict_hash(values), parent)
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
-    """Returns a config as JSON values, without younger fields at their neutral value.
+    """Returns a config as JSON values, without later fields at their neutral value.
 
-    A config that was recorded before a field existed equals one that has it there.
+    A config that was recorded before a field existed then equals a config of today.
     """
     values = json.loads(config.to_json_best_effort())
-    for key, neutral in _younger_fields().items():
+    for key, neutral in _later_fields().items():
         group, _, name = key.partition(".")
         if values.get(group, {}).get(name) == neutral:
             del values[group][name]
@@ -69,7 +65,7 @@ def as_dict(config: ConfigDict) -> dict[str, Any]:
 
 
 def config_hash(config: ConfigDict) -> str:
-    """Returns the hash of everything that changes the numbers by design."""
+    """Returns the hash of a config."""
     return dict_hash(as_dict(config))
 
 
@@ -86,17 +82,17 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [f"{k}: {old.get(k, 'nothing')} -> {new.get(k, 'nothing')}" for k in keys]
 
 
-def _younger_fields() -> dict[str, Any]:
-    """Returns fields that are younger than recorded runs, and their neutral values."""
+def _later_fields() -> dict[str, Any]:
+    """Returns the neutral values of fields that recorded runs do not have."""
     fields = common.base()
     fields.update(common.stacks())
     return {key: get(fields, key) for key in common.LATER}
 
 
-def _add_younger_fields(config: ConfigDict) -> None:
-    """Completes a config that does not build on the base, and may be older."""
+def _add_later_fields(config: ConfigDict) -> None:
+    """Completes an older config that does not build on the base config."""
     base = common.base()
-    for key, neutral in _younger_fields().items():
+    for key, neutral in _later_fields().items():
         group, _, name = key.partition(".")
         part = config.get(group)
         if isinstance(part, ConfigDict) and name in base[group] and name not in part:

@@ -1,4 +1,4 @@
-"""Checks of a config's values, before anything is started."""
+"""Checks of a config's values, before a run starts."""
 
 from typing import Any
 
@@ -10,68 +10,62 @@ from elu_zoo.training import loss, optimizer, phases, precision, schedules
 from elu_zoo.training.config_fields import check_fields, get
 
 SCHEDULES = "paper", "fast", "quick"
-_SMOOTHED = "softmax_cross_entropy"
+_MINIMUM = {
+    "train.batch_size": 1,
+    "train.epochs": 1,
+    "train.evaluate_every": 1,
+    "train.checkpoint_every": 1,
+    "train.checkpoints_kept": 1,
+    "data.train_examples": 0,
+    "schedule_epochs": 1,
+}
 
 
 def check(config: ConfigDict) -> None:
-    """Checks fields, and the values that need no data.
+    """Checks the fields of a config, and the values that need no data.
 
     Raises:
-        UsageError: a field is missing, unknown, of another type or out of its range;
-            the message names the field and the range.
+        UsageError: a field is missing, unknown, of the wrong type or out of range.
     """
-    _check_names(get(config, "model.name"), get(config, "data.name"))
+    _check_model_and_data(get(config, "model.name"), get(config, "data.name"))
     check_fields(config)
     train = config.train
-    for key in (
-        "batch_size", "epochs", "evaluate_every", "checkpoint_every", "checkpoints_kept"
-    ):  # fmt: skip
-        if train[key] < 1:
-            raise errors.UsageError(f"train.{key} is >= 1. Received: {train[key]}.")
-    if config.data.train_examples < 0:
-        raise errors.UsageError(
-            "data.train_examples is >= 0, 0 for all of them. Received: "
-            f"{config.data.train_examples}."
-        )
-    if not 0 <= train.momentum < 1:
-        raise errors.UsageError(
-            f"train.momentum is in [0, 1). Received: {train.momentum}."
-        )
-    if config.schedule_epochs < 1:
-        raise errors.UsageError(
-            f"schedule_epochs is >= 1. Received: {config.schedule_epochs}."
-        )
+    for key, minimum in _MINIMUM.items():
+        value = get(config, key)
+        if value < minimum:
+            raise errors.UsageError(f"{key} is >= {minimum}. Received: {value}.")
+    errors.check_number(
+        "train.momentum", train.momentum, "is in [0, 1)", lambda value: 0 <= value < 1
+    )
     _check_data(config)
     if train.nesterov and not train.momentum:
         raise errors.UsageError("train.nesterov needs train.momentum > 0.")
-    if config.schedule not in SCHEDULES:
-        raise errors.unknown("schedule", config.schedule, SCHEDULES)
+    errors.check_choice("schedule", config.schedule, SCHEDULES)
     precision.check(train.precision)
     of_images = loss.get(train.loss).of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
-        fit = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
+        fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which gives "
-            f"{'classes' if of_images else 'images'}. Use {' or '.join(fit)}."
+            f"{'classes' if of_images else 'images'}. Use {' or '.join(fitting)}."
         )
-    smoothing = train.label_smoothing
-    if not 0 <= smoothing < 1 or (smoothing and train.loss != _SMOOTHED):
+    smoothing, smoothed = train.label_smoothing, "softmax_cross_entropy"
+    if not 0 <= smoothing < 1 or (smoothing and train.loss != smoothed):
         raise errors.UsageError(
             f"train.label_smoothing is in [0, 1), and 0.0 unless train.loss is "
-            f"{_SMOOTHED}. Received: {smoothing}, and {train.loss}."
+            f"{smoothed}. Received: {smoothing}, and {train.loss}."
         )
 
 
-def _check_names(model: Any, data: Any) -> None:
-    """Checks that network and data set, which decide the other fields, match."""
+def _check_model_and_data(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
         return  # refused by check_fields
     kind = registry.entry(model).preprocessing.get("kind")
     if (kind == "mean_crop") != (data in load.ENCODED):
         raise errors.UsageError(
             f"{model} cannot be trained on {data}: networks that subtract a mean "
-            f"image and crop take {', '.join(load.ENCODED)} or folders of images, "
-            f"and no others do. Received: data.name {data}."
+            f"image and crop take {', '.join(load.ENCODED)} or folders of images; "
+            f"other networks do not. Received: data.name {data}."
         )
 
 
@@ -96,10 +90,7 @@ def _check_data(config: ConfigDict) -> None:
             "data.crop_size is >= 1 and at most data.image_size. Received: "
             f"{data.crop_size} and {data.image_size}."
         )
-    if data.validation_images < 1:
-        raise errors.UsageError(
-            f"data.validation_images is >= 1. Received: {data.validation_images}."
-        )
+    errors.check_integer("data.validation_images", data.validation_images, minimum=1)
     if data.train_on_validation:
         raise errors.UsageError(
             f"The validation images of {data.name} are test images. "
@@ -109,21 +100,20 @@ def _check_data(config: ConfigDict) -> None:
 
 def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     data = config.data
-    of_memory = "pad_crop_flip", "affine_recolor"
-    augmentations = ("none", *(["crop_flip"] if encoded else of_memory))
-    if data.augmentation not in augmentations:
-        raise errors.unknown(
-            f"augmentation of {data.name}", data.augmentation, augmentations
-        )
-    for key, owner in (("padding", of_memory[0]), ("field_size", of_memory[1])):
-        # Without an augmentation they may stay: no flag takes a field away.
+    in_memory = "pad_crop_flip", "affine_recolor"
+    augmentations = ("none", *(["crop_flip"] if encoded else in_memory))
+    errors.check_choice(
+        f"augmentation of {data.name}", data.augmentation, augmentations
+    )
+    for key, owner in (("padding", in_memory[0]), ("field_size", in_memory[1])):
+        # Allowed without augmentation, as no flag removes a field of the config.
         fits = data.augmentation in ("none", owner)
         if key in data and (data[key] < 1 or not fits):
             raise errors.UsageError(
                 f"data.{key} is >= 1, and for the augmentation {owner}. Received: "
                 f"{data[key]}, and {data.augmentation}."
             )
-    largest = 64 if data.augmentation == of_memory[0] else 0
+    largest = 64 if data.augmentation == in_memory[0] else 0
     if not 0 <= data.cutout <= largest:
         raise errors.UsageError(
             "data.cutout is in [0, 64] pixels, and 0 unless the augmentation is "
@@ -133,14 +123,14 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     scaled = network.preprocessing.get("kind") == "rescale"
     if data.augmentation == "affine_recolor" and not (scaled and network.any_size):
         raise errors.UsageError(
-            "The augmentation affine_recolor is for networks of raw images of any "
-            f"size. Received: {config.model.name}. Use pad_crop_flip."
+            "The augmentation affine_recolor is for networks that take raw images of "
+            f"any size. Received: {config.model.name}. Use pad_crop_flip."
         )
     whole = data.get("whole_epochs", 0)
     if not 0 <= whole <= config.train.epochs:
         raise errors.UsageError(
-            "data.whole_epochs, the last ones without augmentation, are from 0 to "
-            f"train.epochs, {config.train.epochs}. Received: {whole}."
+            "data.whole_epochs, the number of last epochs without augmentation, is in "
+            f"[0, train.epochs] = [0, {config.train.epochs}]. Received: {whole}."
         )
 
 
@@ -150,8 +140,7 @@ def check_run(
     """Checks the values that depend on the data's size and the devices.
 
     Raises:
-        UsageError: a batch that the replicas, or the parts into which each cuts its
-            share, cannot share equally, a schedule that does not fit the run.
+        UsageError: the batch cannot be split equally, or a schedule does not fit.
     """
     size, parts = config.train.batch_size, replicas * max(1, accumulate)
     if size % parts:

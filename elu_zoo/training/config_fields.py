@@ -1,4 +1,4 @@
-"""Fields of configs: their names, their types, and which of them a config must have."""
+"""Fields of configs: names, types, and which fields a config must have."""
 
 import json
 from typing import Any
@@ -10,17 +10,17 @@ from elu_zoo import errors, registry
 from elu_zoo.configs import common
 from elu_zoo.data import load
 
-# Arguments of a builder for which a config has other fields, or none.
+# Arguments that every builder has; other arguments are optional fields of `model`.
 _GIVEN = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
 ).split()
 
 
 def check_fields(config: ConfigDict) -> None:
-    """Checks that a config has each field it must have, of its type, and no unknown.
+    """Checks the names and types of a config's fields.
 
     Raises:
-        UsageError: it does not; the message names the fields.
+        UsageError: a field is missing, unknown or of the wrong type.
     """
     types = _required(config)
     optional = optional_types(get(config, "model.name"))
@@ -44,7 +44,7 @@ def check_fields(config: ConfigDict) -> None:
 
 
 def get(config: ConfigDict, key: str) -> Any:
-    """Returns the field `a.b` of a config, None where there is none."""
+    """Returns the field `a.b` of a config, or None."""
     value: Any = config
     for part in key.split("."):
         if not hasattr(value, "keys") or part not in value:
@@ -54,7 +54,7 @@ def get(config: ConfigDict, key: str) -> Any:
 
 
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns the leaves of nested dicts by their whole names, `a.b`."""
+    """Returns the leaves of nested dicts by their full names, `a.b`."""
     leaves = {}
     for key, value in tree.items():
         if isinstance(value, dict) and value:
@@ -68,12 +68,12 @@ def _required(config: ConfigDict) -> dict[str, type]:
     """Returns the type of each field that a config must have."""
     types = _types(common.base())
     model = get(config, "model.name")
-    # A name that is missing or of another type is refused as a field.
+    # `check_fields` refuses a name that is missing or no string.
     if isinstance(model, str) and registry.entry(model).is_phased:
-        # Without any of them a run is one phase, with the network's own rates.
-        of_phases = _types(common.phases())
-        if any(get(config, key) is not None for key in of_phases):
-            types |= of_phases
+        # A config without these fields has one phase, with the network's own rates.
+        phase_types = _types(common.phases())
+        if any(get(config, key) is not None for key in phase_types):
+            types |= phase_types
     if get(config, "data.name") in load.ENCODED:
         types |= _types(common.encoded_images())
     return types
@@ -97,7 +97,7 @@ def optional_types(model: Any) -> dict[str, type]:
 def _types(fields: ConfigDict, prefix: str = "") -> dict[str, type]:
     types: dict[str, type] = {}
     for key, value in fields.items():
-        # An activation may have parameters of its own.
+        # The fields of an activation depend on the activation.
         if isinstance(value, ConfigDict) and key != "activation":
             types |= _types(value, f"{prefix}{key}.")
         else:

@@ -1,4 +1,4 @@
-"""Devices of a run on TensorFlow: the strategy, and the compilation of its steps."""
+"""Devices of a run on TensorFlow, and the compilation of its steps."""
 
 from pathlib import Path
 
@@ -19,15 +19,13 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     """Creates the strategy of a run, before any TensorFlow operation.
 
     Args:
-        name: `auto` takes many machines where TF_CONFIG names several tasks,
-            several GPUs where there are, else one device; `one`, `mirrored` (one
-            machine, all or `num_devices` GPUs, or that many logical CPU devices),
-            `multi_worker` (the machines of TF_CONFIG).
+        name: `one` device; `mirrored`: GPUs of one machine, or logical CPU devices;
+            `multi_worker`: the machines of TF_CONFIG; `auto`: `multi_worker` if
+            TF_CONFIG names several tasks, `mirrored` for several GPUs, else `one`.
         num_devices: devices of this machine; None for all GPUs, or one CPU.
 
     Raises:
-        UsageError: an unknown name, more devices than there are, a TF_CONFIG that
-            cannot be read.
+        UsageError: an unknown name, too many devices, or an invalid TF_CONFIG.
     """
     compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
@@ -47,14 +45,14 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         if not tasks:
             raise errors.UsageError(
                 "strategy multi_worker needs the environment variable TF_CONFIG, "
-                "which names the machines and this one's task."
+                "which names the machines and the task of this machine."
             )
         with cluster.gathering():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
     replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
-    if replicas > 1 or len(devices) > 1:  # one device is the CPU, as expected
+    if replicas > 1 or len(devices) > 1:
         logging.info(
             "Strategy %s with %d replica(s); devices of this machine: %s.",
             name,
@@ -74,31 +72,33 @@ def choose_compilation(
     """Chooses how steps are compiled, by the table `compilation.RULES`.
 
     Several replicas cannot share one XLA program, which would hold variables of other
-    devices. Each computes gradients in a pure XLA function, and the sum over replicas
-    is outside; layers that update their variables cannot be part of such a function.
+    devices. Each replica computes gradients in a pure XLA function, and their sum is
+    computed outside. Layers that update variables cannot be in such a function.
 
     Args:
         model: the trained network.
         replicas: devices that share a batch.
         compile_: `auto`, `on` or `off`.
-        steps_per_call: iterations a call; None for the table's.
+        steps_per_call: iterations in a call; None for the table's number.
         accumulate: see `Compilation`.
 
     Raises:
-        UsageError: an unknown value, or compile=on or accumulate > 1 where they
-            cannot be.
+        UsageError: an invalid value, or compile=on or accumulate > 1 with several
+            replicas and layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # Keyed layers do not update the state of their generator in a step, and frozen
-    # layers update nothing.
-    updating = (x for x in model.layers if x.trainable)
-    others = [x for x in updating if not isinstance(x, _KEYED)]
+    # A step updates neither the random states of keyed layers nor frozen layers.
+    updating = [
+        layer
+        for layer in model.layers
+        if layer.trainable and not isinstance(layer, _KEYED)
+    ]
     if replicas > 1:
         facts.add("several")
-    if replicas > 1 and any(x.non_trainable_variables for x in others):
+    if replicas > 1 and any(layer.non_trainable_variables for layer in updating):
         if accumulate > 1:
             raise errors.UsageError(
                 "accumulate is 1 with several replicas and layers that update "
@@ -127,23 +127,29 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
 
 
 def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
-    """Returns the machines of a run, or the one that it has."""
+    """Returns the machines of a run."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
     if gpus:
-        count = num_devices or len(gpus)
+        platform, count = "gpu", num_devices or len(gpus)
         if count > len(gpus):
             raise errors.UsageError(
                 f"num_devices is {count}, TensorFlow sees {len(gpus)} GPU(s)."
             )
-        return tf.distribute.MirroredStrategy(
-            [f"GPU:{i}" for i in range(count)],
-            cross_device_ops=_cross_device_ops("gpu"),
-        )
-    count = num_devices or 1
+    else:
+        platform, count = "cpu", num_devices or 1
+        _create_logical_cpus(count)
+    name, _ = compilation.CROSS_DEVICE_OPS[platform]
+    return tf.distribute.MirroredStrategy(
+        [f"{platform.upper()}:{i}" for i in range(count)],
+        cross_device_ops=getattr(tf.distribute, name)() if name else None,
+    )
+
+
+def _create_logical_cpus(count: int) -> None:
     cpu = tf.config.list_physical_devices("CPU")[0]
     try:
         tf.config.set_logical_device_configuration(
@@ -158,10 +164,6 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
                 "logical CPU device(s). Create the strategy before any other "
                 "TensorFlow operation of the process."
             ) from None
-    return tf.distribute.MirroredStrategy(
-        [f"CPU:{i}" for i in range(count)],
-        cross_device_ops=_cross_device_ops("cpu"),
-    )
 
 
 def hide_gpus() -> None:
@@ -169,22 +171,17 @@ def hide_gpus() -> None:
     tf.config.set_visible_devices([], "GPU")
 
 
-def _cross_device_ops(platform: str) -> tf.distribute.CrossDeviceOps | None:
-    name, _ = compilation.CROSS_DEVICE_OPS[platform]
-    return getattr(tf.distribute, name)() if name else None
-
-
 def _warn_of_unused_gpu() -> None:
     driver = Path("/proc/driver/nvidia/version").exists()
     if driver and not tf.config.list_physical_devices("GPU"):
         logging.warning(
             "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
-            'use the CPU. To mend it: pip install "elu-zoo[gpu]"'
+            'use the CPU. To fix this: pip install "elu-zoo[gpu]"'
         )
 
 
 def _warn_of_emulation(model: keras.Model) -> None:
-    """Warns of a model in bfloat16 on a processor without it."""
+    """Warns about a model in bfloat16 on a processor without bfloat16."""
     reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
     path = Path("/proc/cpuinfo")
     if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():

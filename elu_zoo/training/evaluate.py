@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from elu_zoo.data.encoded import EncodedSplit
 
 _BATCH_SIZE = 1000
-_PIXELS = 2**21  # of a batch: smaller ones of larger images
+_PIXELS = 2**21  # limit of a batch of large images
 
 
 class Evaluator:
-    """Evaluates one model, compiled once.
+    """Evaluates one model, which is traced once.
 
     Args:
-        model: takes raw images.
-        objective: of the model's outputs.
-        source: the trained model, of the same layers, whose weights are measured where
-            it computes in reduced precision; None where `model` is trained.
+        model: a model of raw images.
+        objective: the loss and error measures of the model's outputs.
+        source: the trained model if it is not `model`. Its weights are copied before
+            each evaluation: `model` computes in float32, `source` in less.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Evaluator:
         self._forward = inference(model)
 
     def current(self) -> keras.Model:
-        """Returns the float32 model, with the weights as they are now."""
+        """Returns the float32 model with the current weights."""
         if self._source:
             self._model.set_weights(self._source.get_weights())
         return self._model
 
     def outputs(self, images: np.ndarray) -> np.ndarray:
-        """Returns the model's output for `(n, height, width, channels)` images."""
+        """Returns the model's outputs for `(n, height, width, channels)` images."""
         split = Split(images, np.zeros(len(images), np.int32))
         return np.concatenate([outputs for _, outputs in self._outputs(split)])
 
@@ -57,14 +57,14 @@ class Evaluator:
 
         Args:
             split: images and labels.
-            check: called between parts; its error ends the evaluation.
+            check: called before each batch; its error ends the evaluation.
         """
         return self._objective.measure(self._outputs(split, check))
 
     def _outputs(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
     ) -> Iterator:
-        """Yields the split in parts, each with the model's outputs."""
+        """Yields batches of the split, each with the model's outputs."""
         shape = tuple(self._model.input_shape[1:])
         if split.image_shape != shape:
             raise errors.UsageError(
@@ -83,8 +83,8 @@ class Evaluator:
 def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
     """Returns a function from float32 images to a model's outputs.
 
-    On TensorFlow it is one program for every strategy, without XLA, so that an
-    evaluation after training repeats one during training to the last bit.
+    On TensorFlow it is one program for every strategy, without XLA: evaluations during
+    and after training are bit-identical.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":

@@ -1,4 +1,4 @@
-"""Fine-tuning: what a run takes from pretrained weights, and what it freezes."""
+"""Fine-tuning: the parent weights of a run, and its frozen layers."""
 
 import dataclasses
 import re
@@ -15,17 +15,14 @@ BODY = "body"
 
 
 def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
-    """Returns a config with nothing left open, and the weights that it starts from.
+    """Returns a config without open fields, and its parent weights.
 
-    A config with a field `model.weights` may leave activation, normalisation, width and
-    other arguments of the network open, as "" or None. In the returned copy they are
-    those of the weights, without weights those of the builder.
-
-    Returns:
-        The config, and its weights without their classifier; None without weights.
+    In a config with a field `model.weights` the activation and arguments of the network
+    may be open ("" or None). Their values come from the parent weights, or without
+    weights from the builder's defaults. The parent weights have no classifier.
 
     Raises:
-        UsageError: there are no such weights, or the config contradicts them.
+        UsageError: the weights do not exist, or the config contradicts them.
         CorruptError: the weights have no entry.
     """
     if config.get("model", {}).get("weights") is None:
@@ -46,12 +43,9 @@ def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     with config.unlocked():
         if parent or not model.activation.name:
             activation = found["activation"]
-            is_name = isinstance(activation, str)
-            model.activation = ConfigDict(
-                {"name": activation, "alpha": None} if is_name else activation
-            )
-            if "alpha" not in model.activation:
-                model.activation.alpha = None
+            if isinstance(activation, str):
+                activation = {"name": activation}
+            model.activation = ConfigDict({"alpha": None, **activation})
         for key in [key for key in model if model[key] is None]:
             model[key] = found[key]
     if parent:
@@ -65,10 +59,10 @@ def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
 def image_shape(
     config: ConfigDict, parent: Pretrained | None
 ) -> tuple[int, int, int] | None:
-    """Returns the shape to which images are resized, None for their own shape.
+    """Returns the shape to which images are resized, or None.
 
-    It is `data.image_shape`, else the shape that the weights were trained on. Without
-    weights it is the network's own for images that are not one of the zoo's data sets.
+    The first that is known of: `data.image_shape`, the shape of the parent weights,
+    None for a data set of the zoo, the default shape of the network.
     """
     if given := tuple(config.data.get("image_shape", ())):
         return given
@@ -82,17 +76,19 @@ def image_shape(
 def freeze(model: keras.Model, config: ConfigDict) -> None:
     """Freezes the layers that `train.freeze` names.
 
-    A name is `body`, for all layers but the classifier, or a part of layers' names.
+    A name is part of a layer's name, or `body`: all layers but the classifier.
 
     Raises:
-        UsageError: there are no such layers, or nothing is left to train.
+        UsageError: no layer has this name, or no layer is left to train.
     """
-    head = registry.entry(config.model.name).classifier
+    classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
     for name in config.train.get("freeze", ()):
-        chosen = [x for x in layers if _is_part(name, x.name)]
         if name == BODY:
-            chosen = [x for x in layers if x.name != head]
+            chosen = [x for x in layers if x.name != classifier]
+        else:
+            part = re.compile(rf"(^|_){re.escape(name)}(_|$)")
+            chosen = [x for x in layers if part.search(x.name)]
         if not chosen:
             known = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
             raise errors.unknown("part of train.freeze", name, [BODY, *known])
@@ -102,7 +98,3 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
         raise errors.UsageError(
             f"train.freeze leaves nothing to train. Received: {config.train.freeze}."
         )
-
-
-def _is_part(name: str, layer: str) -> bool:
-    return bool(re.search(rf"(^|_){re.escape(name)}(_|$)", layer))

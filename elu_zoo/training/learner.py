@@ -1,4 +1,4 @@
-"""The parts of a run that a training step computes with."""
+"""Model, optimizer and loss: what a training step needs of a run."""
 
 import dataclasses
 from collections.abc import Callable
@@ -13,11 +13,11 @@ class Learner:
     """Model, optimizer and loss of a training step.
 
     Attributes:
-        model: takes what the augmentation returns, raw images where there is none.
+        model: takes raw images, or the augmentation's output.
         optimizer: built for the model's variables, in the same strategy scope.
         objective: the loss, and the terms that are minimised with it.
         batch_size: examples of an iteration, over all replicas.
-        augmentation: a function of images and draws, applied before the model.
+        augmentation: a function of images and random numbers, or None.
     """
 
     model: keras.Model

@@ -1,4 +1,4 @@
-"""Losses by name, and the objective of a run: its loss and its error measures."""
+"""Losses by name, and the objective of a run: loss and error measures."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers import preprocessing_layers
 
-# Top-5 error of more classes only: the paper gives it for ImageNet, not CIFAR-100.
+# Top-5 error needs more classes. The paper gives it for ImageNet, not for CIFAR-100.
 _TOP5_ABOVE = 100
 
 
@@ -28,8 +28,8 @@ def softmax_cross_entropy(labels, logits):
 def smoothing(labels, logits):
     """Returns the logit of the label minus the mean of all logits, `(batch,)`.
 
-    The softmax cross entropy of smoothed targets (1 - s) * label + s * uniform is that
-    of the labels plus s times this term (Szegedy et al., 2016).
+    The softmax cross entropy of smoothed targets (1 - s) * label + s * uniform is the
+    one of the labels plus s times this term (Szegedy et al., 2016).
 
     Args:
         labels: integer class of each example, `(batch,)`.
@@ -44,7 +44,7 @@ def squared_hinge(labels, scores):
 
     Args:
         labels: integer class of each example, `(batch,)`.
-        scores: z, `(batch, num_classes)`; t is 1 for the label's, else -1.
+        scores: z, `(batch, num_classes)`; t is 1 for the labelled class, else -1.
     """
     own = keras.ops.one_hot(labels, scores.shape[-1], dtype=scores.dtype)
     margins = keras.ops.maximum(1 - (2 * own - 1) * scores, 0)
@@ -58,8 +58,8 @@ def sigmoid_cross_entropy(pixels, logits):
         pixels: t, each in [0, 1], `(batch, height, width, channels)`.
         logits: z, of the same shape; s is the sigmoid.
     """
-    # max(z, 0) - z t + log(1 + exp(-|z|)): no exponential overflows. With `where`,
-    # not abs and relu, the derivative at 0 is 1/2 - t as everywhere around it.
+    # max(z, 0) - z t + log(1 + exp(-|z|)): no exponential overflows. The derivative at
+    # 0 is 1/2 - t with `where`; with abs and relu it would be wrong.
     positive = logits >= 0
     maximum = keras.ops.where(positive, logits, 0.0)
     exponential = keras.ops.exp(keras.ops.where(positive, -logits, logits))
@@ -82,16 +82,10 @@ def _sum(values):
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss function and the kind of its targets.
+    """A loss function and the kind of its targets."""
 
-    Attributes:
-        function: `(targets, outputs) -> (batch,)`.
-        of_images: the targets are preprocessed images, as of autoencoders; otherwise
-            labels.
-    """
-
-    function: Callable[[Any, Any], Any]
-    of_images: bool
+    function: Callable[[Any, Any], Any]  # (targets, outputs) -> (batch,)
+    of_images: bool  # targets are preprocessed images, as for autoencoders, or labels
 
 
 LOSSES = {
@@ -103,25 +97,20 @@ LOSSES = {
 
 
 def get(name: str) -> Loss:
-    """Returns a loss by name.
-
-    Raises:
-        UsageError: no loss has this name.
-    """
-    if name not in LOSSES:
-        raise errors.unknown("loss", name, LOSSES)
+    """Returns a loss by name; raises `UsageError` for an unknown name."""
+    errors.check_choice("loss", name, LOSSES)
     return LOSSES[name]
 
 
 class Objective:
-    """A loss on raw images, labels and a model's outputs, and its error measures.
+    """Loss and error measures of a model's outputs.
 
     Args:
         loss: a name of `LOSSES`.
-        preprocessing: the model's, see `preprocessing_layers`; an autoencoder's
-            targets are its preprocessed images.
+        preprocessing: the model's preprocessing, see `preprocessing_layers`. The
+            targets of an autoencoder are preprocessed images.
         label_smoothing: the share of a label's probability that is spread over all
-            classes in the minimised sum; for the softmax cross entropy only.
+            classes, for the softmax cross entropy.
     """
 
     def __init__(
@@ -139,8 +128,8 @@ class Objective:
         Args:
             images: raw 0..255 images, floats `(batch, height, width, channels)`.
             labels: integer classes, `(batch,)`.
-            outputs: of the model; with auxiliary heads `(batch, heads, num_classes)`,
-                whose losses are added.
+            outputs: the model's outputs. The losses of auxiliary heads, `(batch,
+                heads, num_classes)`, are added.
         """
         if self._loss.of_images:
             return self._loss.function(self._pixels(images), outputs)
@@ -150,14 +139,9 @@ class Objective:
         return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
 
     def smoothing(self, labels, outputs):
-        """Returns the term of label smoothing for each example, `(batch,)`.
+        """Returns the term of label smoothing, `(batch,)`, or None.
 
-        It is minimised with the loss and not recorded: recorded losses are those of the
-        labels. None without smoothing.
-
-        Args:
-            labels: integer classes, `(batch,)`.
-            outputs: as for a call of the objective.
+        It is minimised together with the loss, but not part of recorded losses.
         """
         if not self._label_smoothing:
             return None
@@ -168,12 +152,12 @@ class Objective:
         return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
-        """Returns means over a split: `loss`, and `error_percent` for classes.
+        """Returns means over a split: `loss` and error measures.
 
-        For more than 100 classes there is also `top5_error_percent`: images whose class
-        is not among the five largest outputs. Autoencoders have `squared_error`
-        instead: the sum over an image's pixels of the squared difference between
-        reconstruction and preprocessed image. Auxiliary heads are not measured.
+        Classifiers have `error_percent`, and for more than 100 classes
+        `top5_error_percent`: images whose class is not among the five largest outputs.
+        Autoencoders have `squared_error`: the sum over pixels of the squared difference
+        between reconstruction and preprocessed image. Auxiliary heads are ignored.
 
         Args:
             parts: parts of the split, each with the model's outputs.
@@ -198,7 +182,7 @@ class Objective:
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
                 own = np.take_along_axis(outputs, targets[:, None], 1)
-                # Equal outputs count as larger ones, as does the class's own.
+                # Equal outputs count as larger, the output of the class included.
                 missed = int(((outputs >= own).sum(1) > 5).sum())
                 totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
@@ -211,7 +195,7 @@ class Objective:
 
 
 def describe(found: dict[str, float], prefix: str = "") -> str:
-    """Returns measures as text for people: `error 2.38 %, loss 0.1234`."""
+    """Returns measures as text: `error 2.38 %, loss 0.1234`."""
     texts = {
         "error_percent": "error {:.2f} %",
         "top5_error_percent": "top-5 error {:.2f} %",

@@ -10,16 +10,16 @@ from keras import ops
 from elu_zoo import errors
 
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315  # Jordan et al., 2024
-_TINY = 1e-30  # keeps 0 / 0 from being NaN where nothing is to move
+_TINY = 1e-30  # avoids 0 / 0 for a gradient of zeros
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Muon(keras.optimizers.Optimizer):
-    """Muon for kernels, Nesterov's SGD for everything else.
+    """Muon for kernels, Nesterov's SGD for other variables.
 
     Every variable has the momentum `m = momentum * m + g` of its gradients and the
-    direction `u = g + momentum * m`. A kernel W, taken as a matrix of
-    `(inputs, outputs)`, moves by a share of its norm, and keeps its norm:
+    direction `u = g + momentum * m`. The step of a kernel W, a matrix of
+    `(inputs, outputs)`, is a share of its norm. The norm of W does not change:
 
     ``` python
     x = u / |u|
@@ -28,21 +28,19 @@ class Muon(keras.optimizers.Optimizer):
     W = W / |W| * (its norm before)
     ```
 
-    The Newton-Schulz steps of the third line bring all singular values of x near 1.
-    Norms are Frobenius'. Biases, other variables and the kernels of `sgd_layers` move
-    by `-learning_rate * sgd_factor * u`.
+    The Newton-Schulz step (the line of x) brings all singular values of x near 1.
+    Norms are Frobenius norms. The kernels of `sgd_layers` and all other variables
+    change by `-learning_rate * sgd_factor * u`.
 
     Args:
-        learning_rate: of kernels, a share of their norm; a float or a schedule.
+        learning_rate: the share of a kernel's norm; a float or a schedule.
         momentum: in [0, 1).
         newton_schulz_steps: >= 1.
-        compute_dtype: of the Newton-Schulz steps.
-        sgd_layers: names of layers whose kernels are not orthogonalised, such as the
-            classifier.
-        sgd_factor: on the learning rate of what is not orthogonalised, > 0.
-        sgd_decay: L2 decay of kernels of `sgd_layers`: gradient += decay * kernel.
-        **kwargs: of `keras.optimizers.Optimizer`, but `weight_decay`: a kernel that
-            keeps its norm has none.
+        compute_dtype: the dtype of the Newton-Schulz steps.
+        sgd_layers: names of layers whose kernels use SGD, such as the classifier.
+        sgd_factor: factor on the learning rate of SGD, > 0.
+        sgd_decay: L2 decay of the kernels of `sgd_layers`: gradient += decay * kernel.
+        **kwargs: arguments of `keras.optimizers.Optimizer`, without `weight_decay`.
 
     Raises:
         UsageError: an argument is out of its range, or weight_decay is given.
@@ -66,16 +64,14 @@ class Muon(keras.optimizers.Optimizer):
     ):
         if kwargs.get("weight_decay"):
             raise errors.UsageError(
-                "Muon keeps the norm of kernels, which therefore have no decay. "
-                f"Received: weight_decay={kwargs['weight_decay']}. Leave it out; "
-                "sgd_decay is of the kernels of sgd_layers."
+                "Muon keeps the norm of kernels, so that they have no decay. Received: "
+                f"weight_decay={kwargs['weight_decay']}. Remove it; sgd_decay is the "
+                "decay of the kernels of sgd_layers."
             )
-        _check("momentum", momentum, "in [0, 1)", 0 <= momentum < 1)
-        steps = newton_schulz_steps
-        whole = isinstance(steps, int) and not isinstance(steps, bool)
-        _check("newton_schulz_steps", steps, "a whole number >= 1", whole and steps > 0)
-        _check("sgd_factor", sgd_factor, "> 0", 0 < sgd_factor < math.inf)
-        _check("sgd_decay", sgd_decay, ">= 0", 0 <= sgd_decay < math.inf)
+        errors.check_number("momentum", momentum, "is in [0, 1)", lambda m: 0 <= m < 1)
+        errors.check_integer("newton_schulz_steps", newton_schulz_steps, minimum=1)
+        errors.check_positive("sgd_factor", sgd_factor)
+        errors.check_non_negative("sgd_decay", sgd_decay)
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.newton_schulz_steps = newton_schulz_steps
@@ -89,14 +85,13 @@ class Muon(keras.optimizers.Optimizer):
             return
         super().build(variables)
         self.momentums = self.add_optimizer_variables(variables, "momentum")
-        # By index: a step sees TensorFlow's variables, which do not have Keras' names.
-        kernels = [v.name == "kernel" and len(v.shape) > 1 for v in variables]
-        excluded = [
-            not set(v.path.split("/")).isdisjoint(self.sgd_layers) for v in variables
-        ]
-        pairs = list(zip(kernels, excluded, strict=True))
-        self._turns = [kernel and not other for kernel, other in pairs]
-        self._decays = [self.sgd_decay * (kernel and other) for kernel, other in pairs]
+        # By index: a step gets TensorFlow's variables, which lack Keras' names.
+        self._orthogonal, self._decays = [], []
+        for variable in variables:
+            is_kernel = variable.name == "kernel" and len(variable.shape) > 1
+            by_sgd = not set(variable.path.split("/")).isdisjoint(self.sgd_layers)
+            self._orthogonal.append(is_kernel and not by_sgd)
+            self._decays.append(self.sgd_decay * (is_kernel and by_sgd))
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         index = self._get_variable_index(variable)
@@ -107,20 +102,20 @@ class Muon(keras.optimizers.Optimizer):
         average = self.momentum * self.momentums[index] + gradient
         direction = gradient + self.momentum * average
         self.assign(self.momentums[index], average)
-        if self._turns[index]:
-            self.assign(variable, self._turned(variable, direction, rate))
+        if self._orthogonal[index]:
+            self.assign(variable, self._moved(variable, direction, rate))
         else:
             self.assign_sub(variable, rate * self.sgd_factor * direction)
 
-    def _turned(self, kernel: Any, direction: Any, rate: Any) -> Any:
-        """Returns a kernel after its step, at the norm it had."""
+    def _moved(self, kernel: Any, direction: Any, rate: Any) -> Any:
+        """Returns a kernel after its step, with its norm before."""
         shape = math.prod(kernel.shape[:-1]), kernel.shape[-1]
         matrix, u = ops.reshape(kernel, shape), ops.reshape(direction, shape)
         norm, length = _norm(matrix), _norm(u)
         x = self._orthogonalised(u / ops.maximum(length, _TINY))
         moved = matrix - rate * norm * x / math.sqrt(min(shape))
         moved = moved * (norm / ops.maximum(_norm(moved), _TINY))
-        # Rescaled for nothing, a kernel would change by rounding.
+        # Without a step, the factor on the norm would change the kernel by rounding.
         moved = ops.where(length > 0, moved, matrix)
         return ops.reshape(moved, kernel.shape)
 
@@ -136,7 +131,8 @@ class Muon(keras.optimizers.Optimizer):
         return ops.cast(x if wide else ops.transpose(x), dtype)
 
     def get_config(self) -> dict[str, Any]:
-        own = {
+        return {
+            **super().get_config(),
             "momentum": self.momentum,
             "newton_schulz_steps": self.newton_schulz_steps,
             "compute_dtype": self.compute_dtype,
@@ -144,13 +140,7 @@ class Muon(keras.optimizers.Optimizer):
             "sgd_factor": self.sgd_factor,
             "sgd_decay": self.sgd_decay,
         }
-        return {**super().get_config(), **own}
 
 
 def _norm(matrix: Any) -> Any:
     return ops.sqrt(ops.sum(ops.square(matrix)))
-
-
-def _check(name: str, value: Any, expected: str, fits: bool) -> None:
-    if not fits:
-        raise errors.UsageError(f"{name} is {expected}. Received: {value!r}.")

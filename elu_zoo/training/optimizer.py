@@ -17,12 +17,11 @@ class SGD(keras.optimizers.SGD):
     """Keras' SGD with a learning rate for each variable, and a momentum that rises.
 
     Args:
-        momentum: in [0, 1), at the end of the rise.
+        momentum: in [0, 1), after the rise.
         nesterov: whether the momentum is Nesterov's.
-        factors: on the learning rate, one for each variable to train.
-        first_momentum: of iteration 0.
-        rise: iterations in which the momentum rises linearly from `first_momentum` to
-            `momentum`; 0 for none.
+        factors: factor on the learning rate of each trainable variable.
+        first_momentum: the momentum at iteration 0.
+        rise: iterations in which the momentum rises linearly; 0 for none.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class SGD(keras.optimizers.SGD):
     def _momentum(self) -> Any:
         if not self._rise:
             return self.momentum
-        # By the optimizer's count of iterations, which checkpoints have.
+        # The optimizer's count of iterations is a part of checkpoints.
         share = keras.ops.minimum(
             keras.ops.cast(self.iterations, "float32") / self._rise, 1.0
         )
@@ -63,15 +62,15 @@ class SGD(keras.optimizers.SGD):
 def create(
     config: ConfigDict, model: keras.Model, iterations: int
 ) -> keras.optimizers.Optimizer:
-    """Creates the optimizer of a config, built for a model.
+    """Creates and builds the optimizer of a config.
 
     Args:
-        config: the run's.
+        config: the run's config.
         model: the trained network.
-        iterations: of the run.
+        iterations: the length of the run.
 
     Raises:
-        UsageError: a factor is of no variable of the model.
+        UsageError: train.learning_rate_factors names a variable that does not exist.
     """
     train = config.train
     if train.get("optimizer", "sgd") == "muon":
@@ -87,7 +86,7 @@ def _muon(config: ConfigDict) -> Muon:
     classifier = registry.entry(config.model.name).classifier
     return Muon(
         momentum=train.momentum,
-        # Without bfloat16 a processor is slow in it.
+        # bfloat16 is slow on processors without it.
         compute_dtype="float32" if train.precision == "float32" else "bfloat16",
         sgd_layers=(classifier,) if classifier else (),
         sgd_factor=train.get("sgd_factor", 1.0),
@@ -99,52 +98,57 @@ def _sgd(
     train: ConfigDict, model: keras.Model, iterations: int
 ) -> keras.optimizers.SGD:
     given = train.get("learning_rate_factors", ())
-    factors = _factors(model, given) if given else [1.0] * len(model.trainable_weights)
     first, until = train.get("momentum_rise", (0.0, 0))
     if given or until:
         (rise,) = schedules.in_iterations([until], iterations)
+        factors = _factors(model, given)
         return SGD(train.momentum, train.nesterov, factors, first, rise)
     return keras.optimizers.SGD(momentum=train.momentum, nesterov=train.nesterov)
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the optimizer's entries of a config, as far as they need no model.
+    """Checks the optimizer's fields of a config, without a model.
 
     Raises:
-        UsageError: an entry is out of its range, or is of the other optimizer.
+        UsageError: a field is out of range, or belongs to the other optimizer.
     """
     train = config.train
-    if train.get("optimizer", "sgd") not in OPTIMIZERS:
-        raise errors.unknown("train.optimizer", train.optimizer, OPTIMIZERS)
-    if train.get("optimizer") == "muon":
+    name = train.get("optimizer", "sgd")
+    errors.check_choice("train.optimizer", name, OPTIMIZERS)
+    if name == "muon":
         _check_muon(config)
     elif train.get("sgd_factor", 1.0) != 1 or train.get("sgd_decay", 0.0) != 0:
         raise errors.UsageError(
-            "train.sgd_factor and train.sgd_decay are of train.optimizer=muon; with "
-            "sgd they are 1.0 and 0.0, and train.learning_rates and model.kernel_decay "
-            f"say it. Received: {train.get('sgd_factor')}, {train.get('sgd_decay')}."
+            "train.sgd_factor and train.sgd_decay belong to train.optimizer=muon; with "
+            "sgd they are 1.0 and 0.0. Use train.learning_rates and model.kernel_decay."
+            f" Received: {train.get('sgd_factor')}, {train.get('sgd_decay')}."
         )
     for entry in train.get("learning_rate_factors", ()):
         pair = isinstance(entry, tuple) and len(entry) == 2
-        if not (pair and isinstance(entry[0], str) and _is_positive(entry[1])):
+        factor = pair and errors.is_finite(entry[1]) and entry[1] > 0
+        if not (factor and isinstance(entry[0], str)):
             raise errors.UsageError(
                 "train.learning_rate_factors are pairs of a variable's name, such as "
                 "'bias' or 'classifier/kernel', and a factor > 0. Received: "
                 f"{entry!r}."
             )
-    if "momentum_rise" not in train:
-        return
-    expected = (
-        "train.momentum_rise is the first momentum, in [0, train.momentum], and the "
-        f"iteration, or share of the run, until which it rises. Received: "
-        f"{train.momentum_rise}."
-    )
-    if len(train.momentum_rise) != 2:
-        raise errors.UsageError(expected)
-    first, until = train.momentum_rise
-    if not (isinstance(first, float) and 0 <= first <= train.momentum):
-        raise errors.UsageError(expected)
-    schedules.check_boundaries("train.momentum_rise's end", (until,), iterations)
+    if "momentum_rise" in train:
+        _check_momentum_rise(train, iterations)
+
+
+def _check_momentum_rise(train: ConfigDict, iterations: int) -> None:
+    fits = len(train.momentum_rise) == 2
+    if fits:
+        first, _ = train.momentum_rise
+        fits = isinstance(first, float) and 0 <= first <= train.momentum
+    if not fits:
+        raise errors.UsageError(
+            "train.momentum_rise is the first momentum, in [0, train.momentum], and "
+            "the iteration, or share of the run, until which it rises. Received: "
+            f"{train.momentum_rise}."
+        )
+    until = train.momentum_rise[1:]
+    schedules.check_boundaries("train.momentum_rise's end", until, iterations)
 
 
 def _check_muon(config: ConfigDict) -> None:
@@ -153,15 +157,15 @@ def _check_muon(config: ConfigDict) -> None:
     decays = [f"model.{key}" for key in decays if config.model.get(key)]
     if decays:
         raise errors.UsageError(
-            "train.optimizer=muon keeps the norm of kernels, which therefore have no "
-            f"decay; train.sgd_decay is of the classifier's. Set {' and '.join(decays)}"
-            " to 0.0."
+            "train.optimizer=muon keeps the norm of kernels, so that they have no "
+            "decay; train.sgd_decay is the decay of the classifier. Set "
+            f"{' and '.join(decays)} to 0.0."
         )
-    others = [("learning_rate_factors", ()), ("momentum_rise", (0.0, 0))]
-    others = [f"train.{key}" for key, none in others if train.get(key, none) != none]
-    if others:
+    of_sgd = [("learning_rate_factors", ()), ("momentum_rise", (0.0, 0))]
+    of_sgd = [f"train.{key}" for key, none in of_sgd if train.get(key, none) != none]
+    if of_sgd:
         raise errors.UsageError(
-            f"{' and '.join(others)} are of train.optimizer=sgd. Leave them out."
+            f"{' and '.join(of_sgd)} belong to train.optimizer=sgd. Remove them."
         )
     if not train.nesterov:
         raise errors.UsageError(
@@ -177,15 +181,11 @@ def _factors(model: keras.Model, given: Sequence[tuple[str, float]]) -> list[flo
         for layer in model.layers
         for variable in layer.weights
     }
+    known = dict.fromkeys(name for both in names.values() for name in both)
     for name, _ in given:
-        if not any(name in of_variable for of_variable in names.values()):
-            known = dict.fromkeys(name for both in names.values() for name in both)
+        if name not in known:
             raise errors.unknown("variable in train.learning_rate_factors", name, known)
     return [
         next((factor for name, factor in given if name in names[id(variable)]), 1.0)
         for variable in model.trainable_variables
     ]
-
-
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

@@ -1,4 +1,4 @@
-"""Files that a run writes while it trains, and its display."""
+"""Outputs of a run while it trains: checkpoints, records and a display."""
 
 import contextlib
 import dataclasses
@@ -14,7 +14,7 @@ from elu_zoo.training.state import Checkpoints, TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Checkpoints, records and display of a run in training."""
+    """Checkpoints, records and display of a run."""
 
     workdir: Path | None  # None on machines that write no files
     checkpoints: Checkpoints
@@ -24,7 +24,7 @@ class Outputs:
     timer: Timer
 
     def save(self, state: TrainState) -> None:
-        """Saves a checkpoint, if there is none of this iteration."""
+        """Saves a checkpoint, unless this iteration is saved already."""
         if self.workdir is None:
             return
         state.seconds += self.timer.lap()
@@ -34,12 +34,12 @@ class Outputs:
             files.write_json(self.workdir / "config.json", state.config)
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
-        """Records and shows an epoch's row of metrics, and counts the epoch."""
+        """Writes and shows the metrics of an epoch, and counts it."""
         self.records.write(row)
         state.end_epoch(row["epoch"])
         state.seconds += self.timer.lap()
         timing = {"step": state.step, "seconds": round(state.seconds, 3)}
-        # A process that began with this epoch's evaluation has not called the step.
+        # No rate if this process began with the evaluation of the epoch.
         if rate := self.timer.rate():
             timing["examples_per_second"] = round(rate, 1)
         self.records.write_timing(timing)
@@ -55,11 +55,11 @@ def opened(
     run: Run,
     state: TrainState,
 ) -> Iterator[Outputs]:
-    """Opens the outputs of a run, files only on the chief, for the time of a block."""
+    """Opens the outputs of a run for a block. Only the chief writes files."""
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
     folder = workdir if chief else None
-    records = Records(folder, state.metrics_length)
+    records = Records(folder, state.metrics_length, state.epochs_recorded)
     with contextlib.closing(records), Display(run.length.total, state.step) as display:
         yield Outputs(folder, checkpoints, records, recorder, display, Timer())

@@ -1,4 +1,4 @@
-"""Phases of a run: how much is dropped, and which heads learn, until when."""
+"""Phases of a run: dropout rates and auxiliary heads that change at iterations."""
 
 import keras
 from ml_collections import ConfigDict
@@ -10,31 +10,31 @@ from elu_zoo.training import schedules
 
 
 class Phases:
-    """The phases of a run, of which each sets what layers of the model do.
+    """The phases of a run. Most runs have one.
 
-    Weights and optimizer go on through all of them. `train.dropout` and
-    `train.dropout_placement` have an entry a phase; at `train.heads_until`, a share of
-    the run, auxiliary heads are dropped. Most runs are one phase.
+    Each phase sets the dropout of the model's stacks, from `train.dropout` and
+    `train.dropout_placement`. Auxiliary heads learn until `train.heads_until`. Weights
+    and optimizer are kept from phase to phase.
 
     Args:
-        train: the config's entry `train`.
-        iterations: of the run.
+        train: the config's section `train`.
+        iterations: the length of the run.
     """
 
     def __init__(self, train: ConfigDict, iterations: int):
         boundaries = train.get("phase_boundaries", ())
-        self._of_dropout = schedules.in_iterations(boundaries, iterations)
-        # 0 is an iteration and no share, of which a short run has at least one.
+        self._dropout_ends = schedules.in_iterations(boundaries, iterations)
+        # 0 is an iteration; as a share it would become iteration 1.
         until = [train.heads_until or 0] if "heads_until" in train else []
-        self._of_heads = schedules.in_iterations(until, iterations)
-        self._ends = sorted({*self._of_dropout, *self._of_heads, iterations})
+        self._heads_ends = schedules.in_iterations(until, iterations)
+        self._ends = sorted({*self._dropout_ends, *self._heads_ends, iterations})
         settings = train.get("dropout", ()), train.get("dropout_placement", ())
         self._dropout = list(zip(*settings, strict=True))
         self._current: int | None = None
 
     @property
     def builder_arguments(self) -> dict[str, object]:
-        """What the network is built with, so that it has a place for every phase."""
+        """Arguments that build a network with the dropout layers of every phase."""
         if not self._dropout:
             return {}
         placements = [placement for _, placement in self._dropout]
@@ -44,19 +44,19 @@ class Phases:
         }
 
     def end(self, iteration: int) -> int:
-        """Returns the first iteration after the phase that holds this one."""
+        """Returns the first iteration after the phase of an iteration."""
         return self._ends[self._index(iteration)]
 
     def enter(self, model: keras.Model, iteration: int) -> bool:
-        """Sets what holds for an iteration; returns whether that is something else."""
+        """Sets up the model for the phase of an iteration; returns if it changed."""
         index = self._index(iteration)
-        if index == self._current or not (self._dropout or self._of_heads):
+        if index == self._current or not (self._dropout or self._heads_ends):
             return False
         self._current = index
         if self._dropout:
-            past = sum(end <= iteration for end in self._of_dropout)
+            past = sum(end <= iteration for end in self._dropout_ends)
             stacks.set_dropout(model, *self._dropout[past])
-        for end in self._of_heads:
+        for end in self._heads_ends:
             model.get_layer(HEADS).active = iteration < end
         return True
 
@@ -65,11 +65,11 @@ class Phases:
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the phases of a config against network and run.
+    """Checks the phases of a config.
 
     Raises:
-        UsageError: rates that do not fit the network's stacks, counts or boundaries
-            that do not fit, or heads that the network has not.
+        UsageError: boundaries, rates or placements do not fit the network and the run,
+            or the network has no auxiliary heads.
     """
     registered = registry.entry(config.model.name)
     train = config.train
@@ -78,8 +78,8 @@ def check(config: ConfigDict, iterations: int) -> None:
         schedules.check_boundaries("train.heads_until", until, iterations)
         if not config.model.get("auxiliary_heads"):
             raise errors.UsageError(
-                "train.heads_until needs model.auxiliary_heads=True, of a network that "
-                f"has them. Received: model.name {config.model.name}."
+                "train.heads_until needs model.auxiliary_heads=True, and a network "
+                f"with such heads. Received: model.name {config.model.name}."
             )
     if not registered.is_phased or "dropout" not in train:
         return

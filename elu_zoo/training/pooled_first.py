@@ -1,4 +1,4 @@
-"""Max-pooling before the unit instead of after it: equal values for less work."""
+"""Max-pooling moved in front of the activation: equal outputs for less work."""
 
 import inspect
 
@@ -9,27 +9,28 @@ from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
 
 
 def pooled_first(model: keras.Model) -> keras.Model:
-    """Returns what a model computes, with each unit after the pooling it precedes.
+    """Returns an equal model in which max-pooling precedes monotonic activations.
 
-    A unit that grows with its input commutes with a maximum: of four values only the
-    largest has to pass it, forth and back, and only its input has to be kept. Layers
-    and variables are the model's own.
+    A monotonic activation commutes with a maximum. After the pooling it computes one
+    value instead of four, forward and backward. Layers and variables are shared with
+    the given model.
 
     Args:
-        model: a built model. One that is not a chain of layers is returned as it is,
-            as is one without such a unit.
+        model: a built model. It is returned unchanged if it is no chain of layers, or
+            has no monotonic activation in front of max-pooling.
     """
     layers = list(model.layers)
-    if not is_chain(layers) or not _gives_the_last(model):
+    if not is_chain(layers) or not _ends_with_its_last_layer(model):
         return model
     for i in range(len(layers) - 1):
-        if _grows(layers[i]) and isinstance(layers[i + 1], keras.layers.MaxPooling2D):
+        pools = isinstance(layers[i + 1], keras.layers.MaxPooling2D)
+        if pools and _is_monotonic(layers[i]):
             layers[i], layers[i + 1] = layers[i + 1], layers[i]
     return model if layers == model.layers else _Chain(layers, model)
 
 
 class _Chain(keras.Model):
-    """Layers one after the other; unlike in a graph they may be another's as well."""
+    """Layers called one after the other. They may belong to another model too."""
 
     def __init__(self, layers: list[keras.layers.Layer], model: keras.Model):
         super().__init__(name=model.name)
@@ -41,29 +42,29 @@ class _Chain(keras.Model):
         for layer in self.chain:
             if isinstance(layer, keras.layers.InputLayer):
                 continue
-            # Said to each: in a pure call layers do not know it of their model.
-            learns = "training" in inspect.signature(layer.call).parameters
-            inputs = layer(inputs, **({"training": training} if learns else {}))
+            # In a pure call layers do not get `training` from their model.
+            takes = "training" in inspect.signature(layer.call).parameters
+            inputs = layer(inputs, **({"training": training} if takes else {}))
         return inputs
 
 
 def is_chain(layers: list[keras.layers.Layer]) -> bool:
-    """Whether each layer takes what the one before it gives, and nothing else."""
+    """Whether the only input of each layer is the output of the layer before it."""
     try:
         return all(
             after.input is before.output
             for before, after in zip(layers, layers[1:], strict=False)
         )
-    except (AttributeError, ValueError):  # of a layer that is called twice, or never
+    except (AttributeError, ValueError):  # a layer is called twice, or never
         return False
 
 
-def _gives_the_last(model: keras.Model) -> bool:
+def _ends_with_its_last_layer(model: keras.Model) -> bool:
     outputs = getattr(model, "outputs", None) or []
     return len(outputs) == 1 and outputs[0] is model.layers[-1].output
 
 
-def _grows(layer: keras.layers.Layer) -> bool:
+def _is_monotonic(layer: keras.layers.Layer) -> bool:
     if isinstance(layer, keras.layers.Activation):
         return layer.activation is keras.activations.relu
     return isinstance(layer, activations.ELU | LeakyReLU | ShiftedReLU)

@@ -1,4 +1,4 @@
-"""The precision in which a training step computes; variables are float32 always."""
+"""Precision in which a training step computes. Variables are float32 always."""
 
 import keras
 
@@ -6,7 +6,7 @@ from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
 from elu_zoo.training.pooled_first import is_chain
 
-# With the padding before a convolution, which then moves half of the bytes.
+# The padding before a convolution too: it then moves half of the bytes.
 _CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
 # name: the layers that compute in bfloat16
 PRECISIONS = {
@@ -18,39 +18,34 @@ PRECISIONS = {
 
 
 def check(name: str) -> None:
-    """Checks the name of a precision.
+    """Checks the name of a precision, and that Keras' own policy is float32.
 
     Raises:
-        UsageError: there is no such precision, or Keras' own policy is another.
+        UsageError: one of them is wrong.
     """
-    if name not in PRECISIONS:
-        raise errors.unknown("precision", name, PRECISIONS)
+    errors.check_choice("precision", name, PRECISIONS)
     policy = keras.config.dtype_policy().name
     if policy != "float32":
         raise errors.UsageError(
-            f"Keras' policy is {policy}, but train.precision {name} says in what a run "
-            'computes. Call keras.config.set_dtype_policy("float32") before training.'
+            f"Keras' policy is {policy}, but train.precision {name} sets the precision "
+            'of a run. Call keras.config.set_dtype_policy("float32") before training.'
         )
 
 
 def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
-    """Lets the body of a model that was built in float32 compute in `name`.
+    """Sets the precision of the body of a float32 model.
 
-    The body lies between preprocessing and the classifier, or where none is named the
-    last layer that is trained: pixels keep their values, and outputs their digits.
+    The body lies between preprocessing and classifier, which stay in float32: pixels
+    and outputs keep their digits.
 
-    What a convolution gives is of bfloat16, and what the next one takes. Layers in
-    between that only choose values, and the ELU, which computes in float32 inside, then
-    hand on bfloat16 as well, which moves half of the bytes. Outputs are the same; where
-    dropout follows, training rounds values once more before they are scaled.
+    Between convolutions, layers that only select values compute in bfloat16 too, as
+    does the ELU, which uses float32 inside. This halves the bytes that they move.
+    Outputs are equal; with dropout, training rounds values once more.
 
     Args:
-        model: changed in place, before it is first called; its variables stay.
-        name: `float32`; `bfloat16_conv`, convolutions multiply in bfloat16;
-            `bfloat16_matmuls`, dense layers too; `mixed_bfloat16`, all of its layers
-            compute in it.
-        classifier: the name of the layer that gives the logits; what follows it keeps
-            float32, too.
+        model: changed in place, before it is first called.
+        name: a name of `PRECISIONS`.
+        classifier: the layer that outputs the logits; by default the last trained one.
     """
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
     ends = [i for i, x in enumerate(model.layers) if x.name == classifier]

@@ -1,6 +1,6 @@
 """Recorder of losses, test curves, activations and weights, for figures.
 
-It changes no number of a run, and so is no part of the config.
+It does not change the numbers of a run, and is no part of the config.
 """
 
 import dataclasses
@@ -26,20 +26,20 @@ SNAPSHOTS = "snapshots"
 
 @dataclasses.dataclass(frozen=True)
 class Observe:
-    """The records that a run keeps beside metrics.jsonl.
+    """The records of a run for figures, in addition to metrics.jsonl.
 
     Attributes:
-        losses: the training loss of each iteration, float32 one after the other in
+        losses: record the training loss of each iteration, as float32 values in
             `losses.float32`.
-        test_every: measure on the test images every so many iterations and after the
-            last one, a row each in `test.jsonl`; 0 for never. For curves such as the
-            paper's figures 3 to 6: no choice of a run depends on them.
-        measured_images: with them, measure on this many of the first training images,
-            as `measured_...`; 0 for none.
-        activation_images: before the first iteration and after each epoch, each
-            unit's mean and median activation over this many of the first training
-            images, in `activations/epoch-<epoch>.npz`; 0 for none, -1 for all.
-        snapshots: after which epochs to keep the weights, float32, in
+        test_every: number of iterations between evaluations on the test images, with
+            one more at the end; 0 for none. Rows go to `test.jsonl`, for curves such
+            as the paper's figures 3 to 6. No choice of a run depends on them.
+        measured_images: number of first training images that are evaluated with the
+            test images, as `measured_...`.
+        activation_images: number of first training images over which the mean and
+            median activation of each unit are computed, before the first iteration
+            and after each epoch, in `activations/epoch-<epoch>.npz`; -1 for all.
+        snapshots: epochs after which the float32 weights are saved, in
             `snapshots/epoch-<epoch>.npz`; 0 is before the first iteration.
     """
 
@@ -50,41 +50,31 @@ class Observe:
     snapshots: tuple[int, ...] = ()
 
     def __post_init__(self):
-        if self.test_every < 0:
-            raise errors.UsageError(
-                f"test_every is >= 0, 0 for never. Received: {self.test_every}."
-            )
-        if self.measured_images < 0 or (self.measured_images and not self.test_every):
-            raise errors.UsageError(
-                "measured_images is >= 0, 0 for none, and needs test_every. Received: "
-                f"{self.measured_images}."
-            )
-        if self.activation_images < -1:
-            raise errors.UsageError(
-                "activation_images is >= 1, 0 for none or -1 for all training images. "
-                f"Received: {self.activation_images}."
-            )
+        errors.check_integer("test_every", self.test_every, minimum=0)
+        errors.check_integer("measured_images", self.measured_images, minimum=0)
+        errors.check_integer("activation_images", self.activation_images, minimum=-1)
+        if self.measured_images and not self.test_every:
+            raise errors.UsageError("measured_images needs test_every > 0.")
 
     def check(self, data: ImageData, several: bool) -> None:
         """Checks that a run can keep these records.
 
         Raises:
-            UsageError: the images stay on the disk, are too few, or the run is on
-                several machines.
+            UsageError: there are too few images in memory, or several machines.
         """
         if self == Observe():
             return
         if several:
             raise errors.UsageError(
-                "Losses, test curves, activations and snapshots are kept by runs on "
-                "one machine alone. Leave them out."
+                "Only runs on one machine keep losses, test curves, activations and "
+                "snapshots. Remove them, or train on one machine."
             )
         for name in ("activation_images", "measured_images"):
             count = getattr(self, name)
             if count and not isinstance(data.train, Split):
                 raise errors.UsageError(
-                    f"{name} is 0 where images stay on the disk, as those of "
-                    f"{data.name} do. Received: {count}."
+                    f"{name} is 0 for data sets whose images stay on the disk, such "
+                    f"as {data.name}. Received: {count}."
                 )
             if count > len(data.train):
                 raise errors.UsageError(
@@ -96,15 +86,14 @@ class Observe:
 class Recorder:
     """Keeps the records of an `Observe` while a run trains.
 
-    A resumed run cuts the records after its checkpoint, or writes equal bytes over
-    them.
+    A resumed run cuts the records after its checkpoint, or writes equal files again.
 
     Args:
         observe: the records to keep.
         workdir: the run's folder.
         data: the data set.
-        evaluator: of the model.
-        length: the run's.
+        evaluator: the evaluator of the run.
+        length: the length of the run.
     """
 
     def __init__(
@@ -128,14 +117,15 @@ class Recorder:
             self._statistics = ActivationStatistics(evaluator.current())
 
     def begin(self, step: int, check: Callable[[], None] | None) -> None:
-        """Cuts records after `step`, and makes those that a stop there left out."""
+        """Cuts records after `step`, and makes missing records of `step`."""
         if self._observe.losses:
             path = self._workdir / LOSSES
             path.touch()
             if path.stat().st_size < 4 * step:
                 raise errors.CorruptError(
-                    f"{path} has fewer losses than the checkpoint has iterations, "
-                    f"{step}. Delete the folder to run it again."
+                    f"{path} has fewer losses than the checkpoint has iterations: "
+                    f"{step}. Restore the file, or delete {self._workdir} to train "
+                    "again."
                 )
             with path.open("rb+") as file:
                 file.truncate(4 * step)
@@ -147,10 +137,7 @@ class Recorder:
         self._at(step, check)
 
     def until(self, step: int) -> int:
-        """Returns the number of iterations from `step` to the next record.
-
-        Ends of epochs do not count: calls end there in any case.
-        """
+        """Returns the iterations from `step` to the next evaluation on test images."""
         every = self._observe.test_every
         return every - step % every if every else self._length.total
 
@@ -161,7 +148,7 @@ class Recorder:
 
         Args:
             step: iterations done.
-            losses: of the last call's iterations.
+            losses: the losses of the last call.
             check: see `Evaluator`.
         """
         if self._observe.losses:
@@ -179,7 +166,10 @@ class Recorder:
                 statistics.save(self._workdir / ACTIVATIONS / name)
             if epoch in self._observe.snapshots:
                 weights = self._evaluator.current().get_weights()
-                _save(self._workdir / SNAPSHOTS / name, weights)
+                content = io.BytesIO()
+                np.savez(content, *weights)
+                path = self._workdir / SNAPSHOTS / name
+                files.write_bytes(path, content.getvalue())
         every = self._observe.test_every
         due = every and step and (step % every == 0 or step == self._length.total)
         if due and step > self._tested:
@@ -194,24 +184,20 @@ class Recorder:
 
 
 def read_rows(workdir: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a run's test.jsonl, none where there is none."""
+    """Returns the rows of a run's test.jsonl; an empty list without that file."""
     path = workdir / TEST
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    # A kill leaves a line without its end.
+    # A killed process may leave an incomplete line.
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def read_losses(workdir: Path) -> np.ndarray:
-    """Returns the training loss of each of a run's iterations, `(iterations,)`."""
+    """Returns the training loss of each iteration, `(iterations,)`."""
     return np.fromfile(workdir / LOSSES, "<f4")
 
 
 def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
-    """Returns the weights that a run kept, as `Model.set_weights` takes them.
-
-    Returns:
-        Weights by epoch, in ascending order.
-    """
+    """Returns a run's snapshots by epoch: arguments of `Model.set_weights`."""
     found = {}
     for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
         with np.load(path) as arrays:
@@ -220,29 +206,18 @@ def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
     return found
 
 
-def _save(path: Path, weights: list[np.ndarray]) -> None:
-    content = io.BytesIO()
-    np.savez(content, *weights)
-    path.parent.mkdir(exist_ok=True)
-    files.write_bytes(path, content.getvalue())
-
-
 def check_kept(workdir: Path, observe: Observe) -> None:
-    """Checks that a finished run kept these records.
-
-    Raises:
-        DataError: it was trained without them.
-    """
+    """Checks that a finished run kept these records; raises `DataError`."""
     wanted = {
         LOSSES: observe.losses,
         TEST: observe.test_every,
         ACTIVATIONS: observe.activation_images,
         SNAPSHOTS: observe.snapshots,
     }
-    kept = [name for name in wanted if (workdir / name).exists()]
-    missing = [name for name, asked in wanted.items() if asked and name not in kept]
+    asked = [name for name, value in wanted.items() if value]
+    missing = [name for name in asked if not (workdir / name).exists()]
     if missing:
         raise errors.DataError(
-            f"The run in {workdir} is finished and kept no {', '.join(missing)}. "
-            "Delete the folder to run it again."
+            f"The finished run in {workdir} kept no {', '.join(missing)}. Delete "
+            "the folder to train again."
         )

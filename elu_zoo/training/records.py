@@ -1,7 +1,6 @@
 """Records of a run: metrics.jsonl, timing.jsonl, TensorBoard events and a display."""
 
 import contextlib
-import io
 import json
 import os
 import socket
@@ -17,28 +16,39 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
+from elu_zoo import errors
+
 
 class Records:
-    """The files of a run to which rows are appended.
+    """Files of a run to which rows are appended.
 
-    metrics.jsonl holds numbers that a rerun repeats, and is cut back on a resume;
-    timing.jsonl and TensorBoard hold the others.
+    metrics.jsonl holds reproducible numbers; a resume cuts the rows after the
+    checkpoint. timing.jsonl and TensorBoard hold the other numbers.
 
     Args:
         workdir: the run's folder; None on machines that write no files.
-        length: bytes of metrics.jsonl that belong to the restored state.
+        length: bytes of metrics.jsonl at the restored checkpoint.
+        epochs: epochs whose rows are in these bytes.
+
+    Raises:
+        CorruptError: metrics.jsonl is cut, or belongs to another run.
     """
 
-    def __init__(self, workdir: Path | None, length: int):
+    def __init__(self, workdir: Path | None, length: int, epochs: int):
         self._files = {}
         self._board = None
         if workdir is None:
             return
-        for name, limit in ("metrics", length), ("timing", None):
+        for name in ("metrics", "timing"):
             path = workdir / f"{name}.jsonl"
             path.touch()
-            self._files[name] = path.open("rb+")
-            _cut(self._files[name], limit)
+            content = path.read_bytes()
+            if name == "metrics":
+                _check_metrics(path, content[:length], length, epochs)
+                content = content[:length]
+            file = self._files[name] = path.open("rb+")
+            file.truncate(content.rfind(b"\n") + 1)  # a kill may cut the last row
+            file.seek(0, os.SEEK_END)
         self._board = _board(workdir / "tensorboard")
 
     def write(self, row: dict[str, float]) -> None:
@@ -47,16 +57,16 @@ class Records:
         self._scalars(row)
 
     def write_timing(self, row: dict[str, float]) -> None:
-        """Appends a row of times and rates, which no rerun repeats."""
-        self._append("timing", {**row, "unix_time": round(time.time(), 3)})
+        """Appends a row of times and rates, which are not reproducible."""
+        self.write_start(row)
         self._scalars(row)
 
     def write_start(self, row: dict[str, Any]) -> None:
-        """Appends to timing.jsonl where and how a process starts to train."""
+        """Appends to timing.jsonl how a process starts to train."""
         self._append("timing", {**row, "unix_time": round(time.time(), 3)})
 
     def length(self) -> int:
-        """Returns the bytes of metrics.jsonl so far."""
+        """Returns the length of metrics.jsonl in bytes."""
         return self._files["metrics"].tell()
 
     def close(self) -> None:
@@ -88,23 +98,38 @@ class Records:
         self._board.flush()
 
 
-def _cut(file: io.BufferedRandom, length: int | None) -> None:
-    """Cuts a file to `length` bytes, or its last row where a kill cut that off."""
-    content = file.read()
-    whole = content.rfind(b"\n") + 1
-    if length is not None and whole < length:
-        logging.warning("%s is shorter than the checkpoint knew it.", file.name)
-    elif length is not None:
-        whole = length
-    file.truncate(whole)
-    file.seek(whole)
+def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None:
+    """Checks that the first bytes of metrics.jsonl are those of a checkpoint's run.
+
+    Raises:
+        CorruptError: they are cut, or belong to another run.
+    """
+    if length and not content:
+        logging.warning(
+            "%s is missing. The run goes on without the rows of its first %d epochs. "
+            "To get all rows, train again in another --workdir.",
+            path,
+            epochs,
+        )
+        return
+    try:
+        found = [json.loads(row)["epoch"] for row in content.splitlines()]
+        fits = found == sorted(set(found)) and found[-1:] == [epochs] * bool(length)
+    except (ValueError, KeyError, TypeError):
+        fits = False
+    if not fits or len(content) < length:
+        raise errors.CorruptError(
+            f"{path} is cut or belongs to another run: its rows do not fit the "
+            f"checkpoint, which has {epochs} epochs. Restore the file of this run, or "
+            "delete it to go on without these rows."
+        )
 
 
 def _board(folder: Path) -> RecordWriter:
     """Returns a writer of TensorBoard events that writes at once.
 
-    TensorBoard's `EventFileWriter` writes in a thread, where nobody catches the error
-    of a full disk.
+    TensorBoard's `EventFileWriter` writes in a thread, which loses the error of a full
+    disk.
     """
     folder.mkdir(exist_ok=True)
     name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
@@ -135,18 +160,18 @@ class Timer:
         self._examples += examples
 
     def rate(self) -> float | None:
-        """Returns examples a second of the calls since the last rate; None of none."""
+        """Returns examples per second since the last rate; None without examples."""
         rate = self._examples / self._seconds if self._examples else None
         self._examples, self._seconds = 0, 0.0
         return rate
 
 
 class Display:
-    """A progress bar on a terminal or in a notebook, plain lines elsewhere.
+    """Display of progress: a bar on a terminal or in a notebook, else plain lines.
 
     Args:
         total: iterations of the run.
-        done: iterations that are done already.
+        done: iterations done already.
     """
 
     def __init__(self, total: int, done: int):
@@ -161,7 +186,7 @@ class Display:
         self._done = done
 
     def update(self, done: int) -> None:
-        """Shows how far the run is, its rate and the time that remains."""
+        """Shows the iterations done."""
         self._bar.update(done - self._done)
         self._done = done
 

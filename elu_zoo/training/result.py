@@ -9,10 +9,11 @@ from typing import Any
 
 import keras
 import numpy as np
+from absl import logging
 from ml_collections import ConfigDict
 
 import elu_zoo
-from elu_zoo import activations, files, layers, registry
+from elu_zoo import activations, errors, files, layers, registry
 from elu_zoo.data import statistics
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import deployed
@@ -23,25 +24,52 @@ from elu_zoo.training.state import TrainState, versions
 from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import weight_file
 
-# Arguments of builders that matter in training only.
-_OF_TRAINING = (
-    *("kernel_decay", "classifier_decay", "init_scale", "deviations", "dropout"),
-    *("first_deviation", "classifier_deviation", "initial_kernels"),
-    *("auxiliary_heads", "constrained", "weights"),
+# Arguments of builders that act in training only.
+_TRAINING_ARGUMENTS = (
+    "kernel_decay",
+    "classifier_decay",
+    "init_scale",
+    "deviations",
+    "dropout",
+    "first_deviation",
+    "classifier_deviation",
+    "initial_kernels",
+    "auxiliary_heads",
+    "constrained",
+    "weights",
 )
 
 
 def find(workdir: Path) -> manifest.Entry | None:
-    """Returns the entry of a finished run, None where the run is not finished."""
+    """Returns the entry of a finished run, None for an unfinished run."""
     path = workdir / "outcome.json"
     return manifest.read(path) if path.is_file() else None
 
 
 def of_config(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
-    """Returns the entry of a folder's finished run, if it was of this config."""
+    """Returns the entry of a folder's finished run of this config, else None.
+
+    A run without its weight file is not finished: the last checkpoint has the weights.
+
+    Raises:
+        CorruptError: the weight file is missing, and there is no checkpoint.
+    """
     entry = find(workdir)
-    same = entry and not differences(entry["config"], config)
-    return entry if same else None
+    if not entry or differences(entry["config"], config):
+        return None
+    path = workdir / (entry["tag"] + manifest.SUFFIX)
+    if path.is_file():
+        return entry
+    if not any(workdir.glob("checkpoints/step-*")):
+        raise errors.CorruptError(
+            f"The weight file {path} of the finished run is missing, and there is no "
+            f"checkpoint. Restore the file, or delete {workdir} to train again."
+        )
+    logging.warning(
+        "The weight file %s is missing. It is written again from the last checkpoint.",
+        path,
+    )
+    return None
 
 
 def write(
@@ -52,19 +80,18 @@ def write(
     origin: dict[str, str | None],
     check: Callable[[], None],
 ) -> manifest.Entry:
-    """Writes the final weights, measured as they will be read: in float16.
+    """Writes the final weights and their entry, and returns the entry.
+
+    Metrics are those of the written weights, in float16. Only here a run measures its
+    test images.
 
     Args:
         config: the run's config.
-        run: the trained run; its weights are rounded to float16 here, and its test
-            images are measured here alone, or never.
+        run: the trained run, whose weights are rounded to float16.
         state: the train state at the end.
         workdir: the run's folder.
         origin: `commit` of the code that ran, and `command` of `train`.
-        check: see `Evaluator`; where it raises, nothing is written.
-
-    Returns:
-        The entry, which is on the disk beside the weights.
+        check: see `Evaluator`; when it raises, nothing is written.
     """
     model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
@@ -105,11 +132,11 @@ def write(
         "sources": [],
     }
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-    others = {"command": origin["command"], "parent": parent and parent["tag"]}
-    others |= {"images": data.images, "note": data.note}
-    others["config_changes"] = state.config_changes
-    entry |= {key: value for key, value in others.items() if value}
-    # The statistics of the preprocessing, for a folder that is copied elsewhere.
+    optional = {"command": origin["command"], "parent": parent and parent["tag"]}
+    optional |= {"images": data.images, "note": data.note}
+    optional["config_changes"] = state.config_changes
+    entry |= {key: value for key, value in optional.items() if value}
+    # With the statistics of the preprocessing the folder can be copied elsewhere.
     statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
@@ -120,7 +147,7 @@ def write(
 
 
 def _round(model: keras.Model) -> None:
-    """Rounds the weights to float16, in which the file has them."""
+    """Rounds the weights to float16, as in the weight file."""
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(np.asarray(variable).astype(np.float16))
@@ -129,7 +156,6 @@ def _round(model: keras.Model) -> None:
 def _metrics(
     run: Run, measure_test: bool, check: Callable[[], None]
 ) -> dict[str, float]:
-    """Returns the measures on the test and the validation images, where there are."""
     splits = {"test": run.data.test if measure_test else None}
     splits["validation"] = run.validation
     return {
@@ -141,16 +167,16 @@ def _metrics(
 
 
 def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
-    """Returns the builder's arguments that make the deployed model."""
+    """Returns the arguments with which the builder makes the deployed model."""
     arguments = {
         "activation": activations.describe(given.activation),
         "input_shape": list(network_input(run.data, run.preprocessing)),
     }
     for key in given:
-        if key not in ("name", "activation", *_OF_TRAINING):
+        if key not in ("name", "activation", *_TRAINING_ARGUMENTS):
             value = given[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
-    # Unlike other dropout, that of feature maps scales the deployed network.
+    # Dropout of feature maps scales the deployed network, other dropout does not.
     if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
         arguments["dropout"] = given.dropout
     if registry.entry(given.name).takes("num_classes"):
@@ -159,7 +185,6 @@ def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any
 
 
 def _examples(run: Run, train_examples: int) -> dict[str, int]:
-    """Returns the numbers of images; those to train on as the config limits them."""
     data, validation = run.data, run.validation
     trained = len(data.train) + (len(data.validation) if validation is None else 0)
     return {
@@ -169,34 +194,32 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
     }
 
 
-def _terms(own: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of the data set, and of that of pretrained weights."""
-    if parent and parent["data_terms"] != own:
-        return f"{own} The weights it began with, {parent['data_terms']}"
-    return own
+def _terms(terms: str, parent: manifest.Entry | None) -> str:
+    """Returns the terms of the data set, and of the pretrained weights' data set."""
+    if parent and parent["data_terms"] != terms:
+        return f"{terms} The weights it began with, {parent['data_terms']}"
+    return terms
 
 
 def commit() -> str:
-    """Returns the commit of this code, with `+` where files differ from it."""
-    folder = Path(elu_zoo.__file__).resolve().parent
-    try:
-        git = ["git", "-C", str(folder)]
-        head = subprocess.run(
-            [*git, "rev-parse", "--short=12", "HEAD"],
-            capture_output=True, text=True, check=True, timeout=10,
-        ).stdout.strip()  # fmt: skip
-        tracked = subprocess.run(
-            [*git, "ls-files", "--error-unmatch", "__init__.py"],
-            capture_output=True, timeout=10,
-        )  # fmt: skip
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True, text=True, check=True, timeout=10,
-        ).stdout.strip()  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return f"release {elu_zoo.__version__}"
-    if tracked.returncode:  # installed inside somebody else's repository
-        return f"release {elu_zoo.__version__}"
+    """Returns the commit of this code, with `+` if files differ from it."""
+    git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
+    commands = (
+        # Fails if the package is installed inside somebody else's repository.
+        ["ls-files", "--error-unmatch", "__init__.py"],
+        ["rev-parse", "--short=12", "HEAD"],
+        ["status", "--porcelain", "--untracked-files=no"],
+    )
+    found = []
+    for command in commands:
+        try:
+            ran = subprocess.run(
+                [*git, *command], capture_output=True, text=True, check=True, timeout=10
+            )
+        except (OSError, subprocess.SubprocessError):
+            return f"release {elu_zoo.__version__}"
+        found.append(ran.stdout.strip())
+    _, head, changed = found
     return head + "+" * bool(changed)
 
 

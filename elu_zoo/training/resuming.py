@@ -1,4 +1,4 @@
-"""Resumption of a folder's run: checks of its config and images, and its lock."""
+"""Resuming a folder's run: its lock, and checks of its config and images."""
 
 import contextlib
 import json
@@ -16,13 +16,13 @@ from elu_zoo.weights.manifest import Entry
 
 
 def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
-    """Checks that a config may train in a folder, by the config of the folder's run.
+    """Compares a config with the folder's config.json, before any work.
 
-    It refuses a changed config before any work; the checkpoint's config decides later.
+    `TrainState.restored` compares it with the checkpoint later.
 
     Raises:
-        UsageError: the config differs, which is not allowed.
-        CorruptError: the folder's config cannot be read.
+        UsageError: the configs differ, and `allowed` is False.
+        CorruptError: config.json cannot be read.
     """
     path = workdir / "config.json"
     if not path.is_file():
@@ -31,7 +31,7 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
         changed = differences(json.loads(path.read_text()), config)
     except (ValueError, AttributeError) as error:
         raise errors.CorruptError(
-            f"{path} is damaged: {error}. Delete it: checkpoints know their config."
+            f"{path} is damaged: {error}. Delete it: checkpoints hold the config too."
         ) from None
     check_changes(changed, allowed, workdir)
 
@@ -40,7 +40,7 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
     """Checks that a run may go on with these changes of its config.
 
     Raises:
-        UsageError: it may not.
+        UsageError: `allowed` is False, or a change alters the length of an epoch.
     """
     if changed and not allowed:
         raise errors.UsageError(
@@ -56,32 +56,32 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
 
 
 def check_images(known: str, found: str, workdir: Path) -> None:
-    """Checks that the images are those of the folder's run, by their names.
+    """Compares the names of the images with which a run began and goes on.
 
     Raises:
-        DataError: they are others.
+        DataError: the names differ.
     """
     if found != known:
         raise errors.DataError(
-            f"The images are not those with which {workdir} began: it has {known}, "
-            f"found are {found}. Files were added, removed or changed. Bring them "
-            "back, or name another --workdir."
+            f"The images changed since the run in {workdir} began: it began with "
+            f"{known} and found {found}. Restore the added, removed or changed files, "
+            "or name another --workdir."
         )
 
 
 def check_finished(
     finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
 ) -> None:
-    """Checks the images of a finished run, where they are left, and logs its end.
+    """Compares the images of a finished run if they still exist, and logs its end.
 
     Args:
         finished: the run's entry.
         workdir: the run's folder.
-        load_data: loads the data set; not called for one of the zoo's, which do not
-            change.
+        load_data: loads the data set. Not called for data sets of the zoo, which do
+            not change.
 
     Raises:
-        DataError: the images are others.
+        DataError: the images changed.
     """
     of_the_zoo = *load.names(), *load.ENCODED
     # Entries of earlier versions do not name their images.
@@ -90,7 +90,7 @@ def check_finished(
         try:
             found = load_data().images
         except (errors.DataError, errors.UsageError) as error:
-            # The images may have been deleted; the weights are there all the same.
+            # The weights are complete, even if the user deleted the images.
             logging.warning(
                 "The images are not compared with those of the finished run: %s", error
             )
@@ -112,23 +112,28 @@ def check_unlocked(workdir: Path, chief: bool) -> None:
 
 @contextlib.contextmanager
 def locked(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
-    """Holds the folder for the chief, which makes it after `check`.
+    """Holds the folder's lock on the chief, and removes what killed processes left.
+
+    Args:
+        workdir: the run's folder.
+        chief: whether this process writes files.
+        check: called before the folder is made.
 
     Raises:
-        ResourceError: another process holds the folder, or the system refused to read
-            or to write; saved checkpoints are intact.
+        ResourceError: another process holds the folder, or the disk refused.
     """
     try:
         with contextlib.ExitStack() as stack:
             if chief:
                 check()
                 stack.enter_context(files.exclusive(workdir / "LOCK"))
-                files.remove_leftovers(workdir)
+                for folder in (workdir, *filter(Path.is_dir, workdir.iterdir())):
+                    files.remove_leftovers(folder)
             yield
-    except errors.EluZooError:  # some of which are errors of the system too
+    except errors.EluZooError:  # NotFoundError is an OSError too
         raise
     except OSError as error:
         raise errors.ResourceError(
-            f"Training in {workdir} cannot go on: {error}. Checkpoints are intact. "
-            "Mend that, and run the same command again to resume."
+            f"Training in {workdir} cannot go on: {error}. Checkpoints are intact. Fix "
+            "the cause, and run the same command again to resume."
         ) from error

@@ -1,4 +1,4 @@
-"""The parts of a run, and its length."""
+"""Parts of a run, and its length."""
 
 import dataclasses
 from typing import Any
@@ -17,7 +17,7 @@ from elu_zoo.weights.pretrained import Pretrained
 
 @dataclasses.dataclass(frozen=True)
 class Length:
-    """The length of a run, in examples, epochs and iterations."""
+    """Length of a run, in examples, epochs and iterations."""
 
     examples: int
     batch_size: int  # over all replicas
@@ -36,10 +36,10 @@ class Length:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """The parts of a run, built from its config."""
+    """Parts of a run, built from its config."""
 
     seed: int
-    train: ConfigDict  # the config's entry `train`
+    train: ConfigDict  # the config's section `train`
     length: Length
     data: ImageData
     validation: Split | None  # measured after epochs

@@ -1,5 +1,6 @@
 """Learning rates as a pure function of the iteration."""
 
+import itertools
 import numbers
 from collections.abc import Sequence
 
@@ -17,20 +18,20 @@ def learning_rates(
     shape: str = "steps",
     end: int = 0,
 ) -> np.ndarray:
-    """Returns the learning rate of each iteration, by steps or between points.
+    """Returns the learning rate of each iteration.
 
     ``` python
     values[i]  for  boundaries[i - 1] <= iteration < boundaries[i]     # steps
-    values[i]  at   (0, *boundaries, end)[i], linear between them      # linear
-    values[i]  there too, the logarithm linear between them       # exponential
+    values[i]  at   (0, *boundaries, end)[i], linear in between        # linear
+    values[i]  at   (0, *boundaries, end)[i], log-linear in between    # exponential
     ```
 
     Args:
         iterations: counted from 0.
-        boundaries: iterations, rising, or shares of the run: 0.5 is its middle.
-        values: one more than boundaries, two more where `shape` is not `steps`.
+        boundaries: increasing iterations, or shares of the run: 0.5 is its middle.
+        values: one more than boundaries for `steps`, else two more.
         shape: `steps`, `linear` or `exponential`.
-        end: the iterations of the run; `steps` needs it for shares alone.
+        end: the length of the run; `steps` needs it for shares only.
     """
     boundaries = in_iterations(boundaries, end)
     points = [0, *boundaries, end]
@@ -49,16 +50,15 @@ def check(
     iterations: int,
     shape: str = "steps",
 ) -> None:
-    """Checks a schedule against the length of its run.
+    """Checks a schedule of learning rates.
 
     Raises:
-        UsageError: counts that do not match, boundaries that do not increase or lie
-            past the end, rates that are not finite and >= 0.
+        UsageError: the numbers of boundaries and values do not match, boundaries do
+            not increase within the run, or rates are negative or not finite.
     """
     _check_numbers("train.boundaries", boundaries)
     _check_numbers("train.learning_rates", values)
-    if shape not in SHAPES:
-        raise errors.unknown("shape of learning rates", shape, SHAPES)
+    errors.check_choice("shape of learning rates", shape, SHAPES)
     more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
     if len(values) != len(boundaries) + more:
         raise errors.UsageError(
@@ -80,10 +80,10 @@ def check(
 def check_boundaries(
     name: str, boundaries: Sequence[int | float], iterations: int
 ) -> None:
-    """Checks that boundaries are iterations that rise within a run, or shares of it.
+    """Checks that boundaries increase within a run.
 
     Raises:
-        UsageError: they are not, or do not.
+        UsageError: they do not, or are neither whole numbers nor shares of the run.
     """
     _check_numbers(name, boundaries)
     shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
@@ -93,8 +93,7 @@ def check_boundaries(
             f"and 1. Received: {tuple(boundaries)}."
         )
     at = in_iterations(boundaries, iterations)
-    ends = [0, *at, iterations]
-    if any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
+    if any(a >= b for a, b in itertools.pairwise([0, *at, iterations])):
         raise errors.UsageError(
             f"{name} increases, within the run's {iterations} iterations. Received: "
             f"{tuple(at)}. Shares of the run fit any length: 0.5 is its middle."
@@ -102,7 +101,7 @@ def check_boundaries(
 
 
 def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
-    """Returns boundaries as iterations, the share of a short run as the first one."""
+    """Returns boundaries as iterations. A share of the run is at least 1 iteration."""
     whole = numbers.Integral
     return [b if isinstance(b, whole) else max(1, round(b * end)) for b in boundaries]
 

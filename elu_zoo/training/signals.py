@@ -1,4 +1,4 @@
-"""Stop of a run by SIGTERM or SIGINT, between calls of the step or in an evaluation."""
+"""Stop of a run by SIGTERM or SIGINT, between two calls or in an evaluation."""
 
 import contextlib
 import signal
@@ -10,29 +10,29 @@ from elu_zoo import errors
 
 
 class Stopped(Exception):
-    """A signal came, and the work in progress has been given up.
+    """A signal ended the work in progress.
 
-    Its argument is the number of the signal, if several machines agreed on one.
+    The argument is the signal's number, if several machines agreed on one.
     """
 
 
 class Stop:
-    """The places at which a run stops after a signal.
+    """Points at which a run stops after a signal.
 
     Args:
         received: returns the number of the signal that this process received, or 0.
-        peers: the machines of the run, which have to stop at the same place.
+        peers: the machines of the run, which all stop at the same point.
     """
 
     def __init__(self, received: Callable[[], int], peers: Any):
         self._received = received
         self._peers = peers
-        self.check_alone = check(received)  # for work of this machine alone
-        # Several machines stop between calls only: none may leave an evaluation of all.
+        self.check_alone = check(received)  # for work of a single machine
+        # Several machines evaluate together, and stop between calls only.
         self.check = self.check_alone if peers.alone else None
 
     def between(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yields calls; raises `Stopped` after one in which a machine had a signal."""
+        """Yields calls; raises `Stopped` when a machine received a signal."""
         for call in calls:
             yield call
             if number := self._peers.stop(self._received()):
@@ -40,7 +40,7 @@ class Stop:
 
     @contextlib.contextmanager
     def saving(self, save: Callable[[], None]) -> Iterator[None]:
-        """Saves the run where a signal stops the block."""
+        """Saves the run if a signal stops the block."""
         try:
             yield
         except Stopped:
@@ -51,12 +51,12 @@ class Stop:
 
 @contextlib.contextmanager
 def stoppable(peers: Any, where: Callable[[], str]) -> Iterator[Stop]:
-    """Raises `Interrupted`, with the text of `where`, if a signal stops the block."""
+    """Raises `Interrupted`, with the text of `where()`, if a signal stops the block."""
     with stop_requested() as received:
         try:
             yield Stop(received, peers)
         except Stopped as stopped:
-            # Without either number another machine was stopped in its evaluation.
+            # Without a number, another machine was stopped while it worked alone.
             number = next(filter(None, [*stopped.args, received(), signal.SIGTERM]))
             name = signal.Signals(number).name
             raise errors.Interrupted(f"{name} {where()}") from None
@@ -76,8 +76,8 @@ def check(received: Callable[[], int]) -> Callable[[], None]:
 def stop_requested() -> Iterator[Callable[[], int]]:
     """Yields a function that returns the number of the signal received, or 0.
 
-    A second signal acts at once, as if nothing had been installed. Outside the main
-    thread, where Python takes no handlers, the function always returns 0.
+    A second signal acts at once, by the handlers from before. Outside the main thread
+    Python takes no handlers, and the function returns 0.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

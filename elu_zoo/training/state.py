@@ -1,8 +1,8 @@
 """Train state of a run, and its checkpoints on the disk.
 
-`<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer)
-and manifest.json (hash of the arrays, train state, versions, its own hash). A folder
-appears by one rename, after everything in it is on the disk.
+`<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer) and
+manifest.json (train state, versions, a hash of the arrays and one of the manifest). A
+folder appears by one rename, once its content is on the disk.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from elu_zoo.training.run import Length
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
-# Errors of a file that is absent; those of a disk or a network may pass.
+# The file is absent. Other errors, of a disk or a network, may pass.
 _MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 
@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
     """Returns the versions of the packages that a run's numbers depend on."""
     found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
     found["keras"] = keras.__version__
-    # Of the module: TensorFlow is installed under several names, as tensorflow-cpu.
+    # From the module, as TensorFlow has several package names (tensorflow-cpu).
     backend = importlib.import_module(keras.backend.backend())
     found[backend.__name__] = backend.__version__
     return found
@@ -44,11 +44,11 @@ def versions() -> dict[str, str]:
 
 @dataclasses.dataclass
 class TrainState:
-    """The train state of a run, all of which a checkpoint holds with the weights.
+    """Train state of a run; a checkpoint holds it with the weights.
 
     Attributes:
-        config: the run's, as JSON values.
-        images: the name of the training images, for image files with a fingerprint.
+        config: the run's config, as JSON values.
+        images: the name of the training images, with a fingerprint of user data.
         step: iterations done.
         epoch_loss: sum of the losses of the current epoch.
         epochs_recorded: epochs whose row of metrics is written.
@@ -68,7 +68,7 @@ class TrainState:
 
     def add(self, losses: np.ndarray) -> None:
         """Adds the losses of the next iterations, `(iterations,)`."""
-        # One by one, as the sum must not depend on how calls were cut.
+        # One by one: the sum must not depend on the number of iterations in a call.
         for value in losses.tolist():
             self.epoch_loss += value
         self.step += len(losses)
@@ -84,23 +84,20 @@ class TrainState:
         length: Length,
         allow_config_change: bool = False,
     ) -> "TrainState":
-        """Returns the state of a checkpoint of the same images.
+        """Returns the train state of a checkpoint, after checks against this one.
 
         Args:
             saved: the checkpoint's values.
             workdir: the run's folder.
-            length: the run's.
+            length: the length of the run.
             allow_config_change: accept a checkpoint of another config.
 
         Raises:
-            UsageError: the checkpoint is of another config, which is not accepted or
-                ends earlier.
-            CorruptError: the checkpoint is of another config and an earlier version,
-                which kept a hash of its config only.
-            DataError: the checkpoint is of other images.
+            UsageError: the checkpoint has another config, or is past its end.
+            CorruptError: another config, of which an earlier version kept a hash only.
+            DataError: the checkpoint has other images.
         """
-        # Checkpoints of earlier versions do not name their images, and were written
-        # after the row of an epoch.
+        # Earlier versions saved neither images nor the number of recorded epochs.
         known = {
             "config": self.config,
             "images": self.images,
@@ -111,17 +108,15 @@ class TrainState:
         old_hash = saved.get("config_hash")
         if old_hash and old_hash != dict_hash(self.config):
             raise errors.CorruptError(
-                f"The checkpoints in {workdir} are of another config, of the hash "
-                f"{old_hash}. Delete the folder 'checkpoints' to start from the "
-                "beginning."
+                f"The checkpoints in {workdir} have another config, with hash "
+                f"{old_hash}. Delete the folder 'checkpoints' to train from the start."
             )
         changed = differences(found.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
         if changed:
             text = f"after iteration {found.step}: {'; '.join(changed)}"
-            found.config, found.config_changes = self.config, [
-                *found.config_changes, text
-            ]  # fmt: skip
+            found.config_changes = [*found.config_changes, text]
+            found.config = self.config
         resuming.check_images(found.images, self.images, workdir)
         logging.info("Resuming %s after iteration %d.", workdir, found.step)
         if found.step > length.total:
@@ -133,7 +128,7 @@ class TrainState:
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """Checkpoints of one run.
 
     Args:
         workdir: the run's folder.
@@ -143,7 +138,7 @@ class Checkpoints:
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._folder = workdir / "checkpoints"
-        # Two layers' generators may share a path; their place in the order differs.
+        # Numbered, as the random states of two layers may share a path.
         self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
         self._kept = kept
 
@@ -157,13 +152,13 @@ class Checkpoints:
         files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
 
     def save(self, state: dict[str, Any]) -> bool:
-        """Saves the variables and the train state.
+        """Saves the variables and the train state, unless this step is saved already.
 
         Args:
             state: a `TrainState` as JSON values.
 
         Returns:
-            Whether a checkpoint was written; False where there is one of that step.
+            Whether a checkpoint was written.
 
         Raises:
             TrainingError: a value is not finite; nothing is written.
@@ -197,23 +192,23 @@ class Checkpoints:
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
                 f"be written to {self._folder}: {error}. Earlier ones are intact."
             ) from error
-        # A hidden folder is left by a process that was killed while it wrote it.
+        # A process that was killed in `save` left a hidden folder.
         for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
             shutil.rmtree(old, ignore_errors=True)
         return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
-        """Restores the newest checkpoint that is whole.
+        """Restores the newest undamaged checkpoint, and deletes newer ones.
 
         Args:
-            keep_damaged: keep damaged checkpoints, which are otherwise deleted.
+            keep_damaged: delete nothing.
 
         Returns:
-            The train state as JSON values; None where there is no checkpoint.
+            The train state as JSON values; None without checkpoints.
 
         Raises:
-            CorruptError: there are checkpoints and none is whole, or one is of a
-                newer format or of another model.
+            CorruptError: all checkpoints are damaged, or one has a newer format or
+                another model.
             ResourceError: one cannot be read, for instance over a network.
         """
         damaged = []
@@ -231,7 +226,7 @@ class Checkpoints:
         if damaged:
             raise errors.CorruptError(
                 f"Every checkpoint in {self._folder} is damaged: {', '.join(damaged)}. "
-                "Delete that folder to start from the beginning."
+                "Delete that folder to train from the start."
             )
         return None
 
@@ -245,10 +240,10 @@ class Checkpoints:
         expected = {name: tuple(v.shape) for name, v in variables.items()}
         found = {name: value.shape for name, value in arrays.items()}
         if found != expected:
-            differing = sorted(set(found.items()) ^ set(expected.items()))
+            differing = sorted({name for name, _ in found.items() ^ expected.items()})
             raise errors.CorruptError(
-                f"{folder} is of another model or optimizer; differing: "
-                f"{', '.join(sorted({name for name, _ in differing})[:5])}."
+                f"{folder} belongs to another model or optimizer. Differing variables: "
+                f"{', '.join(differing[:5])}."
             )
         for name, variable in variables.items():
             variable.assign(arrays[name])
@@ -275,7 +270,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         text = (folder / "manifest.json").read_text()
         manifest = json.loads(text)
         if sealed(manifest) != text:
-            raise _Damaged("manifest.json has another seal than its content")
+            raise _Damaged("manifest.json does not match its seal")
         content = (folder / "arrays.npz").read_bytes()
         if manifest["format"] > FORMAT:
             raise errors.CorruptError(
@@ -283,12 +278,12 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 f"reads up to {FORMAT}. Upgrade elu_zoo."
             )
         if files.sha256(content) != manifest["sha256"]:
-            raise _Damaged("arrays.npz has another SHA-256 than the manifest says")
+            raise _Damaged("arrays.npz does not match the SHA-256 in manifest.json")
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             values = dict(arrays)
         if folder.name != f"step-{manifest['state']['step']:09d}":
-            raise _Damaged("the manifest is of another iteration")
-    # AttributeError: JSON, but no object.
+            raise _Damaged("manifest.json belongs to another iteration")
+    # AttributeError: the JSON value is no object.
     except (
         *_MISSING, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
     ) as error:  # fmt: skip
@@ -299,8 +294,8 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         ) from error
     if manifest["versions"] != versions():
         logging.warning(
-            "%s was written with %s, this is %s: the run goes on, but is no longer "
-            "promised to be bit-identical.",
+            "%s was written with %s, and this is %s. The run goes on, but bit-identical"
+            " results are no longer promised.",
             folder,
             manifest["versions"],
             versions(),

@@ -1,4 +1,4 @@
-"""One update of a model on TensorFlow, to which each replica adds its share."""
+"""One update of a model on TensorFlow, shared by all replicas."""
 
 import contextlib
 from collections.abc import Callable
@@ -15,9 +15,9 @@ class Update:
     """One update of a model, on all replicas of a strategy.
 
     Args:
-        learner: the model, its optimizer and its loss; of the strategy's scope.
+        learner: the model, its optimizer and its loss, made in the strategy's scope.
         strategy: the strategy whose replicas share a batch.
-        compilation: what is compiled, and in how many parts gradients are computed.
+        compilation: how the step is compiled, and the parts of a replica's share.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Update:
         self.compile()
 
     def compile(self) -> None:
-        """Drops the traced functions, which keep layers as they were when traced."""
+        """Drops traced functions, which do not see changes of layers."""
         self._pure_gradients = tf.function(
             self._gradients, jit_compile=self._compilation.compiled
         )
@@ -46,9 +46,8 @@ class Update:
             rate: the learning rate.
             iteration: number of the iteration in the run, which keys dropout.
             batch: indices of the whole batch, `(batch_size,)`.
-            draws: random numbers of the augmentation, `(batch_size, n)`; None without
-                one.
-            fetch: `(start, indices) -> images, labels` of a part of the batch that
+            draws: random numbers for the augmentation, `(batch_size, n)`, or None.
+            fetch: `(start, indices) -> images, labels` of the part of the batch that
                 begins at `start`.
         """
         self._learner.optimizer.learning_rate.assign(rate)
@@ -72,7 +71,7 @@ class Update:
             size = share // self._compilation.accumulate
             loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
             for i in tf.range(self._compilation.accumulate):
-                # Parts that run at the same time would need the memory of all of them.
+                # Parts that run at the same time would need the memory of all parts.
                 tf.autograph.experimental.set_loop_options(parallel_iterations=1)
                 first = start + i * size
                 more, added = self._part(iteration, batch, draws, fetch, first, size)
@@ -83,7 +82,7 @@ class Update:
         return loss
 
     def _part(self, iteration, batch, draws, fetch, start, size):
-        """Returns loss and gradients of a part of the batch, as shares of its mean."""
+        """Returns the share of a part in the batch's mean loss, and its gradients."""
         batch = _cut(batch, start, size)
         images, labels = fetch(start, batch)
         images = tf.cast(images, tf.float32)
@@ -121,7 +120,7 @@ class Update:
 
     @contextlib.contextmanager
     def _context(self, iteration, batch):
-        """Tells layers the step's form and keys, in the thread of one replica."""
+        """Sets the form of activations and keys of dropout in a replica's thread."""
         form = "polynomial" if self._compilation.compiled else "nested"
         with activations.form(form), layers.keyed(iteration, batch):
             yield
@@ -131,7 +130,7 @@ class Update:
 
 
 def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
-    """Returns `size` rows from `start`, of a shape that a compiler knows."""
+    """Returns `size` rows from `start`, with a static shape."""
     begin = [start] + [0] * (len(values.shape) - 1)
     return tf.slice(
         values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])]

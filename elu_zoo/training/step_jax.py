@@ -1,7 +1,6 @@
 """Device, compilation and training step of a run on JAX.
 
-The functions have the names and arguments of those in `devices`, the step those of
-`ResidentStep`.
+The functions replace those of `devices`, and `JaxStep` replaces `ResidentStep`.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ from elu_zoo.training.workers import cluster
 
 
 class OneDevice:
-    """JAX's first device, the only one that a run uses."""
+    """JAX's first device. A run uses one device."""
 
     num_replicas_in_sync = 1
 
@@ -37,7 +36,7 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     """Returns the device.
 
     Raises:
-        UsageError: an unknown strategy, or one of several devices or machines.
+        UsageError: an unknown strategy, or several devices or machines.
     """
     compilation.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
@@ -65,17 +64,10 @@ def choose_compilation(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Compilation:
-    """Chooses how many iterations a call runs, by the table `compilation.RULES`.
-
-    Args:
-        model: the trained network.
-        replicas: 1.
-        compile_: `auto` or `on`.
-        steps_per_call: iterations a call; None for the table's.
-        accumulate: 1.
+    """Chooses how many iterations a call runs; see `devices.choose_compilation`.
 
     Raises:
-        UsageError: an unknown value, compile=off, or a batch in several parts.
+        UsageError: an invalid value, compile=off, or accumulate > 1.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     if accumulate > 1:
@@ -94,24 +86,17 @@ def choose_compilation(
 
 
 def is_chief(strategy: OneDevice) -> bool:
-    """Returns True: the only process of a run writes its files."""
+    """Returns True: a run has one process."""
     return True
 
 
 def peers(strategy: OneDevice) -> cluster.Alone:
-    """Returns the one machine of a run."""
+    """Returns the machine of a run."""
     return cluster.Alone()
 
 
 class JaxStep:
-    """A training step on images in the device's memory.
-
-    Args:
-        learner: the model, its optimizer and its loss.
-        data: the training images and labels.
-        strategy: the device.
-        compilation: how many iterations a call runs.
-    """
+    """A training step on images in the device's memory; see `ResidentStep`."""
 
     def __init__(
         self,
@@ -135,8 +120,8 @@ class JaxStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program anew, as is needed where a layer of the model changed."""
-        # A new function, as JAX keeps the program that it compiled for an old one.
+        """Makes a new program, which is needed after a layer of the model changed."""
+        # A new function: JAX keeps the compiled program of a known one.
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
 
     def start(self, order: np.ndarray) -> None:
@@ -153,8 +138,8 @@ class JaxStep:
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]
-        # Values of new or restored variables are not bound to the device, and would
-        # have the program compiled once more.
+        # New or restored values are not bound to the device, and would make JAX
+        # compile a second program.
         state = jax.device_put(state, self._device)
         arguments = self._compilation.padded(*given)
         state, losses = self._call(state, self._data, first, count, *arguments)
@@ -164,7 +149,7 @@ class JaxStep:
         return np.asarray(losses)[:count]
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
-        """Runs `count` iterations, in one program for every count."""
+        """Runs `count` iterations; one program serves every count."""
 
         # By default accelerators multiply in less than float32.
         @jax.default_matmul_precision("float32")

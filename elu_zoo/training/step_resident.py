@@ -1,7 +1,7 @@
 """The training step on TensorFlow for images in the device's memory.
 
-A call runs several iterations. Its program has one shape whatever their number, so
-that the results of a run do not depend on how it was cut into calls.
+A call runs several iterations. Its program has one shape for every number of
+iterations, so that results do not depend on how a run is split into calls.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ class ResidentStep:
     """A training step on images that are variables of the device.
 
     Args:
-        learner: the model, its optimizer and its loss; of the strategy's scope.
+        learner: the model, its optimizer and its loss, made in the strategy's scope.
         data: the training images and labels.
         strategy: the strategy whose replicas share a batch.
-        compilation: what is compiled, and how many iterations a call runs.
+        compilation: how the step is compiled.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ResidentStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program anew, as is needed where a layer of the model changed."""
+        """Makes a new program, which is needed after a layer of the model changed."""
         steps, size = self._compilation.steps_per_call, self._batch_size
         draws = [tf.TensorSpec([steps, size, None], tf.int32)]
         single = self._strategy.num_replicas_in_sync == 1
@@ -70,12 +70,11 @@ class ResidentStep:
         """Runs one iteration for each row of `batches`.
 
         Args:
-            batches: indices of training images, `(count, batch_size)`, with count
-                at most `compilation.steps_per_call`.
+            batches: indices of training images, `(count, batch_size)`; `count` is at
+                most `compilation.steps_per_call`.
             learning_rates: of each iteration, `(count,)`.
             first: number of the first iteration in the run, which keys dropout.
-            draws: random numbers of the augmentation, `(count, batch_size, n)`; None
-                without one.
+            draws: random numbers for the augmentation, `(count, batch_size, n)`.
 
         Returns:
             The mean loss of each iteration before its update, `(count,)`, without

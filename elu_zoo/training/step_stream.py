@@ -14,15 +14,10 @@ from elu_zoo.training.workers import cluster
 
 
 class StreamStep:
-    """A training step on encoded images, which are decoded ahead of it.
+    """A training step on encoded images, which are decoded in advance.
 
     Each machine of a cluster reads the part of every batch that its devices compute.
-
-    Args:
-        learner: the model, its optimizer and its loss; of the strategy's scope.
-        data: the training examples.
-        strategy: the strategy whose replicas share a batch.
-        compilation: what is compiled.
+    For the arguments see `step_resident.ResidentStep`.
     """
 
     def __init__(
@@ -46,7 +41,7 @@ class StreamStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes the program anew, as is needed where a layer of the model changed."""
+        """Makes a new program, which is needed after a layer of the model changed."""
         size = self._batch_size
         single = self._strategy.num_replicas_in_sync == 1
         self._update.compile()
@@ -64,11 +59,7 @@ class StreamStep:
         )
 
     def start(self, order: np.ndarray) -> None:
-        """Begins to read ahead the batches of the next calls of `run`.
-
-        Args:
-            order: indices of training examples, `(count, batch_size)`.
-        """
+        """Begins to decode the batches `(count, batch_size)` of the next calls."""
         own = order[:, self._first : self._first + self._share]
         self._read = self._data.batches(own.ravel(), self._share)
 

@@ -1,4 +1,4 @@
-"""Training of one config in one folder, from the start or resumed."""
+"""Training of one config in one folder: from the start, or resumed."""
 
 import dataclasses
 import functools
@@ -12,14 +12,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import (
-    backends,
-    build,
-    calls,
-    result,
-    resuming,
-    signals,
-)
+from elu_zoo.training import backends, build, calls, result, resuming, signals
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.outputs import Outputs, opened
@@ -46,25 +39,24 @@ def train(
 ) -> Entry | None:
     """Trains the network of a config and returns the entry of its weights.
 
-    Called again with the same folder it resumes, bit-identically on a CPU; called
-    after the end it returns the entry at once. It needs no absl and runs in notebooks.
+    A second call with the same folder resumes the run, bit-identically on a CPU. For a
+    finished run it returns the entry at once. It runs in notebooks, without absl.
 
     Args:
-        config: see the files in `elu_zoo.configs`; resolved already or not.
+        config: see the files in `elu_zoo.configs`.
         workdir: the run's folder: config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: where prepared data sets are; $TFDS_DATA_DIR by default.
-        strategy: see `devices.create_strategy`, as is `num_devices`.
+        strategy: see `devices.create_strategy`.
         num_devices: devices of this machine.
-        compile: see `devices.choose_compilation`, as is `steps_per_call`.
+        compile: see `devices.choose_compilation`.
         steps_per_call: iterations in one program.
-        accumulate: parts into which each device cuts its share of a batch, so that it
-            needs less memory; only rounding depends on it, except for batch
-            normalisation, which then is of parts.
-        allow_config_change: go on with a folder whose run had another config; the
-            entry names the changes, and the result is neither config's alone.
-        observe: records that the run keeps for figures and statistics; none by
-            default.
+        accumulate: number of parts into which each device splits its share of a batch,
+            to save memory. Only rounding changes, except that batch normalisation then
+            uses the statistics of a part.
+        allow_config_change: go on with a run of another config. The entry names the
+            changes.
+        observe: records that the run keeps for figures and statistics.
         command: the command line that makes the config, for the entry and its card.
 
     Returns:
@@ -72,14 +64,14 @@ def train(
 
     Raises:
         UsageError: the config, the folder or the devices do not fit.
-        DataError: the data set is missing, or its images are not those with which
-            the folder's run began.
-        ResourceError: the folder is in use by another process, or cannot be written,
-            or another machine stopped answering.
+        DataError: the data set is missing, or changed since the run began.
+        CorruptError: files of the folder are damaged or belong to another run.
+        ResourceError: the folder is in use by another process or cannot be written, or
+            another machine stopped answering.
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
-        Interrupted: SIGTERM or SIGINT came; the state is saved.
+        Interrupted: SIGTERM or SIGINT stopped the run; its state is saved.
     """
-    # First, as the files of the code may change while the run trains.
+    # First, as the source files may change while the run trains.
     origin = {"commit": result.commit(), "command": command}
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
@@ -109,7 +101,7 @@ def train(
             given = run, workdir, checkpoints, placement, allow_config_change
             state = _restore(TrainState(resolved.values, data.images), *given)
             with (
-                signals.stoppable(peers, lambda: _left(state, run, workdir)) as stop,
+                signals.stoppable(peers, lambda: _saved(state, run, workdir)) as stop,
                 opened(workdir, chief, checkpoints, observe, run, state) as outputs,
             ):
                 outputs.records.write_start(_start(state, placement, run, origin))
@@ -126,10 +118,10 @@ def train(
 
 
 def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
-    """Trains to the last iteration, by one call of the step after the other."""
+    """Trains to the last iteration, call by call."""
     train, length, recorder = run.train, run.length, outputs.recorder
     if state.epochs_recorded < state.step // length.steps_per_epoch:
-        # A signal stopped the evaluation of the epoch that the checkpoint ends.
+        # A signal stopped the evaluation at the end of the checkpoint's epoch.
         _end_epoch(run, state, outputs, stop.check)
     for call in stop.between(calls.remaining(run, state, recorder.until)):
         if call.rest is not None:
@@ -153,7 +145,7 @@ def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
 def _end_epoch(
     run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
 ) -> None:
-    """Evaluates an epoch that has ended, and records it; not where `check` raises."""
+    """Evaluates and records an epoch that has ended, unless `check` raises."""
     steps, train = run.length.steps_per_epoch, run.train
     epoch = state.step // steps
     row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
@@ -172,12 +164,12 @@ def _end_epoch(
 def _check(
     config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
 ) -> tuple[ResolvedConfig, Placement]:
-    """Returns the resolved config, and where it trains; refuses what cannot work."""
+    """Returns the resolved config and its placement, checked without data."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
     placement = backends.place(encoded, strategy, num_devices)
-    # After the devices, which the random state of an activation would start.
+    # After `place`: the random state of an activation starts the devices.
     activations.describe(resolved.config.model.activation)
     return resolved, placement
 
@@ -188,7 +180,7 @@ def _facts(
     allow_config_change: bool,
     finished: Entry | None,
 ) -> dict[str, Any]:
-    """Returns what has to be equal on all machines of a run, by its name."""
+    """Returns facts that must be equal on all machines of a run, by name."""
     compile_, steps_per_call, accumulate = options
     return {
         "the config": config_hash,
@@ -209,7 +201,7 @@ def _restore(
     placement: Placement,
     allow_config_change: bool,
 ) -> TrainState:
-    """Restores the newest checkpoint; else the model keeps the weights of its build."""
+    """Restores the newest checkpoint, if there is one, and returns the train state."""
     peers, chief = placement.peers, placement.chief
     peers.check_shared(workdir, chief)
     if saved := checkpoints.restore(keep_damaged=not chief):
@@ -221,9 +213,10 @@ def _restore(
 def _start(
     state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
 ) -> dict[str, Any]:
-    """Returns where and how this process trains, and from which iteration on."""
+    """Returns how this process trains: a row of timing.jsonl."""
     return {
         "step": state.step,
+        "iterations": run.length.total,
         "strategy": type(placement.strategy).__name__.strip("_"),
         "replicas": placement.replicas,
         **dataclasses.asdict(run.compilation),
@@ -232,8 +225,7 @@ def _start(
     }
 
 
-def _left(state: TrainState, run: Run, workdir: Path) -> str:
-    """Returns how a stopped run is left, for the message of the stop."""
+def _saved(state: TrainState, run: Run, workdir: Path) -> str:
     return (
         f"after iteration {state.step} of {run.length.total}: saved. Run the same "
         f"command again to resume {workdir}."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import download, manifest
+from elu_zoo.weights import download, manifest, unfinished
 from elu_zoo.weights.hdf5 import untrusted, weight_file
 
 
@@ -243,6 +243,8 @@ def _file(path: Path) -> Path:
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
     if path.is_dir():
         inside = sorted(path.glob("*" + manifest.SUFFIX))
+        if not inside:
+            unfinished.check(path)
         if len(inside) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
             hint = f" Perhaps one of: {', '.join(runs[:5])}." if runs else ""

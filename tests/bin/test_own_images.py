@@ -72,8 +72,10 @@ def test_a_finished_run_and_other_images(cli, photos):
     added.write_bytes((photos / "night/3.png").read_bytes())
     result = cli(*TRAIN, "--data=photos", *SHORT)
     assert (result.code, result.out) == (1, "")
-    assert "images are not those with which run began: it has photos-" in result.error
-    assert result.error.endswith("Bring them back, or name another --workdir.")
+    assert "images changed since the run in run began: it began with photos-" in (
+        result.error
+    )
+    assert result.error.endswith("changed files, or name another --workdir.")
     added.unlink()
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)

@@ -57,7 +57,7 @@ FIELDS = {
     "data.name": (
         *("mnist_5k", "refusal", ""),
         "elu_imagenet_15 cannot be trained on mnist_5k: networks that subtract a mean "
-        "image and crop take imagenet2012 or folders of images, and no others do",
+        "image and crop take imagenet2012 or folders of images; other networks do not",
     ),
     "data.folder": ("other", "dataset", "small", "other"),
     "data.image_size": (40, "images", (36, 36, 3), (40, 40, 3)),

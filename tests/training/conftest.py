@@ -11,7 +11,7 @@ from elu_zoo.training import step_resident
 
 @pytest.fixture
 def smoke():
-    """Makes a run of 20 iterations on 640 digits, with these entries changed."""
+    """Makes a config of 20 iterations on 640 digits, with changed fields."""
 
     def make(entries=(), arg=""):
         config = quickstart.get_config(",".join(filter(None, ["smoke=True", arg])))
@@ -23,7 +23,7 @@ def smoke():
 
 @pytest.fixture
 def phased(monkeypatch):
-    """Makes a run in phases; see `small_stacks.get_config`."""
+    """Makes a config of three phases; see `small_stacks.get_config`."""
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     small_stacks.register()
     return small_stacks.get_config
@@ -47,7 +47,7 @@ def rows():
 
 @pytest.fixture
 def last_arrays():
-    """Reads weights and optimizer of a run's newest checkpoint, in their order."""
+    """Reads the arrays of a run's newest checkpoint, in their order."""
 
     def read(workdir):
         newest = max((workdir / "checkpoints").glob("step-*"))
@@ -71,7 +71,7 @@ def assert_same_bits():
 
 @pytest.fixture
 def stop_after(monkeypatch):
-    """Acts in the middle of a run, after the call that ends this iteration."""
+    """Calls a function after the call of the step that ends an iteration."""
 
     def plan(iteration, act, step=step_resident.ResidentStep):
         run, done = step.run, [0]

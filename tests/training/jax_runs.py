@@ -1,7 +1,7 @@
-"""Runs on JAX, for test_jax_step.py.
+"""Runs on JAX, for test_step_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER: a run's folder for each
-name of RUNS, and errors.json, what each call of WRONG was refused with.
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER makes a run
+folder for each name of RUNS, and errors.json: the errors of the calls of WRONG.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import small_stacks
 
-# Ten iterations an epoch on 640 digits, two epochs, a checkpoint in the middle of each.
+# Two epochs of ten iterations on 640 digits; checkpoints inside and after each epoch.
 DIGITS = {
     "data.name": "mnist_5k",
     "data.train_examples": 640,
@@ -79,20 +79,20 @@ def get_config(name):
 
 
 def watch(stop_after):
-    """Checks each call, and sends SIGTERM once this many iterations are done."""
+    """Checks each call, and sends SIGTERM after this many iterations."""
     from elu_zoo.training.step_jax import JaxStep
 
     run, done = JaxStep.run, [0]
 
     def watched(self, batches, *arguments):
         losses = run(self, batches, *arguments)
-        assert self._call._cache_size() == 1  # compiled once
+        assert self._call._cache_size() == 1  # one compiled program
         if not done[0]:
             state = [[v.value for v in group] for group in self._variables]
             rates, first, _ = arguments
             given = state, self._data, first, 1, batches, rates
             program = self._call.trace(*given).jaxpr
-            assert "HIGHEST" in str(program)  # float32, not what is fastest
+            assert "HIGHEST" in str(program)  # float32, not the fastest precision
         done[0] += len(batches)
         if done[0] - len(batches) < stop_after <= done[0]:
             os.kill(os.getpid(), signal.SIGTERM)

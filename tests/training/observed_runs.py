@@ -1,4 +1,4 @@
-"""Runs on a few random images, and what their folders keep."""
+"""Observed runs on a few random images."""
 
 import contextlib
 
@@ -24,7 +24,7 @@ def random_data():
     return dataset.ImageData("mnist_5k", *parts, classes, "", "terms", "mnist_5k")
 
 
-# Three epochs of six iterations; checkpoints elsewhere than what is kept.
+# Three epochs of six iterations, with checkpoints between the records.
 DATA, EPOCH, TOTAL = random_data(), 6, 18
 ENTRIES = {
     "model.width": 0.1,
@@ -66,7 +66,7 @@ def train(config, workdir, observe=None, **arguments):
 
 @contextlib.contextmanager
 def patched():
-    """Every data set is the random one, and `small_stacks` a network."""
+    """Replaces data sets by the random one, and registers `small_stacks`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load", lambda *_: DATA)
         patch.setattr(registry, "_MODELS", dict(registry._MODELS))
@@ -75,7 +75,7 @@ def patched():
 
 
 def kept(workdir):
-    """Returns what a folder has of a run's way, as bytes."""
+    """Returns the records in a run's folder, as bytes by path."""
     names = "metrics.jsonl", recorder.LOSSES, recorder.TEST
     folders = recorder.ACTIVATIONS, recorder.SNAPSHOTS
     paths = [workdir / name for name in names if (workdir / name).exists()]

@@ -1,12 +1,12 @@
-"""A small network with dropout, and a run of it on digits in three phases."""
+"""A small network with dropout, and a config of three phases for it."""
 
 from elu_zoo import registry
 from elu_zoo.configs import elu_cifar_11
 from elu_zoo.models.stacks import conv_stacks
 
-# With the classifier three stacks.
+# The classifier is the third stack.
 STACKS = (((1, 4, 3),), ((1, 4, 1), (1, 6, 2)))
-# Eight iterations an epoch, two epochs; phases end inside the first and the second.
+# Two epochs of eight iterations. A phase ends inside each epoch.
 PHASES = {
     "model.name": "small_stacks",
     "model.width": 1.0,
@@ -21,7 +21,7 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# By Muon, with smoothed labels.
+# Muon and smoothed labels.
 MUON = {
     "model.kernel_decay": 0.0,
     "train.nesterov": True,

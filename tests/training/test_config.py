@@ -29,7 +29,7 @@ def test_resolve_checks(smoke):
         resolve(smoke({"train.epochs": 0}))
 
 
-def test_a_config_that_lacks_younger_fields_gets_their_neutral_values(smoke):
+def test_later_fields_get_their_neutral_values(smoke):
     older = smoke()
     with older.unlocked():
         del older.data.measure_test, older.train.optimizer, older.train.sgd_decay
@@ -38,7 +38,7 @@ def test_a_config_that_lacks_younger_fields_gets_their_neutral_values(smoke):
     assert "optimizer" not in older.train
 
 
-def test_younger_fields_are_fields():
+def test_later_fields_are_fields():
     config = elu_cifar_11.build(elu_cifar_11.ARGUMENTS)
     base = common.base()
     for key in common.LATER:
@@ -48,8 +48,7 @@ def test_younger_fields_are_fields():
 
 
 @pytest.mark.parametrize("tag", manifest.list_weights("elu_cifar_11.*"))
-def test_later_entries_leave_a_hash_as_it_was(tag):
-    """Muon and orthogonal kernels came after the runs of the shipped weights."""
+def test_later_fields_do_not_change_the_hash_of_shipped_weights(tag):
     entry = manifest.published()[tag]
     activation = entry["arguments"]["activation"]["name"]
     config = elu_cifar_11.get_config(
@@ -69,7 +68,7 @@ def test_differences():
         "rates: [0.1] -> [0.1, 0.2]",
     ]
     assert differences(old, old) == []
-    # As the hash sees them.
+    # Types count, as in the hash.
     assert differences({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
     assert differences({"a": None}, {}) == ["a: None -> nothing"]
     assert differences({"a": {}}, {}) == ["a: {} -> nothing"]
@@ -80,7 +79,7 @@ def test_a_config_equals_itself_after_json(smoke):
     assert differences(json.loads(json.dumps(plain)), plain) == []
 
 
-def test_hash_changes_with_every_entry(smoke):
+def test_every_field_is_hashed(smoke):
     flat = config_fields.flat(as_dict(smoke()))
     assert config_hash(smoke()) == config_hash(smoke())
     hashes = {config_hash(smoke())}

@@ -1,4 +1,4 @@
-"""--allow_config_change: a folder's run goes on with another config, and says so."""
+"""--allow_config_change: a run goes on with another config, and records it."""
 
 import json
 import signal
@@ -12,7 +12,7 @@ from elu_zoo.training.state import Checkpoints
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
 LAST = r"train.learning_rates: \[0.05\] -> \[0.02\]"
-SAID = "train.epochs: 2 -> 3; train.learning_rates: [0.05] -> [0.02]"
+CHANGES = "train.epochs: 2 -> 3; train.learning_rates: [0.05] -> [0.02]"
 
 
 @pytest.fixture
@@ -28,36 +28,24 @@ def of_folder(workdir):
     return json.loads((workdir / "config.json").read_text())
 
 
-def test_a_stopped_run_goes_on(smoke, train, stopped, rows):
+def test_stopped_and_finished_runs_go_on(smoke, train, stopped, rows):
     entry = train(smoke(LONGER), stopped, allow_config_change=True)
-    assert entry["config_changes"] == [f"after iteration 14: {SAID}"]
+    assert entry["config_changes"] == [f"after iteration 14: {CHANGES}"]
     assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
     assert entry["config"] == of_folder(stopped) == as_dict(smoke(LONGER))
-    # It is the folder's own config now.
+    # The changed config is the config of the folder now.
     assert train(smoke(LONGER), stopped) == entry
     with pytest.raises(errors.UsageError, match="train.epochs: 3 -> 2"):
         train(smoke(), stopped)
 
-
-def test_a_finished_run_goes_on(smoke, train, tmp_path, rows):
-    first = train(smoke(), tmp_path)
-    before = rows(tmp_path / "metrics.jsonl")
-    entry = train(smoke(LONGER), tmp_path, allow_config_change=True)
-    assert entry["config_changes"] == [f"after iteration 20: {SAID}"]
-    assert rows(tmp_path / "metrics.jsonl")[:2] == before
-    assert (tmp_path / f"{first['tag']}.weights.h5").is_file()
-    assert first["sha256"] != entry["sha256"]
-
-
-def test_changes_add_up(smoke, train, tmp_path):
-    train(smoke(), tmp_path)
-    for epochs in 3, 4:
-        entry = train(smoke({"train.epochs": epochs}), tmp_path,
-                      allow_config_change=True)  # fmt: skip
-    assert entry["config_changes"] == [
-        "after iteration 20: train.epochs: 2 -> 3",
-        "after iteration 30: train.epochs: 3 -> 4",
-    ]
+    before = rows(stopped / "metrics.jsonl")
+    longer = smoke({**LONGER, "train.epochs": 4})
+    again = train(longer, stopped, allow_config_change=True)
+    assert again["config_changes"] == [
+        *entry["config_changes"], "after iteration 30: train.epochs: 3 -> 4"
+    ]  # fmt: skip
+    assert rows(stopped / "metrics.jsonl")[:3] == before
+    assert (stopped / f"{entry['tag']}.weights.h5").is_file()
 
 
 def test_a_stop_when_nothing_is_left_to_train(smoke, train, tmp_path, monkeypatch):
@@ -77,8 +65,8 @@ def stop():
     raise signals.Stopped
 
 
-def test_an_older_checkpoint_of_the_former_config(smoke, train, tmp_path):
-    """It is the newest whole one, after the first of the new config is damaged."""
+def test_an_older_checkpoint_of_the_old_config(smoke, train, tmp_path):
+    """The checkpoint of the new config is damaged."""
     train(smoke(), tmp_path)
     train(smoke(LONGER), tmp_path, allow_config_change=True)
     (tmp_path / "outcome.json").unlink()
@@ -87,13 +75,13 @@ def test_an_older_checkpoint_of_the_former_config(smoke, train, tmp_path):
     with pytest.raises(errors.UsageError, match=f"another config: .*{LAST}.*allow_con"):
         train(smoke(LONGER), tmp_path)
     entry = train(smoke(LONGER), tmp_path, allow_config_change=True)
-    assert entry["config_changes"] == [f"after iteration 20: {SAID}"]
+    assert entry["config_changes"] == [f"after iteration 20: {CHANGES}"]
 
 
 def test_a_change_after_a_stop_in_an_evaluation(
     smoke, train, tmp_path, monkeypatch, stop_after
 ):
-    """Whose checkpoint stays, of the former config."""
+    """The checkpoint of the old config stays."""
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted, match="after iteration 10 "):
         train(smoke(), tmp_path)
@@ -111,14 +99,6 @@ def test_nothing_changed(smoke, train, tmp_path):
     assert train(smoke(), tmp_path, allow_config_change=True) == entry
 
 
-def test_nothing_left_to_train(smoke, train, tmp_path):
-    train(smoke(), tmp_path)
-    seldom = smoke({"train.checkpoint_every": 7})
-    entry = train(seldom, tmp_path, allow_config_change=True)
-    assert entry["step"] == 20 and of_folder(tmp_path) == as_dict(seldom)
-    assert train(seldom, tmp_path) == entry
-
-
 @pytest.mark.parametrize(
     "entries, words",
     [
@@ -127,7 +107,7 @@ def test_nothing_left_to_train(smoke, train, tmp_path):
         ({"train.epochs": 1}, "at iteration 14, and the changed config ends at 10"),
     ],
 )
-def test_changes_that_are_refused(smoke, train, stopped, entries, words):
+def test_refused_changes(smoke, train, stopped, entries, words):
     before = (stopped / "config.json").read_bytes()
     with pytest.raises(errors.UsageError, match=words):
         train(smoke(entries), stopped, allow_config_change=True)
@@ -142,7 +122,7 @@ def test_another_network_is_refused(smoke, train, stopped):
     assert train(smoke(), stopped)["step"] == 20
 
 
-def test_an_end_before_the_first_checkpoint_changes_nothing(
+def test_a_crash_before_the_first_checkpoint_changes_nothing(
     smoke, train, tmp_path, monkeypatch
 ):
     entry = train(smoke(), tmp_path)

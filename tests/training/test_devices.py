@@ -19,18 +19,18 @@ def tf_config(cluster, kind="worker", index=0):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """Makes TensorFlow tell of this many GPUs."""
+    """Makes TensorFlow list this many GPUs."""
 
-    def tell(count):
+    def fake(count):
         devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
         monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
 
-    return tell
+    return fake
 
 
 @pytest.fixture
 def created(monkeypatch):
-    """Records which strategies are created, with what, in place of creating them."""
+    """Replaces the creation of strategies; lists their names and arguments."""
     calls = []
     for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
 
@@ -46,14 +46,13 @@ def created(monkeypatch):
     "name, num_devices, words",
     [
         ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
-        ("one", 0, "num_devices is >= 1. Received: 0"),
-        ("auto", -1, "num_devices is >= 1. Received: -1"),
+        ("one", 0, "num_devices is an integer >= 1. Received: 0"),
         ("one", 2, "one has one device, num_devices is 2. Use --strategy=mirrored"),
         ("mirrored", 3, "num_devices is 3, but TensorFlow runs with 2 .* Create the"),
         ("multi_worker", None, "needs the environment variable TF_CONFIG"),
     ],
 )
-def test_refusals(name, num_devices, words):
+def test_refused(name, num_devices, words):
     with pytest.raises(errors.UsageError, match=words):
         devices.create_strategy(name, num_devices)
 
@@ -65,24 +64,9 @@ def test_more_gpus_than_there_are(gpus):
 
 
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        ("{", "TF_CONFIG is JSON.*Received: '{'"),
-        ("[]", r"TF_CONFIG is JSON.*Received: '\[\]'"),
-        ("{}", "TF_CONFIG is JSON.*KeyError"),
-        ('{"cluster": {"worker": ["a:1"]}}', "TF_CONFIG is JSON.*task"),
-        ('{"task": {"type": "worker", "index": 0}}', "TF_CONFIG is JSON.*cluster"),
-        (tf_config(WORKERS), "TF_CONFIG is JSON"),
-        (tf_config({"worker": WORKERS}, index=2), "'index': 2.*has 2 of that type"),
-        (tf_config({"worker": WORKERS}, index=-1), "'index': -1.*has 2 of that"),
-        (tf_config({"worker": WORKERS}, index="0"), "TF_CONFIG is JSON"),
-        (tf_config({"worker": WORKERS}, "chief"), "'chief'.*has 0 of that type"),
-    ],
-)
-def test_tf_config_refusals(monkeypatch, name, text, words):
-    monkeypatch.setenv("TF_CONFIG", text)
-    with pytest.raises(errors.UsageError, match=words):
+def test_invalid_tf_config(monkeypatch, name):
+    monkeypatch.setenv("TF_CONFIG", "{")
+    with pytest.raises(errors.UsageError, match="TF_CONFIG is JSON.*Received: '{'"):
         devices.create_strategy(name, None)
 
 
@@ -91,7 +75,6 @@ def test_tf_config_refusals(monkeypatch, name, text, words):
     [
         ("auto", None, 0, "", []),
         ("auto", None, 1, "", []),
-        ("auto", 1, 4, "", []),
         ("one", None, 4, "", []),
         ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
         ("mirrored", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
@@ -107,7 +90,7 @@ def test_tf_config_refusals(monkeypatch, name, text, words):
         ),
     ],
 )
-def test_choice(
+def test_strategy(
     monkeypatch, gpus, created, name, num_devices, gpu_count, config, expected
 ):
     monkeypatch.setenv("TF_CONFIG", config)
@@ -124,7 +107,7 @@ def test_two_logical_cpu_devices(name):
 
 
 class Cluster:
-    """Stands for a strategy over several machines."""
+    """A fake strategy of several machines."""
 
 
 @pytest.mark.parametrize(
@@ -152,34 +135,32 @@ def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
 
 
 @pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
-def test_one_machine_has_no_peers(monkeypatch, strategy, count):
+def test_one_machine_is_alone(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
     found = devices.peers(devices.create_strategy(strategy, count))
     assert isinstance(found, cluster.Alone)
     assert found.stop(15) == 15 and found.stop(0) == 0
 
 
-@pytest.mark.parametrize("driver, count, said", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
-def test_unused_gpu_is_said(monkeypatch, gpus, caplog, driver, count, said):
+@pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_warning_of_an_unused_gpu(monkeypatch, gpus, caplog, driver, count, logged):
     found = types.SimpleNamespace(exists=lambda: bool(driver))
     monkeypatch.setattr(devices, "Path", lambda _: found)
     gpus(count)
     with caplog.at_level(logging.WARNING, "absl"):
         devices.create_strategy("one", None)
-    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == said
+    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == logged
 
 
 @pytest.mark.parametrize(
-    "name, shown, said",
+    "name, shown, logged",
     [
         ("one", ["CPU:0"], ""),
         ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
         ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
     ],
 )
-def test_devices_are_said_where_there_are_several(
-    monkeypatch, caplog, name, shown, said
-):
+def test_several_devices_are_logged(monkeypatch, caplog, name, shown, logged):
     count = len(shown) if name == "mirrored" else None
     logical = [types.SimpleNamespace(name=f"/device:{device}") for device in shown]
     real = tf.config.list_logical_devices  # MirroredStrategy asks too, of a kind
@@ -189,9 +170,9 @@ def test_devices_are_said_where_there_are_several(
     with caplog.at_level(logging.INFO, "absl"):
         devices.create_strategy(name, count)
     lines = [x for x in caplog.messages if x.startswith("Strategy")]
-    assert len(lines) == bool(said)
+    assert len(lines) == bool(logged)
     for line in lines:
-        assert said in line
+        assert logged in line
         assert line.endswith(", ".join(f"/device:{device}" for device in shown) + ".")
 
 
@@ -209,27 +190,21 @@ def convolutional():
 POLICIES = [
     # network, replicas, GPUs, compile -> compiled, iterations a call
     (dense, 1, 0, "auto", True, 100),
-    (dense, 1, 0, "on", True, 100),
     (dense, 1, 0, "off", False, 10),
     (dense, 2, 0, "auto", True, 100),
-    (dense, 2, 0, "off", False, 10),
     (dense, 1, 1, "auto", True, 100),
     (convolutional, 1, 0, "auto", False, 10),
     (convolutional, 1, 0, "on", True, 1),
-    (convolutional, 1, 0, "off", False, 10),
-    (convolutional, 1, 1, "off", False, 10),
     (convolutional, 2, 0, "auto", False, 10),
     (convolutional, 1, 1, "auto", True, 100),
-    (convolutional, 2, 2, "auto", True, 100),
     (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
     (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
-    (lambda: dense(batch_norm=True), 2, 2, "auto", False, 10),
     (lambda: dense(activation="rrelu"), 2, 0, "auto", False, 10),
 ]
 
 
 @pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
-def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
+def test_compilation(gpus, build, replicas, count, compile_, compiled, steps):
     gpus(count)
     model = build()
     policy = devices.choose_compilation(model, replicas, compile_, None)
@@ -243,8 +218,6 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
     "arguments, words",
     [
         ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
-        ((1, "auto", 0), "steps_per_call is >= 1. Received: 0"),
-        ((1, "auto", None, 0), "accumulate is >= 1. Received: 0"),
         ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
         (
             (2, "auto", None, 4),
@@ -252,13 +225,13 @@ def test_policy(gpus, build, replicas, count, compile_, compiled, steps):
         ),
     ],
 )
-def test_policy_refusals(arguments, words):
+def test_refused_compilation(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         devices.choose_compilation(dense(batch_norm=True), *arguments)
 
 
 @pytest.mark.parametrize(
-    ("flags", "reduced", "said"),
+    ("flags", "reduced", "logged"),
     [
         ("flags : avx512f avx512_bf16", "bfloat16_conv", False),
         ("flags : amx_bf16", "bfloat16_conv", False),
@@ -268,7 +241,7 @@ def test_policy_refusals(arguments, words):
         (None, "bfloat16_conv", False),
     ],
 )
-def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced, said):
+def test_warning_of_no_bfloat16(monkeypatch, tmp_path, caplog, flags, reduced, logged):
     path = tmp_path / "cpuinfo"
     if flags:
         path.write_text(flags)
@@ -276,4 +249,4 @@ def test_missing_bfloat16_is_said(monkeypatch, tmp_path, caplog, flags, reduced,
     model = zoo.get_model("elu_cifar_11", width=0.01, preprocessing=False)
     precision.apply(model, reduced)
     devices.choose_compilation(model, 1, "auto", None)
-    assert ("This processor has no bfloat16" in caplog.text) == said
+    assert ("This processor has no bfloat16" in caplog.text) == logged

@@ -1,4 +1,4 @@
-"""A disk that is full, or refuses: told before work starts, and no work is lost."""
+"""Full disks, refused writes and killed processes: no work is lost."""
 
 import collections
 import errno
@@ -27,8 +27,8 @@ def test_room_for_checkpoints(smoke, train, tmp_path, monkeypatch, free, refused
     assert not (tmp_path / "a").exists()
 
 
-def test_a_folder_that_may_not_be_written(smoke, train, tmp_path, monkeypatch):
-    # Even the mode of a folder is no obstacle to root.
+def test_a_folder_without_permission(smoke, train, tmp_path, monkeypatch):
+    # Root may write in every folder.
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(errors.ResourceError, match="run/checkpoints cannot be used"):
         train(smoke(), tmp_path / "run")
@@ -37,15 +37,15 @@ def test_a_folder_that_may_not_be_written(smoke, train, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The folder of a run that nothing disturbs."""
+    """The folder of an undisturbed run."""
     return tmp_path_factory.mktemp("whole") / "run"
 
 
-@pytest.mark.parametrize("call", [0, 2, 7, 20, 25])
+@pytest.mark.parametrize("call", [0, 7, 20, 25])
 def test_full_at_any_moment(
     smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, whole, call
 ):
-    """Of the rows, the checkpoints, the weights and their entry."""
+    """While rows, checkpoints, weights or the entry are written."""
     config = smoke({"train.checkpoint_every": 4, "train.momentum": 0.9})
     workdir = tmp_path / "run"
     left, fsync = [call], os.fsync
@@ -69,14 +69,14 @@ def test_full_at_any_moment(
     assert contents[0] == contents[1]
 
 
-def test_rows_that_a_kill_tore(smoke, train, tmp_path, rows, stop_after):
-    def tear():
+def test_incomplete_rows_of_a_killed_process(smoke, train, tmp_path, rows, stop_after):
+    def cut_and_die():
         for name in "metrics", "timing":
             with (tmp_path / f"{name}.jsonl").open("a") as file:
                 file.write('{"step": 1')
         raise KeyError
 
-    stop_after(14, tear)
+    stop_after(14, cut_and_die)
     with pytest.raises(KeyError):
         train(smoke(), tmp_path)
     train(smoke(), tmp_path)
@@ -90,15 +90,9 @@ def test_leftovers_of_a_kill_are_removed(smoke, train, tmp_path):
     others = ".DS_Store", ".nfs000012", ".gitignore"
     for name in (*ours, *others):
         (tmp_path / name).touch()
+    left = tmp_path / "snapshots" / ".epoch-00001.npz.abcd_123"
+    left.parent.mkdir()
+    left.touch()
     train(smoke(), tmp_path)
     assert sorted(p.name for p in tmp_path.glob(".*")) == sorted(others)
-
-
-def test_metrics_that_somebody_deleted(smoke, train, tmp_path, stop_after, caplog):
-    stop_after(14, lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        train(smoke(), tmp_path)
-    (tmp_path / "metrics.jsonl").write_text('{"ste')
-    train(smoke(), tmp_path)
-    assert "metrics.jsonl is shorter than the checkpoint knew it" in caplog.text
-    assert (tmp_path / "metrics.jsonl").read_text().startswith('{"step": 20, "epoch"')
+    assert not left.exists()

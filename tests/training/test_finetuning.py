@@ -1,4 +1,4 @@
-"""Runs that go on from the weights of another: what is loaded, frozen, carried on."""
+"""Fine-tuning: runs that start from the weights of another run."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import small_stacks
 
-from elu_zoo import errors, predictions, zoo
-from elu_zoo.configs import finetune
+from elu_zoo import errors, predictions, training, zoo
+from elu_zoo.configs import finetune, quickstart
 from elu_zoo.data import load
+from elu_zoo.export import predictor, saved_model
 from elu_zoo.training import config_checks, finetuning
 from elu_zoo.weights import pretrained
 
@@ -18,7 +19,7 @@ MLP = "mnist_mlp_8x128"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """Forty coloured images of three classes, 10 x 12 pixels, in an .npz file."""
+    """An .npz file of forty coloured images, 10 x 12 pixels, of three classes."""
     generator = np.random.default_rng(0)
     labels = np.arange(40) % 3
     images = (
@@ -32,10 +33,7 @@ def own(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory):
-    """The folder of a run of narrow networks with ReLU and batch normalisation."""
-    from elu_zoo import training
-    from elu_zoo.configs import quickstart
-
+    """The folder of a run of a narrow network with ReLU and batch normalisation."""
     config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
     config.model.width, config.train.epochs = 0.1, 1
     folder = tmp_path_factory.mktemp("parent") / "relu"
@@ -61,7 +59,7 @@ def layers_of(folder):
         }
 
 
-def test_a_run_takes_over_what_its_weights_say(parent, own, train, tmp_path):
+def test_arguments_and_preprocessing_of_the_weights(parent, own, train, tmp_path):
     entry = train(config_of(parent, own), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
     changed = {"num_classes": 3}
@@ -85,9 +83,7 @@ def test_a_run_takes_over_what_its_weights_say(parent, own, train, tmp_path):
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
-def test_classes_reach_an_export(parent, own, train, tmp_path):
-    from elu_zoo.export import predictor, saved_model
-
+def test_an_export_has_the_classes(parent, own, train, tmp_path):
     train(config_of(parent, own, "freeze=body"), tmp_path / "run")
     weights = {"weights": str(tmp_path / "run")}
     found = pretrained.find(MLP, **weights)
@@ -103,23 +99,19 @@ def test_freeze(parent, own, train, tmp_path, freeze):
     train(config_of(parent, own, f"freeze={freeze}"), tmp_path / "run")
     before, after = layers_of(Path(parent)), layers_of(tmp_path / "run")
     assert before.keys() == after.keys()
-    same = {
-        name
-        for name in before
-        if name != "classifier"
-        and all((a == b).all() for a, b in zip(before[name], after[name], strict=True))
-    }
     body = before.keys() - {"classifier"}
-    kept = {
+    frozen = {
         "none": set(),
         "body": body,
         "dense1+dense2": {n for n in body if n.endswith(("dense1", "dense2"))},
     }
-    assert same == kept[freeze]
+    for name in body:
+        pairs = zip(before[name], after[name], strict=True)
+        assert all((a == b).all() for a, b in pairs) == (name in frozen[freeze])
 
 
-def test_the_head_is_new_and_the_body_loaded(parent, own):
-    """Also where old and new classes are as many."""
+def test_the_classifier_is_new_and_the_body_loaded(parent, own):
+    """Even if the number of classes is the same."""
     for classes in (3, 10):
         config, weights = finetuning.resolved(config_of(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
@@ -142,11 +134,8 @@ def test_resume_is_bit_identical(
     config = config_of(parent, own, "freeze=dense1")
     train(config, tmp_path / "whole")
 
-    def stop():
-        raise errors.Interrupted("stop")
-
-    stop_after(4, stop)
-    with pytest.raises(errors.Interrupted):
+    stop_after(4, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
         train(config, tmp_path / "cut")
     train(config, tmp_path / "cut")
     assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "whole"))
@@ -156,7 +145,7 @@ def test_resume_is_bit_identical(
 
 
 def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_arrays):
-    """With frozen layers, which update nothing: the normalised ones do not either."""
+    """Frozen batch normalisation updates no variables, so that XLA can compile it."""
     config = config_of(parent, own, "freeze=body")
     train(config, tmp_path / "one")
     train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
@@ -170,8 +159,6 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
     ("weights", "arg", "expected"),
     [
         ("none", "", ("elu", 1.0, False)),
-        ("none", "activation=relu", ("relu", 1.0, False)),
-        ("mnist", "", ("elu", 1.0, False)),
         ("mnist", "activation=relu", ("relu", 1.0, False)),
         (None, "", ("relu", 0.1, True)),
     ],
@@ -183,13 +170,7 @@ def test_resolved(parent, weights, arg, expected):
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
     assert finetuning.resolved(found)[0] == found
-    assert config.model.width is None  # it is a copy
-
-
-def test_other_configs_are_left_as_they_are(smoke):
-    config = smoke()
-    found, weights = finetuning.resolved(config)
-    assert found is config and weights is None
+    assert config.model.width is None  # the argument does not change
 
 
 @pytest.mark.parametrize(
@@ -239,7 +220,7 @@ def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
-def test_a_network_of_ones_own_with_dropout(phased, own, train, tmp_path):
+def test_a_registered_network_with_dropout(phased, own, train, tmp_path):
     small_stacks.register()
     config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
     config.data.name, config.train.batch_size = own, 8
@@ -252,8 +233,8 @@ def test_a_network_of_ones_own_with_dropout(phased, own, train, tmp_path):
     assert found["parent"] == entry["tag"]
 
 
-def test_a_folder_brings_what_whitens_its_images(own, train, tmp_path, monkeypatch):
-    """To another machine, and through another run."""
+def test_a_folder_has_its_statistics(own, train, tmp_path, monkeypatch):
+    """They are found on another machine, and in a fine-tuned run."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = own, (8, 8, 3)
     config.train.batch_size, config.model.width = 8, 0.02

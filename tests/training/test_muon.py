@@ -1,4 +1,4 @@
-"""Muon against a float64 NumPy rendering, and as an optimizer of Keras."""
+"""Muon, compared with NumPy in float64 and used by Keras."""
 
 import keras
 import numpy as np
@@ -12,7 +12,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 class Reference:
-    """Muon in float64: one kernel, or a variable of SGD."""
+    """One variable of Muon in float64."""
 
     def __init__(self, value, momentum=0.9, steps=3, factor=2.5, decay=0.0):
         self.value, self.m = np.float64(value), np.zeros(np.shape(value))
@@ -56,12 +56,17 @@ def gradients(model, steps):
     ]
 
 
-# Bounds are shares of a variable's norm, after four steps that go a fifth of it in all;
-# bfloat16 has 8 significant bits.
+# Bounds are shares of a variable's norm, of which four steps change a fifth. bfloat16
+# has 8 significant bits.
 @pytest.mark.parametrize(
-    ("dtype", "bound"), [("float32", 1e-6), ("bfloat16", 1e-2)], ids=str
+    ("dtype", "bound", "entries"),
+    [
+        ("float32", 1e-6, {}),
+        ("float32", 1e-6, {"momentum": 0.5, "steps": 5, "decay": 0.1}),
+        ("bfloat16", 1e-2, {}),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("entries", [{}, {"momentum": 0.5, "steps": 5, "decay": 0.1}])
 def test_steps(dtype, bound, entries):
     model = network()
     names = {"steps": "newton_schulz_steps", "decay": "sgd_decay"}
@@ -90,17 +95,7 @@ def test_steps(dtype, bound, entries):
         assert error <= (1e-6 if sgd else bound), variable.path
 
 
-def test_kernels_keep_their_norm():
-    model = network()
-    optimizer = Muon(0.3)
-    kernel = model.get_layer("tall").kernel
-    before = np.linalg.norm(np.asarray(kernel))
-    for of_step in gradients(model, 3):
-        optimizer.apply([tf.constant(g) for g in of_step], model.trainable_variables)
-    np.testing.assert_allclose(np.linalg.norm(np.asarray(kernel)), before, 1e-5)
-
-
-def test_a_zero_gradient_leaves_everything():
+def test_a_gradient_of_zeros_changes_nothing():
     model = network()
     before = [np.asarray(v) for v in model.trainable_weights]
     zeros = [tf.zeros(v.shape) for v in model.trainable_weights]
@@ -122,10 +117,9 @@ def test_a_kernel_of_zeros_stays_finite():
     [
         ({"weight_decay": 0.01}, "have no decay. Received: weight_decay=0.01"),
         ({"momentum": 1.0}, r"momentum is in \[0, 1\). Received: 1.0"),
-        ({"newton_schulz_steps": 0}, "whole number >= 1. Received: 0"),
-        ({"newton_schulz_steps": True}, "whole number >= 1. Received: True"),
-        ({"sgd_factor": 0.0}, "sgd_factor is > 0. Received: 0.0"),
-        ({"sgd_decay": -1.0}, "sgd_decay is >= 0. Received: -1.0"),
+        ({"newton_schulz_steps": 0}, "is an integer >= 1. Received: 0"),
+        ({"sgd_factor": 0.0}, "sgd_factor is finite and > 0. Received: 0.0"),
+        ({"sgd_decay": -1.0}, "sgd_decay is finite and >= 0. Received: -1.0"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -134,15 +128,17 @@ def test_bad_arguments(arguments, message):
 
 
 def test_compile_fit_save(tmp_path):
-    """It trains by Keras' fit, compiled too, and goes on from a saved model."""
+    """Keras' fit uses it in an XLA program, and goes on from a saved model."""
     draws = np.random.default_rng(0)
     images = draws.normal(size=(64, 6, 6, 3)).astype("float32")
     labels = images[:, 0, 0, 0] > 0
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model = network()
+    dense = keras.layers.Dense(8, activation="elu")
+    layers = [keras.layers.Flatten(), dense, keras.layers.Dense(4, name="classifier")]
+    model = keras.Sequential([keras.Input((6, 6, 3)), *layers])
     model.compile(Muon(0.05, sgd_factor=1.0), loss, jit_compile=True)
-    history = model.fit(images, labels, epochs=8, verbose=0).history["loss"]
-    assert history[-1] < 0.5 * history[0]
+    history = model.fit(images, labels, epochs=4, verbose=0).history["loss"]
+    assert history[-1] < 0.7 * history[0]
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert isinstance(loaded.optimizer, Muon)

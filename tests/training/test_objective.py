@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.data.dataset import Split
 from elu_zoo.training.loss import Objective, describe
 
@@ -63,7 +62,7 @@ def test_targets_are_the_labels(split):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("loss", OF_IMAGES)
 def test_measures_of_images(split, loss, scale):
-    """The squared error is that of the readout, the loss that of the outputs."""
+    """The squared error is measured after the readout, the loss before it."""
     z = outputs(SHAPE)
     found = objective(loss, scale).measure([(split, z)])
     assert list(found) == ["loss", "squared_error"]
@@ -76,12 +75,7 @@ def test_measures_of_images(split, loss, scale):
     assert {type(value) for value in found.values()} == {float}
 
 
-def test_half_the_squared_error_is_its_loss(split):
-    found = objective("half_squared_error").measure([(split, outputs(SHAPE))])
-    assert found["squared_error"] == pytest.approx(2 * found["loss"], rel=1e-6)
-
-
-def test_heads_add_their_losses_and_are_not_measured(split):
+def test_losses_of_heads_are_added_and_not_measured(split):
     z = outputs([3, CLASSES])
     images = split.images.astype(np.float32)
     for loss in ("squared_hinge", "softmax_cross_entropy"):
@@ -152,25 +146,6 @@ def test_describe(found, prefix, text):
     assert describe(found, prefix) == text
 
 
-def test_describe_a_measure(split):
-    measured = objective("half_squared_error").measure([(split, outputs(SHAPE))])
-    square = measured["squared_error"]
-    text = f"squared error {square:.3f}, loss {square / 2:.4f}"
-    assert describe(measured) == text
-
-
-@pytest.mark.parametrize(
-    ("loss", "preprocessing", "message"),
-    [
-        ("mse", {"kind": "rescale", "scale": 1}, "Unknown loss 'mse'"),
-        ("half_squared_error", {"kind": "rescal"}, "'rescal'. Did you mean 'rescale'"),
-    ],
-)
-def test_unknown_names(loss, preprocessing, message):
-    with pytest.raises(errors.UsageError, match=message):
-        Objective(loss, preprocessing)
-
-
 @pytest.mark.parametrize("loss", ["softmax_cross_entropy", *OF_IMAGES])
 @pytest.mark.parametrize("classes", [CLASSES, 200])
 def test_parts_of_different_sizes_give_the_mean_of_the_whole(split, loss, classes):
@@ -185,29 +160,12 @@ def test_parts_of_different_sizes_give_the_mean_of_the_whole(split, loss, classe
     assert found == pytest.approx(whole, rel=1e-12) and found["loss"] > 0
 
 
-@pytest.mark.parametrize("classes", [101, 1000])
-def test_top5_error_is_by_the_sixth_largest_output(classes):
-    """Outputs of few different values: most images have equals of their own class."""
-    generator = np.random.default_rng(3)
-    z = generator.binomial(30, 0.5, (200, classes)).astype(np.float32)
-    labels = generator.integers(0, classes, 200, "int32")
-    labels[::2] = z[::2].argsort(1)[:, -3]
-    found = objective("softmax_cross_entropy").measure([(Split(z, labels), z)])
-    assert list(found) == ["loss", "error_percent", "top5_error_percent"]
-    sixth = np.sort(z, 1)[:, -6]
-    missed = z[np.arange(200), labels] <= sixth
-    assert found["top5_error_percent"] == 100 * missed.sum() / 200
-    assert 10 < found["top5_error_percent"] < 99
-    assert {type(value) for value in found.values()} == {float}
-
-
 @pytest.mark.parametrize(
     ("larger", "equal", "missed"),
-    [(0, 0, 0), (4, 0, 0), (5, 0, 1), (6, 0, 1), (4, 90, 1), (0, 100, 1), (5, 95, 1)]
-    + [(0, 4, 0), (0, 5, 1), (2, 2, 0), (2, 3, 1)],
+    [(0, 0, 0), (4, 0, 0), (5, 0, 1), (0, 100, 1), (0, 4, 0), (2, 2, 0), (2, 3, 1)],
 )
 def test_top5_error_of_one_image(larger, equal, missed):
-    """Equals of the own class count as larger."""
+    """Equal outputs count as larger than the output of the class."""
     z = np.full((1, 101), -1, np.float32)
     z[0, :larger] = 2
     z[0, 100 - equal : 100] = z[0, 100] = 1
@@ -217,15 +175,17 @@ def test_top5_error_of_one_image(larger, equal, missed):
 
 
 @pytest.mark.parametrize(("classes", "measured"), [(100, False), (101, True)])
-def test_top5_error_is_of_more_than_100_classes(split, classes, measured):
+def test_top5_error_needs_more_than_100_classes(split, classes, measured):
     found = objective("softmax_cross_entropy").measure([(split, outputs([classes]))])
     assert ("top5_error_percent" in found) == measured
 
 
 @pytest.mark.parametrize("heads", [(), (3,)])
 def test_label_smoothing(split, heads):
-    """Loss and smoothing are the cross entropy with smooth targets, of all heads."""
+    """The sum of loss and smoothing is the cross entropy with smooth targets."""
     z = outputs([*heads, CLASSES])
+    plain = Objective("softmax_cross_entropy", {"kind": "none"})
+    assert plain.smoothing(split.labels, z) is None
     smooth = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
     added = smooth.smoothing(split.labels, z)
     found = np.asarray(smooth(None, split.labels, z)) + np.asarray(added)
@@ -234,8 +194,3 @@ def test_label_smoothing(split, heads):
     target = 0.9 * np.eye(CLASSES)[split.labels] + 0.1 / CLASSES
     expected = -(target[:, None] * log_p).sum((1, 2))
     np.testing.assert_allclose(found, expected, 1e-5)
-
-
-def test_without_label_smoothing(split):
-    plain = Objective("softmax_cross_entropy", {"kind": "none"})
-    assert plain.smoothing(split.labels, outputs([CLASSES])) is None

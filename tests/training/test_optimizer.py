@@ -1,4 +1,4 @@
-"""SGD with a rate for each variable and a momentum that rises, against NumPy."""
+"""SGD with learning rate factors and a momentum rise, compared with NumPy."""
 
 import keras
 import numpy as np
@@ -88,14 +88,14 @@ def test_without_momentum():
         np.testing.assert_allclose(change, expected, 1e-5)
 
 
-def test_keras_own_where_nothing_is_added():
+def test_plain_sgd_is_keras_own():
     assert type(create(config(), network(), STEPS)) is keras.optimizers.SGD
 
 
-def test_layers_that_are_frozen_need_no_factor():
+def test_factors_of_frozen_layers_are_ignored():
     model = network()
     model.get_layer("first").trainable = False
-    factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)  # they may have one
+    factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)
     optimizer = create(config(learning_rate_factors=factors), model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     bias = np.asarray(model.get_layer("classifier").bias)
@@ -104,8 +104,8 @@ def test_layers_that_are_frozen_need_no_factor():
     np.testing.assert_allclose(changed, 0.05, 1e-5)
 
 
-@pytest.mark.parametrize("name", ["biases", "frist/kernel", "classifier"])
-def test_a_variable_that_is_not_there(name):
+@pytest.mark.parametrize("name", ["biases", "frist/kernel"])
+def test_unknown_variable(name):
     given = config(learning_rate_factors=((name, 2.0),))
     with pytest.raises(errors.UsageError, match=f"{name}.* Did you mean"):
         create(given, network(), STEPS)
@@ -115,20 +115,18 @@ def test_a_variable_that_is_not_there(name):
     ("entries", "words"),
     [
         ({"learning_rate_factors": ("bias",)}, "pairs of .* Received: 'bias'"),
-        ({"learning_rate_factors": (("bias", 2, 3),)}, "pairs of"),
         ({"learning_rate_factors": ((2.0, "bias"),)}, "pairs of"),
         ({"learning_rate_factors": (("bias", 0.0),)}, "a factor > 0"),
         ({"learning_rate_factors": (("bias", True),)}, "a factor > 0"),
         ({"momentum_rise": (0.5,)}, r"Received: \(0.5,\)"),
+        ({"momentum_rise": ()}, "first momentum, in"),
         ({"momentum_rise": (0.95, 3)}, "first momentum, in"),
         ({"momentum_rise": (-0.1, 3)}, "first momentum, in"),
         ({"momentum_rise": (1, 3)}, "first momentum, in"),
         ({"momentum_rise": (0.5, 6)}, "increases, within the run's 6"),
-        ({"momentum_rise": (0.5, 0)}, "increases"),
-        ({"momentum_rise": (0.5, 1.5)}, "shares of the run"),
     ],
 )
-def test_refusals(entries, words):
+def test_refused(entries, words):
     with pytest.raises(errors.UsageError, match=words):
         check(config(**entries), STEPS)
 
@@ -140,17 +138,21 @@ MUON = {"optimizer": "muon", "nesterov": True}
     ("model", "entries", "words"),
     [
         ({}, {"optimizer": "mulon"}, "Did you mean 'muon'"),
-        ({}, {"sgd_factor": 2.0}, "are of train.optimizer=muon.* Received: 2.0, None"),
-        ({}, {"sgd_decay": 0.1}, "are of train.optimizer=muon.* Received: None, 0.1"),
+        ({}, {"sgd_factor": 2.0}, "belong to train.optimizer=muon.*: 2.0, None"),
+        ({}, {"sgd_decay": 0.1}, "belong to train.optimizer=muon.*: None, 0.1"),
         ({"kernel_decay": 0.1}, MUON, "Set model.kernel_decay to 0.0"),
         ({"classifier_decay": 0.1}, MUON, "Set model.classifier_decay to 0.0"),
-        ({}, MUON | {"momentum_rise": (0.5, 3)}, "train.momentum_rise are of"),
-        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors are of"),
+        (
+            {},
+            MUON | {"momentum_rise": (0.5, 3)},
+            "momentum_rise belong to",
+        ),
+        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors belong to"),
         ({}, MUON | {"nesterov": False}, "Set train.nesterov to True"),
-        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is > 0"),
+        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is finite"),
     ],
 )
-def test_refusals_of_muon(model, entries, words):
+def test_refused_for_muon(model, entries, words):
     with pytest.raises(errors.UsageError, match=words):
         check(config(model, **entries), STEPS)
 
@@ -167,7 +169,7 @@ def test_muon(precision):
     assert {key: found[key] for key in expected} == expected
 
 
-def test_accepts():
+def test_accepted():
     check(config(), STEPS)
     check(config(momentum_rise=(0.0, 5)), STEPS)
     check(config(momentum_rise=(0.9, 0.5)), STEPS)

@@ -1,4 +1,4 @@
-"""The ImageNet network learns real images by heart."""
+"""The ImageNet network overfits a few real images."""
 
 import pytest
 import small_images
@@ -25,7 +25,7 @@ ENTRIES = {
 @pytest.mark.slow
 @pytest.mark.data("imagenet_sample")
 def test_fifty_real_images_of_as_many_classes(tmp_path, rows):
-    """Prepared from symbolic links; trained on crops, measured on the same images."""
+    """They are symbolic links; training and test images are the same."""
     folders = sorted(x for x in small_images.sample().iterdir() if x.is_dir())
     for split in ("train", "val"):
         (tmp_path / "raw" / split).mkdir(parents=True)

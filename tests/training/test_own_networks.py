@@ -1,4 +1,4 @@
-"""A user's network is trained with the arguments of its own builder."""
+"""Training of a user's network, with arguments of its builder."""
 
 import keras
 import pytest
@@ -38,11 +38,11 @@ def config(smoke, monkeypatch):
 
 
 def test_arguments_of_the_builder(config, train, tmp_path):
-    """Its dropout is one number: it has no stacks, and the run no phases."""
+    """Dropout is one number: the network has no stacks, and the run no phases."""
     config.model.dropout, config.model.units = 0.25, 7
     entry = train(config, tmp_path / "run")
     assert entry["arguments"]["units"] == 7
-    # Of the training alone: a model of the weights has the builder's own rate.
+    # Dropout acts in training only: models of the weights have the default rate.
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
     assert entry["parameters"] == 785 * 7 + 8 * 10
@@ -53,7 +53,6 @@ def test_arguments_of_the_builder(config, train, tmp_path):
     [
         ("units", 7.5, "model.units is of type int. Received: 7.5"),
         ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
-        ("num_classes", 7, "Unknown config entry 'model.num_classes'"),
     ],
 )
 def test_refused(config, train, tmp_path, key, value, words):

@@ -43,14 +43,15 @@ def test_builder_arguments(placement, built):
     assert found == {"dropout": (0.1, 0.2), "dropout_placement": built}
 
 
-def test_a_network_without_dropout_has_one_phase():
+def test_no_phases(smoke):
+    phases.check(smoke(), 20)
     found = Phases(ConfigDict(), 9)
     assert found.builder_arguments == {}
     assert [found.end(iteration) for iteration in (0, 8)] == [9, 9]
     assert not found.enter(None, 0)
 
 
-def test_heads_are_dropped_once():
+def test_heads_are_dropped():
     found = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
     assert [found.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
     layer = types.SimpleNamespace(active=True)
@@ -60,12 +61,12 @@ def test_heads_are_dropped_once():
     ]:
         assert found.enter(model, iteration) == changed
         assert layer.active == active
-    # As a resumed run begins.
+    # A resumed run.
     assert Phases(ConfigDict({"heads_until": 1 / 3}), 9).enter(model, 5)
     assert layer.active is False
 
 
-def test_heads_and_dropout_end_apart(monkeypatch):
+def test_heads_end_inside_a_phase_of_dropout(monkeypatch):
     entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
     placement = {"dropout_placement": ("last", "last", "last")}
     found = Phases(ConfigDict({**entries, **placement}), 9)
@@ -90,7 +91,7 @@ def rates(model):
 
 
 def expected_rates(stacks, placement):
-    """Of small_stacks, in whose second stack two layers are."""
+    """Returns the rates of `small_stacks`. Its second stack has two layers."""
     names = ("stack1_drop", "stack2_conv1_drop", "stack2_drop", "stack3_drop")
     inside = stacks[1] if placement == "all" else 0.0
     return dict(zip(names, (stacks[0], inside, *stacks[1:]), strict=True))
@@ -119,11 +120,7 @@ THREE = ((0.1,) * 8,) * 3
     "entries, words",
     [
         ({"phase_boundaries": (0, 14)}, r"train.phase_boundaries increases, .*\(0, 14"),
-        ({"phase_boundaries": (14, 14)}, r"increases, within .* 20 .*: \(14, 14\)"),
         ({"phase_boundaries": (8, 20)}, "within the run's 20 iterations"),
-        ({"phase_boundaries": (8.5, 14)}, r"or shares of the run .*: \(8.5, 14\)"),
-        ({"phase_boundaries": ("8", 14)}, r"phase_boundaries is a tuple .*\('8', 14"),
-        ({"phase_boundaries": (8, True)}, r"phase_boundaries is a tuple .*True"),
         (
             {"phase_boundaries": (8,)},
             "train.dropout has one entry for each of the 2 phases that "
@@ -132,31 +129,23 @@ THREE = ((0.1,) * 8,) * 3
         ({"dropout": THREE[:2]}, "train.dropout has .* of the 3 phases.* Received: 2"),
         ({"dropout_placement": ("all",) * 4}, "dropout_placement has .*: 4"),
         ({"dropout": ((0.1,) * 7,) * 3}, "dropout has 8 rates .* Received: "),
-        ({"dropout": (*THREE[:2], (0.1,) * 9)}, "dropout has 8 rates .* Received: "),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
-        ({"dropout": (*THREE[:2], (-0.1,) * 8)}, r"8 rates in \[0, 1\)"),
-        ({"dropout": (0.1, 0.2, 0.3)}, "8 rates .* Received: 0.1"),
         (
             {"dropout_placement": ("last", "al", "all")},
             "Unknown dropout_placement 'al'. Did you mean 'all'",
         ),
     ],
 )
-def test_refusals(entries, words):
+def test_refused(entries, words):
     config = elu_cifar_18.get_config("smoke=True")
     phases.check(config, 20)
     config.train.update(entries)
-    with pytest.raises(errors.UsageError, match=words) as caught:
+    with pytest.raises(errors.UsageError, match=words):
         phases.check(config, 20)
-    assert caught.value.exit_code == 2
-
-
-def test_check_of_a_network_without_dropout(smoke):
-    assert phases.check(smoke(), 20) is None
 
 
 def reference(config, count):
-    """The run of a config, one eager step of plain Keras after the other."""
+    """Returns the results of a run, by eager steps of plain Keras."""
     data, size, train = load.load("mnist_5k"), config.train.batch_size, config.train
     arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
     arguments |= {key: config.model[key] for key in ("kernel_decay", "init_scale")}

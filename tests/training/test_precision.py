@@ -38,7 +38,7 @@ def images():
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", NETS)
 def test_layers_that_change(name, batch_norm):
-    """From the first layer with weights to before the last: dense ones, or all."""
+    """Dense layers or all layers, from the first with weights to before the last."""
     matmuls = NETS[name]
     found = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
     assert computing(found) == matmuls
@@ -66,11 +66,11 @@ def test_layers_that_change(name, batch_norm):
         ),
     ],
 )
-def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
+def test_convolutions(how, expected):
     model = keras.Sequential(
         [
             keras.Input((8, 8, 1)),
-            # With weights, but none that are trained: a part of the preprocessing.
+            # Its weights are not trained: it is a part of the preprocessing.
             keras.layers.BatchNormalization(trainable=False, name="statistics"),
             keras.layers.Conv2D(2, 3, name="conv"),
             keras.layers.ReLU(name="act_conv"),
@@ -88,11 +88,8 @@ def test_convolutions_multiply_and_layers_of_shape_follow(how, expected):
 
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18"])
-def test_bfloat16_conv_is_the_builders_own_argument(name):
-    """Outputs are equal, though what lies between convolutions follows them.
-
-    A float32 model of the same weights is close.
-    """
+def test_bfloat16_conv_equals_the_builders_argument(name):
+    """Although layers between convolutions compute in bfloat16 too."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     found = build(name, "bfloat16_conv", **arguments)
     own = build(name, conv_dtype="bfloat16", **arguments)
@@ -119,15 +116,15 @@ def test_bfloat16_conv_is_the_builders_own_argument(name):
         ({"name": "elu", "alpha": 0.3}, True),
         ("relu", True),
         ("shifted_relu", True),
-        # These would round their slope, or what they compute with.
+        # These would round their slope or intermediate values.
         ("leaky_relu", False),
         ("prelu", False),
         ("tanh", False),
     ],
 )
 @pytest.mark.parametrize("batch_norm", [False, True])
-def test_units_between_convolutions(activation, follows, batch_norm):
-    """With a norm between, they take what is not of bfloat16."""
+def test_activations_between_convolutions(activation, follows, batch_norm):
+    """After batch normalisation their inputs are float32."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     arguments |= {"activation": activation, "batch_norm": batch_norm}
     found = computing(build("elu_cifar_11", "bfloat16_conv", **arguments))
@@ -136,9 +133,9 @@ def test_units_between_convolutions(activation, follows, batch_norm):
     assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*found}
 
 
-@pytest.mark.parametrize("activation", ["elu", "relu", "prelu", "rrelu"])
-@pytest.mark.parametrize("how", precision.PRECISIONS)
-def test_variables_stay_float32(how, activation):
+@pytest.mark.parametrize("how", REDUCED)
+def test_variables_stay_float32(how):
+    activation = "prelu"
     plain = build(activation=activation, batch_norm=True)
     model = build(how=how, activation=activation, batch_norm=True)
     assert len(model.weights) == len(plain.weights) > 30
@@ -149,32 +146,20 @@ def test_variables_stay_float32(how, activation):
 
 @pytest.mark.parametrize("how", REDUCED)
 @pytest.mark.parametrize("name", NETS)
-def test_outputs_are_close_and_of_float32(name, how, images):
+def test_outputs_are_close_and_float32(name, how, images):
     expected = np.asarray(build(name)(images))
     found = build(name, how)(images)
     assert found.dtype == "float32"
     error = np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
-    # A rounding to 8 bits, 2e-3, a layer; without any the error would be 1e-6.
+    # Each layer rounds to 8 bits: 2e-3. Without rounding the error would be 1e-6.
     assert 1e-4 < error < 0.02
-
-
-@pytest.mark.parametrize("how", REDUCED)
-def test_pixels_keep_their_values(how):
-    """In bfloat16 they would be rounded to 8 bits."""
-    model = build(how=how)
-    body = keras.Model(model.input, model.get_layer("flatten").output)
-    images = np.arange(784, dtype=np.float32).reshape(1, 28, 28, 1)
-    expected = (np.arange(784) / 255).astype(np.float32)
-    np.testing.assert_allclose(np.asarray(body(images))[0], expected, 1e-6)
 
 
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("bfloat16", "'bfloat16_conv'|'bfloat16_matmuls'|'mixed_bfloat16'"),
         ("bfloat16_convs", "'bfloat16_conv'"),
         ("bfloat16_matmul", "'bfloat16_matmuls'"),
-        ("mixed_bfloat", "'mixed_bfloat16'"),
         ("float23", "'float32'"),
     ],
 )
@@ -182,12 +167,6 @@ def test_unknown_name(name, meant):
     words = f"Unknown precision '{name}'. Did you mean ({meant})"
     with pytest.raises(errors.UsageError, match=words):
         precision.check(name)
-
-
-def test_known_names():
-    names = ("float32", "bfloat16_conv", "bfloat16_matmuls", "mixed_bfloat16")
-    assert names == tuple(precision.PRECISIONS)
-    assert [precision.check(name) for name in names] == [None] * 4
 
 
 def test_another_policy_of_keras_is_refused():
@@ -199,17 +178,17 @@ def test_another_policy_of_keras_is_refused():
         keras.config.set_dtype_policy("float32")
 
 
-def run(train, workdir, module, how, **arguments):
+def run(train, workdir, module, how):
     config = module.get_config("smoke=True")
     config.train.precision = how
     config.data.name = "mnist_5k"
     config.data.train_examples = 640
     config.model.width = 0.1
-    return train(config, workdir, **arguments)
+    return train(config, workdir)
 
 
 def check_measures(entry, workdir, loss):
-    """The entry's metrics are those of the float32 net of the file."""
+    """Checks that the entry's metrics are those of the float32 network of the file."""
     model = elu_zoo.get_model(entry["model"], weights=workdir)
     assert computing(model) == []
     for split in ("test", "validation"):
@@ -221,31 +200,23 @@ def check_measures(entry, workdir, loss):
 
 
 @pytest.mark.parametrize(
-    "module, loss",
+    ("module", "loss", "reduced"),
     [
-        (quickstart, "softmax_cross_entropy"),
-        (mnist_autoencoder, "sigmoid_cross_entropy"),
+        (quickstart, "softmax_cross_entropy", "bfloat16_matmuls"),
+        (mnist_autoencoder, "sigmoid_cross_entropy", "mixed_bfloat16"),
     ],
 )
-def test_runs(train, tmp_path, rows, module, loss):
+def test_runs(train, tmp_path, rows, module, loss, reduced):
     losses = {}
-    for how in ("float32", *REDUCED):
+    for how in ("float32", reduced):
         entry = run(train, tmp_path / how, module, how)
         assert entry["config"]["train"]["precision"] == how
         check_measures(entry, tmp_path / how, loss)
         metrics = rows(tmp_path / how / "metrics.jsonl")
         losses[how] = np.array([row["train_loss"] for row in metrics])
         assert losses[how][1] < losses[how][0]
-    for how in REDUCED:
-        error = np.abs(losses[how] / losses["float32"] - 1)
-        assert (0 < error).all() and (error < 0.03).all(), how
-
-
-@pytest.mark.parametrize("arguments", [{}, {"strategy": "mirrored", "num_devices": 2}])
-def test_compiled_runs(train, tmp_path, arguments):
-    arguments = {"compile": "on", **arguments}
-    entry = run(train, tmp_path, mnist_autoencoder, "mixed_bfloat16", **arguments)
-    check_measures(entry, tmp_path, "sigmoid_cross_entropy")
+    error = np.abs(losses[reduced] / losses["float32"] - 1)
+    assert (0 < error).all() and (error < 0.03).all()
 
 
 @pytest.mark.parametrize(
@@ -253,10 +224,9 @@ def test_compiled_runs(train, tmp_path, arguments):
     [
         ("dsn", {"auxiliary_heads": True}),
         ("nin", {"activation": "prelu"}),
-        ("allcnn_c", {"activation": "prelu"}),
     ],
 )
-def test_logits_keep_their_digits_whatever_is_trained_after_them(name, arguments):
+def test_logits_are_float32_with_trained_layers_after_them(name, arguments):
     model = zoo.get_model(name, width=0.05, **arguments, preprocessing=False)
     precision.apply(model, "bfloat16_conv", "classifier")
     assert model.get_layer("classifier").compute_dtype == "float32"

@@ -1,8 +1,8 @@
 import itertools
 import json
 import os
+import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -12,15 +12,12 @@ from elu_zoo.training import result
 from elu_zoo.weights import cards, manifest
 
 
-def test_unfinished_run(tmp_path):
-    assert result.find(tmp_path) is None
-
-
 @pytest.mark.parametrize(
     "text, words",
-    [("{", "is not JSON"), ("[]", "is not an entry"), ('{"format": 1}', "lacks")],
+    [("{", "is not JSON"), ('{"format": 1}', "lacks")],
 )
 def test_damaged_outcome(tmp_path, text, words):
+    assert result.find(tmp_path) is None
     (tmp_path / "outcome.json").write_text(text)
     with pytest.raises(errors.CorruptError, match=words):
         result.find(tmp_path)
@@ -28,16 +25,15 @@ def test_damaged_outcome(tmp_path, text, words):
 
 @pytest.fixture
 def git(monkeypatch):
-    """Makes git answer for a repository whose code is at this commit."""
+    """Fakes the answers of git for a repository."""
 
     def answer(*, tracked=True, changed="", found=True):
         def run(command, **_):
-            if not found:
-                raise subprocess.CalledProcessError(128, command)
             kind = command[3]
+            if not found or (kind == "ls-files" and not tracked):
+                raise subprocess.CalledProcessError(128, command)
             text = {"rev-parse": "0123456789ab\n", "status": changed}.get(kind, "")
-            code = int(kind == "ls-files" and not tracked)
-            return subprocess.CompletedProcess(command, code, stdout=text)
+            return subprocess.CompletedProcess(command, 0, stdout=text)
 
         monkeypatch.setattr(subprocess, "run", run)
 
@@ -58,19 +54,14 @@ def test_commit(git, repository, expected):
     assert result.commit() == expected
 
 
-def test_hardware_names_the_cores(monkeypatch):
-    assert result.hardware().endswith(f", {os.cpu_count()} cores")
-    assert len(result.hardware()) > len(f", {os.cpu_count()} cores")
-
-    def refuse(_):
-        raise OSError
-
-    monkeypatch.setattr(Path, "read_text", refuse)
-    assert result.hardware().endswith(f", {os.cpu_count()} cores")
-
-
 def test_entry_of_a_classifier(smoke, train, tmp_path):
-    entry = train(smoke(), tmp_path)
+    entry = train(smoke(), tmp_path, command="elu-zoo-train --config=x")
+    assert entry["command"] == "elu-zoo-train --config=x"
+    (weights,) = tmp_path.glob("*.weights.h5")
+    for name in ("outcome.json", weights.name.replace(".weights.h5", ".json")):
+        found = json.loads((tmp_path / name).read_text())
+        assert found[manifest.MEANING_HASH] == manifest.meaning_hash(found)
+    assert entry["hardware"].endswith(f", {os.cpu_count()} cores")
     assert entry["arguments"] == {
         "activation": {"name": "elu", "alpha": 1.0},
         "batch_norm": False,
@@ -88,6 +79,24 @@ def test_entry_of_a_classifier(smoke, train, tmp_path):
         *("test_loss", "test_error_percent"),
         *("validation_loss", "validation_error_percent"),
     ]
+
+
+@pytest.mark.parametrize("checkpoints", [True, False])
+def test_missing_weight_file(smoke, train, tmp_path, caplog, checkpoints):
+    """The last checkpoint has the weights; without one the run is not finished."""
+    entry = train(smoke(), tmp_path)
+    path = tmp_path / (entry["tag"] + manifest.SUFFIX)
+    content = path.read_bytes()
+    path.unlink()
+    if checkpoints:
+        assert train(smoke(), tmp_path)["sha256"] == entry["sha256"]
+        assert path.read_bytes() == content
+        assert f"The weight file {path} is missing. It is written again" in caplog.text
+        return
+    shutil.rmtree(tmp_path / "checkpoints")
+    words = f"{path} of the finished run is missing, .* or delete {tmp_path} to train"
+    with pytest.raises(errors.CorruptError, match=words):
+        train(smoke(), tmp_path)
 
 
 def test_examples_of_a_run_that_trains_on_the_validation_images(smoke, train, tmp_path):
@@ -119,26 +128,24 @@ def test_entry_of_an_autoencoder(smoke, train, tmp_path):
     assert entry["classes"] == []
     keys = "test_loss test_squared_error validation_loss validation_squared_error"
     assert list(entry["metrics"]) == keys.split()
-    # An image of zeros for each digit would be wrong by about 100.
+    # The squared error of black images is about 100.
     assert 30 < entry["metrics"]["test_squared_error"] < 200
     assert result.find(tmp_path) == entry
 
 
-def test_the_commit_is_of_the_code_that_ran(smoke, train, tmp_path, monkeypatch):
-    """Not of the files as they are when it ends."""
+def test_the_commit_is_read_at_the_start(smoke, train, tmp_path, monkeypatch):
     commits = iter(["first", "second"])
     monkeypatch.setattr(result, "commit", lambda: next(commits))
     assert train(smoke(), tmp_path)["commit"] == "first"
 
 
 def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
-    """A rerun writes the same weights, tag and metrics, and nothing twice."""
-    write_json, writes = files.write_json, []
+    """A rerun writes the same weights, tag and metrics."""
+    write_json = files.write_json
 
     def killed(path, value):
         if path.name == "outcome.json":
             raise KeyboardInterrupt
-        writes.append(path.name)
         write_json(path, value)
 
     monkeypatch.setattr(files, "write_json", killed)
@@ -153,12 +160,3 @@ def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
     assert list(before) == [entry["tag"] + manifest.SUFFIX]
     assert json.loads((tmp_path / (entry["tag"] + ".json")).read_text()) == entry
     assert result.find(tmp_path) == entry
-
-
-def test_the_entry_knows_its_command_and_what_it_means(smoke, train, tmp_path):
-    entry = train(smoke(), tmp_path, command="elu-zoo-train --config=x")
-    assert entry["command"] == "elu-zoo-train --config=x"
-    (beside,) = tmp_path.glob("*.weights.h5")
-    for name in ("outcome.json", beside.name.replace(".weights.h5", ".json")):
-        found = json.loads((tmp_path / name).read_text())
-        assert found[manifest.MEANING_HASH] == manifest.meaning_hash(found)

@@ -1,4 +1,4 @@
-"""kill -9 at random moments changes nothing of a run."""
+"""Runs that are killed at random moments end bit-identically."""
 
 import random
 import signal
@@ -35,7 +35,7 @@ def start(workdir):
 
 
 def kill_at(workdir, target, moment):
-    """Kills a new process once it is past `target`; returns where it stood."""
+    """Kills a new process after a checkpoint; returns the newest iteration."""
     with start(workdir) as process:
         deadline = time.monotonic() + 120
         while newest(workdir) < target:
@@ -69,7 +69,7 @@ def test_kill_9(smoke, train, tmp_path, last_arrays, assert_same_bits, rows):
     contents = [(f / "metrics.jsonl").read_bytes() for f in (killed, whole)]
     assert contents[0] == contents[1]
     assert train(smoke(ENTRIES), killed)["sha256"] == expected["sha256"]
-    # Each start went on from the newest checkpoint that was whole.
+    # Each start went on from the newest complete checkpoint.
     starts = [r["step"] for r in rows(killed / "timing.jsonl") if "strategy" in r]
     assert starts == stood
     assert not list((killed / "checkpoints").glob(".*"))

@@ -4,18 +4,19 @@ import sys
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from elu_zoo import errors
 from elu_zoo.training.records import Display, Records
 
-ROWS = [{"step": 10 * i, "train_loss": 1 / i} for i in (1, 2, 3)]
+ROWS = [{"step": 10 * i, "epoch": i, "train_loss": 1 / i} for i in (1, 2, 3)]
 
 
 @pytest.fixture
 def records(tmp_path):
-    """Opens the records of one folder, and closes them at the end."""
+    """Opens the records of one folder; closes them at the end."""
     opened = []
 
-    def open_(length=0):
-        opened.append(Records(tmp_path, length))
+    def open_(length=0, epochs=0):
+        opened.append(Records(tmp_path, length, epochs))
         return opened[-1]
 
     yield open_
@@ -42,27 +43,56 @@ def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, kept):
         first.write_timing({"step": row["step"], "seconds": 1.0})
         lengths.append(first.length())
     first.close()
-    second = records(lengths[kept])
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 2')  # by a killed process
+    second = records(lengths[kept], kept)
     second.write(ROWS[-1])
     assert rows(tmp_path / "metrics.jsonl") == [*ROWS[:kept], ROWS[-1]]
     assert len(rows(tmp_path / "timing.jsonl")) == 3
 
 
-def test_half_a_row_of_a_killed_process_is_cut(tmp_path, records, rows):
+def written_rows(records):
     first = records()
-    first.write(ROWS[0])
-    length = first.length()
+    for row in ROWS:
+        first.write(row)
     first.close()
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 2')
-    records(length).write(ROWS[1])
-    assert rows(tmp_path / "metrics.jsonl") == ROWS[:2]
+    return first
 
 
-def test_a_file_that_is_too_short_is_said(tmp_path, records, caplog):
+def test_missing_rows_are_named(tmp_path, records, rows, caplog):
+    written_rows(records)
+    path = tmp_path / "metrics.jsonl"
+    length = path.stat().st_size
+    path.unlink()
     with caplog.at_level(logging.WARNING, "absl"):
-        records(100)
-    assert "shorter than the checkpoint" in caplog.text
+        records(length, 3).write({"step": 40, "epoch": 4})
+    assert f"{path} is missing. The run goes on without the rows of" in caplog.text
+    assert "its first 3 epochs. To get all rows, train again in" in caplog.text
+    assert rows(path) == [{"step": 40, "epoch": 4}]
+
+
+@pytest.mark.parametrize(
+    ("change", "epochs"),
+    [
+        (lambda content: content, 2),  # rows of a longer run
+        (lambda content: content, 4),  # rows of a shorter run
+        (lambda content: content[:-1], 3),
+        (lambda content: content[:60], 3),
+        (lambda content: b"x" * 500, 3),
+        (lambda content: b'{"epoch": 3, "loss": 0.123}\n' * 9, 3),
+        (lambda content: b"[1]\n" * 99, 3),
+    ],
+)
+def test_cut_and_foreign_rows_are_refused(tmp_path, records, change, epochs):
+    written_rows(records)
+    path = tmp_path / "metrics.jsonl"
+    length = path.stat().st_size
+    path.write_bytes(change(path.read_bytes()))
+    before = path.read_bytes()
+    words = "metrics.jsonl is cut or belongs to another run: .* Restore .* or delete it"
+    with pytest.raises(errors.CorruptError, match=words):
+        records(length, epochs)
+    assert path.read_bytes() == before
 
 
 def test_timing_has_the_time(tmp_path, records, rows):
@@ -88,14 +118,14 @@ def test_tensorboard_reads_the_scalars(tmp_path, records):
         written.write_timing({"step": row["step"], "seconds": 5.0})
     written.close()
     board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert set(board.Tags()["scalars"]) == {"train_loss", "seconds"}
+    assert set(board.Tags()["scalars"]) == {"epoch", "train_loss", "seconds"}
     found = [(e.step, e.value) for e in board.Scalars("train_loss")]
     assert found == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
 
 
-def test_no_folder_no_files(tmp_path, monkeypatch):
+def test_no_files_without_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    records = Records(None, 0)
+    records = Records(None, 0, 0)
     records.write(ROWS[0])
     records.write_timing({"step": 1})
     records.write_start({"step": 1})

@@ -13,7 +13,7 @@ def handlers():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_first_signal_is_remembered(number):
+def test_the_first_signal_is_returned(number):
     before = handlers()
     with stop_requested() as stop:
         assert stop() == 0
@@ -25,7 +25,7 @@ def test_first_signal_is_remembered(number):
 
 @pytest.fixture
 def interruptible():
-    """SIGINT raises KeyboardInterrupt; shells make jobs in the background ignore it."""
+    """Makes SIGINT raise KeyboardInterrupt, which background jobs of shells ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -39,14 +39,14 @@ def test_second_signal_acts_at_once(interruptible):
         assert stop() == signal.SIGTERM
 
 
-def test_handlers_come_back_after_an_error():
+def test_handlers_are_restored_after_an_error():
     before = handlers()
     with pytest.raises(RuntimeError), stop_requested():
         raise RuntimeError
     assert handlers() == before
 
 
-def test_other_threads_touch_no_handlers():
+def test_other_threads_install_no_handlers():
     before, seen = handlers(), []
 
     def body():

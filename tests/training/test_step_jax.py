@@ -1,4 +1,4 @@
-"""Training on JAX, without TensorFlow, held against training on TensorFlow."""
+"""Training on JAX without TensorFlow, compared with training on TensorFlow."""
 
 import json
 import os
@@ -22,12 +22,12 @@ CONFIGS = [name for name, (config, *_) in jax_runs.RUNS.items() if name == confi
 
 @pytest.fixture(autouse=True)
 def registered(phased):
-    """The network of the run `phases`, as `jax_runs.py` knows it."""
+    """Registers the network of the run `phases`."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What `jax_runs.py` left."""
+    """The folder that `jax_runs.py` makes."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     done = subprocess.run(
@@ -41,10 +41,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
-def test_the_first_losses_are_those_of_tensorflow(
-    name, folder, tmp_path, rows, last_arrays
-):
-    """Of ten iterations, of `phases` all eight, on both sides of a change."""
+def test_first_losses_equal_tensorflow(name, folder, tmp_path, rows, last_arrays):
+    """Up to rounding, also after the change of a phase."""
     config = jax_runs.get_config(name)
     training.train(config, tmp_path, compile="off")
     found, expected = (
@@ -54,14 +52,14 @@ def test_the_first_losses_are_those_of_tensorflow(
     assert found[0]["step"] <= 10 and found[0].keys() == expected[0].keys()
     for key, value in expected[0].items():
         assert found[0][key] == pytest.approx(value, rel=1e-5), key
-    if len(expected) == 1:  # then weights and slots are those of these iterations
+    if len(expected) == 1:  # the checkpoint belongs to these iterations too
         arrays = last_arrays(folder / name), last_arrays(tmp_path)
         for a, b in zip(*arrays, strict=True):
             np.testing.assert_allclose(a, b, 0, 1e-5)
 
 
 @pytest.mark.parametrize("name", jax_runs.RUNS)
-def test_weights_of_jax_measure_the_same_on_tensorflow(name, folder):
+def test_weights_of_jax_have_the_same_errors_on_tensorflow(name, folder):
     config, model_name = jax_runs.get_config(name), jax_runs.get_config(name).model.name
     entry = json.loads((folder / name / "outcome.json").read_text())
     assert entry["backend"] == "jax" and entry["versions"]["jax"]
@@ -72,8 +70,7 @@ def test_weights_of_jax_measure_the_same_on_tensorflow(name, folder):
         assert entry["metrics"][f"test_{key}"] == pytest.approx(value, rel=1e-5), key
 
 
-def test_a_resumed_run_is_the_whole_one(folder, rows, last_arrays, assert_same_bits):
-    """Although it was also cut into other calls."""
+def test_a_resumed_run_is_bit_identical(folder, rows, last_arrays, assert_same_bits):
     assert "after iteration 8 of 20" in (folder / "stopped.txt").read_text()
     starts = [r["step"] for r in rows(folder / "resumed/timing.jsonl") if "commit" in r]
     assert starts == [0, 8]
@@ -92,7 +89,7 @@ def test_bfloat16_is_close_but_not_equal(folder, rows):
     assert 1e-6 < abs(reduced / full - 1) < 1e-2
 
 
-def test_state_beside_the_weights_is_trained(folder):
+def test_averages_of_batch_norm_are_updated(folder):
     model = zoo.get_model("mnist_mlp_8x128", weights=folder / "batch_norm")
     for name in ("moving_mean", "moving_variance"):
         value = np.asarray(getattr(model.get_layer("norm_dense8"), name))
@@ -110,7 +107,7 @@ def test_state_beside_the_weights_is_trained(folder):
          "compile 'off'"),
         ("parts", "UsageError: KERAS_BACKEND=jax computes a batch in one part. "
          "Received: accumulate 2. Leave it out, or use KERAS_BACKEND=tensorflow."),
-        ("no part", "UsageError: accumulate is >= 1. Received: 0."),
+        ("no part", "UsageError: accumulate is an integer >= 1. Received: 0."),
         ("images", "UsageError: KERAS_BACKEND=jax trains on data sets in memory. Use "
          "KERAS_BACKEND=tensorflow for images that stay on the disk."),
         ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),

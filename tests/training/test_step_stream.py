@@ -1,4 +1,4 @@
-"""Training on encoded images, held against training on the same ones in memory."""
+"""Training on encoded images, compared with training on images in memory."""
 
 import types
 
@@ -27,7 +27,7 @@ FIRST = 7_000
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The same examples by the class that trains on them."""
+    """The same examples, by the class of the step that trains on them."""
     root = tmp_path_factory.mktemp("images")
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (COUNT + 5, SIDE, SIDE, 3), "uint8")
@@ -44,7 +44,7 @@ def data(tmp_path_factory):
 
 
 def draws():
-    """Batches, and what the augmentation draws for each image."""
+    """Returns batches, and random numbers for crops."""
     generator = np.random.default_rng(1)
     order = [generator.permutation(COUNT)[:BATCH] for _ in range(STEPS)]
     high = (SIDE - CROP + 1, SIDE - CROP + 1, 2)
@@ -73,7 +73,7 @@ def build(side, dropped=0.4):
 
 
 def make(kind, data, strategy, policy, augmented=True):
-    """A step of this class, and what it trains."""
+    """Returns a step, and the variables that it trains."""
     with strategy.scope():
         model = build(CROP if augmented else SIDE)
         optimizer = keras.optimizers.SGD(momentum=0.9)
@@ -107,11 +107,8 @@ def run(
 ARGUMENTS = [
     {},
     {"augmented": False},
-    {"accumulate": 4},
-    {"devices": 2},
     {"devices": 2, "accumulate": 2},
     {"compiled": True},
-    {"devices": 2, "compiled": True},
 ]
 
 
@@ -120,7 +117,7 @@ def test_equals_training_in_memory(data, arguments, assert_same_bits):
     losses, arrays = run(ResidentStep, data, **arguments)
     found = run(StreamStep, data, **arguments)
     assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
-    if arguments.get("compiled"):  # another program, whose sums have another order
+    if arguments.get("compiled"):  # XLA adds in another order
         np.testing.assert_allclose(found[0], losses, 1e-5)
         for a, b in zip(found[1], arrays, strict=True):
             np.testing.assert_allclose(a, b, 0, 1e-6)
@@ -133,19 +130,16 @@ def test_equals_training_in_memory(data, arguments, assert_same_bits):
     [
         {"cut": (2, 1, 2)},
         {"cut": (2, 3), "starts": (0, 2)},
-        {"cut": (1,) * STEPS, "starts": range(STEPS)},
     ],
     ids=str,
 )
-def test_result_depends_neither_on_the_cut_nor_on_where_reading_began(
-    data, arguments, assert_same_bits
-):
+def test_results_do_not_depend_on_calls_and_starts(data, arguments, assert_same_bits):
     losses, arrays = run(StreamStep, data)
     found = run(StreamStep, data, **arguments)
     assert_same_bits([found[0], *found[1]], [losses, *arrays])
 
 
-def test_a_changed_rate_acts_once_the_step_is_compiled_again(data):
+def test_a_changed_rate_acts_after_compile(data):
     order, crops = draws()
     place, still = tf.distribute.get_strategy(), np.zeros(1, np.float32)
     step, _ = make(StreamStep, data, place, Compilation(False, 1))
@@ -160,7 +154,7 @@ def test_a_changed_rate_acts_once_the_step_is_compiled_again(data):
     assert found[0] == found[1] != found[2]
 
 
-def test_an_image_that_is_gone_is_named(data, tmp_path):
+def test_a_missing_image_is_named(data, tmp_path):
     files = FilesOfSplit(tmp_path, ("gone.png",) * BATCH, np.zeros(BATCH, "int32"))
     encoded = {StreamStep: EncodedSplit(files, np.arange(BATCH), SIDE)}
     place = tf.distribute.get_strategy()
@@ -172,7 +166,7 @@ def test_an_image_that_is_gone_is_named(data, tmp_path):
 
 
 class Summing:
-    """Stands for an optimizer: keeps gradients instead of applying them."""
+    """A fake optimizer that adds gradients up."""
 
     def __init__(self, variables):
         self.learning_rate = tf.Variable(0.0)
@@ -184,7 +178,7 @@ class Summing:
 
 
 class Machine:
-    """Stands for the strategy of one of two machines, each with one device."""
+    """A fake strategy of one of two machines with one device."""
 
     num_replicas_in_sync = 2
 
@@ -197,7 +191,7 @@ class Machine:
 
 
 def gradients(kind, data, strategy, accumulate):
-    """Losses of the first iterations at equal weights, and the sum of gradients."""
+    """Returns losses at equal weights, and the sums of gradients."""
     model, (order, crops) = build(CROP), draws()
     optimizer = Summing(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
@@ -210,7 +204,7 @@ def gradients(kind, data, strategy, accumulate):
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumulate):
+def test_machines_read_their_parts_of_a_batch(data, monkeypatch, accumulate):
     place = tf.distribute.get_strategy()
     losses, sums = gradients(ResidentStep, data, place, accumulate)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Machine)
@@ -234,13 +228,3 @@ def test_machines_share_a_batch_and_read_their_parts(data, monkeypatch, accumula
     for one, two, whole in zip(parts[0][1], parts[1][1], sums, strict=True):
         np.testing.assert_allclose(one + two, whole, 1e-5, 1e-6)
     assert (np.abs(parts[0][0] / losses - 0.5) > 1e-3).all()
-
-
-def test_one_machine_reads_whole_batches(data, monkeypatch):
-    """Whatever TF_CONFIG says of a cluster that it does not train with."""
-    monkeypatch.setattr(cluster, "place", lambda: (1, 2))
-    strategy = tf.distribute.get_strategy()
-    step, _ = make(StreamStep, data, strategy, Compilation(False, 1))
-    order, crops = draws()
-    step.start(order)
-    assert step.run(order[:2], RATES[:2], 0, crops[:2]).shape == (2,)

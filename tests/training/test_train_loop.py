@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import keras
@@ -12,6 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import elu_zoo
 from elu_zoo import errors, files, training
+from elu_zoo.configs import mnist_mlp_8x128
 from elu_zoo.data import load
 from elu_zoo.weights import manifest
 
@@ -19,7 +19,7 @@ BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=
 
 
 def check_finished(workdir, entry, data_dir=None):
-    """The entry is complete, and the weights have its error when read again."""
+    """Checks an entry, and the errors of the weights that it names."""
     assert manifest.check(entry, "entry") == entry
     assert not [name for name in manifest.FIELDS if entry[name] is None]
     path = workdir / (entry["tag"] + manifest.SUFFIX)
@@ -66,11 +66,8 @@ def test_finished_run(smoke, tmp_path, rows):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_real_mnist(tmp_path, train, activation):
-    from elu_zoo.configs import mnist_mlp_8x128
-
-    config = mnist_mlp_8x128.get_config(f"smoke=True,activation={activation}")
+def test_real_mnist(tmp_path, train):
+    config = mnist_mlp_8x128.get_config("smoke=True")
     entry = train(config, tmp_path)
     assert entry["step"] == 200
     # The paper's learning rate, 2 epochs of 6,400 images.
@@ -78,9 +75,7 @@ def test_real_mnist(tmp_path, train, activation):
     check_finished(tmp_path, entry)
 
 
-@pytest.mark.parametrize(
-    "activation", ["relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
-)
+@pytest.mark.parametrize("activation", ["leaky_relu", "prelu", "rrelu", "tanh"])
 def test_activations(smoke, train, tmp_path, activation):
     config = smoke(arg=f"activation={activation}")
     entry = train(config, tmp_path)
@@ -89,9 +84,8 @@ def test_activations(smoke, train, tmp_path, activation):
     check_finished(tmp_path, entry)
 
 
-@pytest.mark.parametrize("batch_norm", [False, True])
-def test_two_devices_train_the_same(smoke, train, tmp_path, batch_norm, rows):
-    config = smoke(arg=f"batch_norm={batch_norm}")
+def test_two_devices_train_the_same(smoke, train, tmp_path, rows):
+    config = smoke(arg="batch_norm=True")
     train(config, tmp_path / "one")
     arguments = {"strategy": "mirrored", "num_devices": 2}
     entry = train(config, tmp_path / "two", **arguments)
@@ -99,33 +93,6 @@ def test_two_devices_train_the_same(smoke, train, tmp_path, batch_norm, rows):
     one, two = (rows(tmp_path / name / "metrics.jsonl") for name in ("one", "two"))
     for a, b in zip(one, two, strict=True):
         assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)
-
-
-AUTOENCODER = {
-    "model.name": "mnist_autoencoder",
-    "train.loss": "sigmoid_cross_entropy",
-    "train.learning_rates": (0.001,),
-}
-
-
-@pytest.mark.parametrize("how", ["float32", "mixed_bfloat16"])
-def test_an_autoencoder_resumes_bit_identically(
-    smoke, train, tmp_path, stop_after, rows, how
-):
-    config = smoke({**AUTOENCODER, "model.width": 0.05, "train.precision": how})
-    arguments = {"steps_per_call": 3}
-    expected = train(config, tmp_path / "whole", **arguments)
-    stop_after(14, lambda: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(errors.Interrupted):
-        train(config, tmp_path / "cut", **arguments)
-    found = train(config, tmp_path / "cut", **arguments)
-    assert found["sha256"] == expected["sha256"]
-    assert found["metrics"] == expected["metrics"]
-    cut, whole = (rows(tmp_path / name / "metrics.jsonl") for name in ("cut", "whole"))
-    assert cut == whole and len(whole) == 2
-    keys = "step epoch train_loss validation_loss validation_squared_error".split()
-    assert list(whole[0]) == keys
-    assert whole[1]["train_loss"] < whole[0]["train_loss"]
 
 
 def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
@@ -140,6 +107,8 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(smoke(), tmp_path)
+    with pytest.raises(errors.UsageError, match="stopped at 10 of 20 iterations"):
+        elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
         r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
@@ -147,7 +116,7 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
-    # Without the file that says so, the checkpoint itself knows.
+    # Without config.json the checkpoint knows the config.
     (tmp_path / "config.json").unlink()
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
@@ -159,8 +128,6 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     [
         {"model.activation.name": "eluu"},
         {"train.momentum": 1.0},
-        {"train.precision": "bfloat16"},
-        {"train.loss": "half_squared_error"},
     ],
 )
 def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
@@ -196,7 +163,9 @@ def test_damaged_config_of_the_folder(smoke, train, tmp_path):
         train(smoke(), tmp_path)
 
 
-def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
+def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch):
+    """Before data are read."""
+    monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
     words = f"in use by process {os.getpid()} on "
     with (
         files.exclusive(tmp_path / "LOCK"),
@@ -206,61 +175,7 @@ def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["LOCK"]
 
 
-def test_a_second_run_is_refused_before_data_are_read(
-    smoke, train, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
-    with (
-        files.exclusive(tmp_path / "LOCK"),
-        pytest.raises(errors.ResourceError, match="in use by process"),
-    ):
-        train(smoke(), tmp_path)
-
-
-@pytest.mark.parametrize(
-    "compile_, arg",
-    [
-        pytest.param("off", "batch_norm=True,activation=rrelu", marks=pytest.mark.slow),
-        ("on", ""),
-    ],
-)
-def test_resume_in_one_process_is_bit_identical(
-    smoke, train, tmp_path, stop_after, last_arrays, assert_same_bits, compile_, arg
-):
-    config = smoke({"train.momentum": 0.9}, arg)
-    arguments = {"compile": compile_, "steps_per_call": 3}
-    expected = train(config, tmp_path / "whole", **arguments)
-    for iteration in (3, 14):  # inside the first epoch and inside the second
-        stop_after(iteration, lambda: signal.raise_signal(signal.SIGTERM))
-        with pytest.raises(errors.Interrupted, match="SIGTERM .* Run the same command"):
-            train(config, tmp_path / "cut", **arguments)
-    found = train(config, tmp_path / "cut", **arguments)
-    assert found["sha256"] == expected["sha256"]
-    assert found["metrics"] == expected["metrics"]
-    cut, whole = (last_arrays(tmp_path / name) for name in ("cut", "whole"))
-    assert_same_bits(cut, whole)
-    cut, whole = (tmp_path / name / "metrics.jsonl" for name in ("cut", "whole"))
-    assert cut.read_bytes() == whole.read_bytes()
-
-
-def test_metrics_do_not_depend_on_steps_per_call(smoke, train, tmp_path):
-    for steps in (1, 7):
-        train(smoke(), tmp_path / str(steps), steps_per_call=steps)
-    one, seven = (tmp_path / name / "metrics.jsonl" for name in "17")
-    assert one.read_bytes() == seven.read_bytes()
-
-
-def test_train_in_another_thread_touches_no_handlers(smoke, train, tmp_path):
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-    found = []
-    body = threading.Thread(target=lambda: found.append(train(smoke(), tmp_path)))
-    body.start()
-    body.join()
-    assert before == (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT))
-    assert found[0]["tag"] == train(smoke(), tmp_path)["tag"]
-
-
-def test_loss_that_is_not_finite(smoke, train, tmp_path, last_arrays):
+def test_infinite_loss(smoke, train, tmp_path, last_arrays):
     schedule = {"train.boundaries": (14,), "train.learning_rates": (0.05, 1e30)}
     words = "The loss of iteration 15 is .*, at learning rate 1.* checkpoint is kept"
     with pytest.raises(errors.TrainingError, match=words):
@@ -270,8 +185,8 @@ def test_loss_that_is_not_finite(smoke, train, tmp_path, last_arrays):
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
 
 
-def test_validation_that_is_not_finite(smoke, train, tmp_path):
-    """The last update of an epoch spoils the weights after a finite loss."""
+def test_infinite_validation_loss(smoke, train, tmp_path):
+    """The last update of an epoch makes the weights infinite."""
     schedule = {"train.boundaries": (9, 10), "train.learning_rates": (0.05, 1e30, 0.0)}
     words = "validation loss after iteration 10 is .* last finite checkpoint is kept"
     with pytest.raises(errors.TrainingError, match=words):
@@ -308,13 +223,12 @@ def test_sigterm_to_the_binary(
     assert_same_bits(last_arrays(cut), last_arrays(whole))
     contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, whole)]
     assert contents[0] == contents[1]
-    # The first start, the resume.
     starts = [r["step"] for r in rows(cut / "timing.jsonl") if "strategy" in r]
     assert starts == [0, step]
 
 
-def test_initial_weights_are_the_seeds(smoke, train, tmp_path, stop_after):
-    """A learning rate of 0 keeps what the seed gave, whatever the activation."""
+def test_initial_weights_depend_on_the_seed_only(smoke, train, tmp_path):
+    """They do not depend on the activation; a learning rate of 0 keeps them."""
     arrays = []
     for activation in ("elu", "relu"):
         config = smoke({"train.learning_rates": (0.0,)}, f"activation={activation}")
@@ -329,4 +243,3 @@ def test_initial_weights_are_the_seeds(smoke, train, tmp_path, stop_after):
         expected = np.asarray(variable).astype(np.float16).astype(np.float32)
         np.testing.assert_array_equal(elu, expected)
         np.testing.assert_array_equal(relu, expected)
-    assert keras.backend.backend() == "tensorflow"

@@ -1,4 +1,4 @@
-"""Machines of a run, as a cluster's launcher names them in TF_CONFIG."""
+"""Machines of a run, from the environment variable TF_CONFIG."""
 
 import contextlib
 import json
@@ -18,10 +18,10 @@ from elu_zoo.training.workers import waiting
 
 
 def read() -> dict[str, Any]:
-    """Returns the value of TF_CONFIG, {} where it is not set.
+    """Returns the value of TF_CONFIG, or {}.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: it is invalid.
     """
     text = os.environ.get("TF_CONFIG")
     if not text:
@@ -43,10 +43,10 @@ def read() -> dict[str, Any]:
 
 
 def tasks() -> int:
-    """Returns the number of tasks that TF_CONFIG names.
+    """Returns the number of tasks in TF_CONFIG.
 
     Raises:
-        UsageError: it cannot be read, or does not name this process.
+        UsageError: TF_CONFIG is invalid, or does not contain its own task.
     """
     cluster = read()
     machines = cluster.get("cluster", {})
@@ -63,13 +63,13 @@ def tasks() -> int:
 
 
 def place() -> tuple[int, int]:
-    """Returns this machine's number and the number of machines that compute.
+    """Returns this machine's number and the number of training machines.
 
-    They are (0, 1) without a cluster. The chief is number 0, and the order is that of
+    Without a cluster: (0, 1). The chief has number 0. Numbers have the order of
     TensorFlow's replicas.
 
     Raises:
-        UsageError: TF_CONFIG cannot be read, or this machine computes nothing.
+        UsageError: TF_CONFIG is invalid, or this machine does not train.
     """
     cluster = read()
     if tasks() <= 1:
@@ -79,26 +79,26 @@ def place() -> tuple[int, int]:
     own = f"{task.get('type')} {task['index']}"
     if own not in names:
         raise errors.UsageError(
-            f"TF_CONFIG says that this is task {task}; training is done by tasks of "
-            "the types chief and worker."
+            f"TF_CONFIG says that this is task {task}. Only tasks of the types chief "
+            "and worker train."
         )
     return names.index(own), len(names)
 
 
 def addresses() -> dict[str, str]:
-    """Returns `host:port` of each machine that computes, by names like `worker 0`."""
+    """Returns `host:port` of each training machine, by names like `worker 0`."""
     machines = read().get("cluster", {})
     kinds = [kind for kind in ("chief", "master", "worker") if kind in machines]
     return {f"{k} {i}": host for k in kinds for i, host in enumerate(machines[k])}
 
 
 class Alone:
-    """The machine of a run without others, with the methods of `peers.Peers`."""
+    """The only machine of a run, with the methods of `peers.Peers`."""
 
     alone = True
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Does nothing, as there is no other machine."""
+        """Does nothing."""
 
     def check_shared(self, workdir: Path, chief: bool) -> None:
         """Does nothing."""
@@ -118,14 +118,14 @@ class Alone:
 
 @contextlib.contextmanager
 def gathering() -> Iterator[None]:
-    """Limits the time of a block in which TensorFlow waits for the other machines.
+    """Sets a timeout of ten minutes for TensorFlow's wait for the other machines.
 
-    After ten minutes the process names the missing machines and ends by SIGALRM.
-    TensorFlow itself waits for an hour in silence, and no Python thread runs meanwhile,
-    so that another process keeps the time.
+    A watchdog process names the missing machines, and ends this process by SIGALRM at
+    the timeout. TensorFlow itself would wait for an hour without a message, and no
+    Python thread runs during its wait.
 
     Raises:
-        ResourceError: this machine's own port is in use.
+        ResourceError: this machine's port is in use.
     """
     number, _ = place()
     names = addresses()
@@ -133,17 +133,17 @@ def gathering() -> Iterator[None]:
     _check_port(own, names.pop(own))
     others = [f"{name}={address}" for name, address in names.items()]
     command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
-    # In another session, so that Ctrl-C does not end it before the watched process.
+    # In a new session, so that Ctrl-C does not end the watchdog first.
     with (
         _interruptible(),
         subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True),
     ):
-        yield  # then the pipe is closed, which ends the watching process
+        yield  # then the pipe is closed, which ends the watchdog
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Lets Ctrl-C end the process at once, as Python's handler would not run."""
+    """Makes Ctrl-C end the process at once: Python's handler would not run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -162,6 +162,6 @@ def _check_port(name: str, address: str) -> None:
             probe.bind(("", port))
         except OSError as error:
             raise errors.ResourceError(
-                f"TF_CONFIG says that this is {name} at {address}, and its port cannot "
-                f"be used: {error}. Stop what uses it, or name another port."
+                f"TF_CONFIG says that this is {name} at {address}, and the port cannot "
+                f"be used: {error}. Stop its user, or name another port."
             ) from None

@@ -16,10 +16,10 @@ from elu_zoo import errors
 from elu_zoo.training import signals
 from elu_zoo.training.workers import cluster
 
-# More than a network file system needs until a listing shows a new file.
+# A network file system may take seconds to list a new file.
 _SEEING_SECONDS = 10
 _FAILED, _STOPPED = 2, 1
-_OF_LOST_MACHINES = (
+_LOST_MACHINE_ERRORS = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
     tf.errors.CancelledError,
@@ -29,10 +29,10 @@ _OF_LOST_MACHINES = (
 
 
 class Peers:
-    """All machines of a strategy, as one of them sees them.
+    """The machines of a run on several machines.
 
-    All machines call a method, except for `guard`, at the same place of the run, and
-    all of them raise its errors.
+    All machines call each method, except `guard`, at the same point of the run. All
+    machines raise its errors.
 
     Args:
         strategy: the strategy of the machines.
@@ -58,7 +58,7 @@ class Peers:
         """Checks that facts are equal on all machines.
 
         Args:
-            facts: values by their names in the message.
+            facts: values by name.
 
         Raises:
             UsageError: the machines differ.
@@ -74,16 +74,12 @@ class Peers:
         if differing:
             raise errors.UsageError(
                 f"The machines differ in {'; '.join(differing)}. This is "
-                f"{self._name(self._number)}. Start all of them with one command, on "
-                "a disk that all of them share."
+                f"{self._name(self._number)}. Start all machines with the same command "
+                "on a shared disk."
             )
 
     def check_shared(self, workdir: Path, chief: bool) -> None:
-        """Checks that all machines see the folder to which the chief writes.
-
-        Raises:
-            UsageError: a machine does not see it.
-        """
+        """Checks that all machines share the run's folder; raises `UsageError`."""
         nonce = secrets.randbits(32) if chief else 0
         path = workdir / f".shared.{nonce:08x}"
         if chief:
@@ -98,17 +94,17 @@ class Peers:
         if blind:
             raise errors.UsageError(
                 f"{', '.join(blind)} and the chief see different folders "
-                f"{workdir.absolute()}. The folder must be on a disk that all machines "
+                f"{workdir.absolute()}. Name a folder on a disk that all machines "
                 "share."
             )
 
     def stop(self, number: int) -> int:
-        """Returns the number of a signal that any machine received, or 0."""
+        """Returns the number of the signal that any machine received, or 0."""
         return int(self._gather([number]).max())
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Ends a block, in which one machine works for all, on all of them together.
+        """Waits at the end of a block in which one machine works for all machines.
 
         Raises:
             Stopped: a signal stopped the block on another machine.
@@ -127,27 +123,22 @@ class Peers:
                 raise signals.Stopped
             if not failed and worst:
                 raise errors.TrainingError(
-                    "Another machine could not save for all of them; see what it says. "
-                    "Mend that, and start all machines again."
+                    "Another machine could not save the run. Read its error, fix the "
+                    "cause, and start all machines again."
                 )
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Names the machine that was lost, where TensorFlow fails because of it.
-
-        Raises:
-            ResourceError: a machine stopped answering.
-        """
+        """Turns TensorFlow's error about a lost machine into a `ResourceError`."""
         try:
             yield
-        except _OF_LOST_MACHINES as error:
+        except _LOST_MACHINE_ERRORS as error:
             others = self._others(error.message)
             if not others and "ollective" not in error.message:
                 raise
             raise errors.ResourceError(
-                f"{others[0] if others else 'Another machine'} stopped answering. What "
-                "the last checkpoint holds is safe: start all machines again, and they "
-                "resume."
+                f"{others[0] if others else 'Another machine'} stopped answering. The "
+                "last checkpoint is safe: start all machines again to resume."
             ) from error
 
     def _others(self, message: str) -> list[str]:
@@ -169,7 +160,7 @@ class Peers:
 def _appears(path: Path) -> bool:
     deadline = time.monotonic() + _SEEING_SECONDS
     while time.monotonic() < deadline:
-        # A listing asks the server again; a look-up of the name may use a cache.
+        # A listing asks the file server; a test of the name may use a cache.
         if path.parent.is_dir() and path.name in os.listdir(path.parent):
             return True
         time.sleep(0.1)

@@ -2,7 +2,7 @@
 
 python waiting.py PID NAME=HOST:PORT...
 
-It ends with its standard input, and imports no elu_zoo, to start in milliseconds.
+It ends when its standard input is closed. It does not import elu_zoo, which takes time.
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 import time
 
 LIMIT_SECONDS = 600
-SAYING_SECONDS = 30
+INTERVAL_SECONDS = 30
 
 
 def answers(address: str) -> bool:
@@ -30,18 +30,18 @@ def watch(
     pid: int,
     others: list[str],
     limit: float = LIMIT_SECONDS,
-    saying: float = SAYING_SECONDS,
+    interval: float = INTERVAL_SECONDS,
 ) -> None:
-    """Names silent machines at intervals, and ends the waiting process at the limit.
+    """Prints missing machines at intervals, and ends the process at the timeout.
 
     Args:
         pid: the waiting process, which gets SIGALRM.
         others: `name=host:port` of the machines that it waits for.
         limit: seconds until SIGALRM.
-        saying: seconds between two lines.
+        interval: seconds between two messages.
     """
     began = time.monotonic()
-    while not select.select([sys.stdin], [], [], saying)[0]:
+    while not select.select([sys.stdin], [], [], interval)[0]:
         waited = time.monotonic() - began
         named = [other.partition("=") for other in others]
         silent = [f"{name} ({host})" for name, _, host in named if not answers(host)]

@@ -1,4 +1,4 @@
-"""What machines tell each other, of which here is one and the answers of the others."""
+"""Agreement of one machine with the fake answers of other machines."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ HOSTS = ["a:1", "b:2", "c:3"]
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Makes one of three machines, each with two devices, and what they answer."""
+    """Makes one of three machines with two devices each, and their answers."""
 
     def make(number, answers=None):
         task = {"type": "worker", "index": number}
@@ -39,14 +39,14 @@ def machine(monkeypatch):
     return make
 
 
-def test_the_same_everywhere(machine):
+def test_equal_facts(machine):
     one = machine(1)
     one.check_same({"the config": "abc", "--compile": None, "steps": 7})
     ((a, b, c),) = one.asked
     assert len({a, b, c}) == 3 and all(0 <= x < 2**56 for x in (a, b, c))
 
 
-def test_what_differs_is_named(machine):
+def test_different_facts_are_named(machine):
     def answers(values):
         rows = np.array([values] * 3)
         rows[2, [0, 2]] += 1
@@ -54,7 +54,7 @@ def test_what_differs_is_named(machine):
 
     words = (
         "The machines differ in the config (here abc); the iteration (here 7). This is "
-        "worker 1 (b:2). Start all of them"
+        "worker 1 (b:2). Start all machines"
     )
     with pytest.raises(errors.UsageError, match=re.escape(words)):
         machine(1, answers).check_same(
@@ -63,7 +63,7 @@ def test_what_differs_is_named(machine):
 
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
-def test_a_stop_of_any_is_a_stop_of_all(machine, number, expected):
+def test_a_signal_of_one_machine_stops_all(machine, number, expected):
     one = machine(number, lambda values: np.array([[0], [15], [0]]))
     assert one.stop(0) == expected
     assert machine(number).stop(0) == 0
@@ -126,33 +126,30 @@ OOM = "OOM when allocating tensor on /job:worker/replica:0/task:0/device:GPU:0"
         (tf.errors.InternalError, OOM),
         (tf.errors.InternalError, "at /job:localhost/replica:0/task:0/device:CPU:0"),
         (tf.errors.InvalidArgumentError, "Matrix size-incompatible"),
+        (lambda *_: KeyError(), ""),
     ],
 )
-def test_other_errors_stay_what_they_are(machine, kind, message):
-    with pytest.raises(kind), machine(0).guard():
-        raise kind(None, None, message)
+def test_other_errors_do_not_change(machine, kind, message):
+    error = kind(None, None, message)
+    with pytest.raises(type(error)), machine(0).guard():
+        raise error
 
 
 @pytest.mark.parametrize(
-    "told, expected",
+    "code, expected",
     [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
 )
-def test_what_one_does_for_all(machine, told, expected):
-    one = machine(1, lambda values: np.array([[told], [0], [0]]))
+def test_errors_of_another_machine(machine, code, expected):
+    one = machine(1, lambda values: np.array([[code], [0], [0]]))
     raises = pytest.raises(expected) if expected else contextlib.nullcontext()
     with raises, one.together():
         pass
     assert one.asked == [[0]]
 
 
-@pytest.mark.parametrize("error, told", [(signals.Stopped, 1), (OSError, 2)])
-def test_what_fails_is_told(machine, error, told):
+@pytest.mark.parametrize("error, code", [(signals.Stopped, 1), (OSError, 2)])
+def test_other_machines_get_the_code_of_an_error(machine, error, code):
     one = machine(0)
     with pytest.raises(error), one.together():
         raise error
-    assert one.asked == [[told]]
-
-
-def test_errors_of_python_pass(machine):
-    with pytest.raises(KeyError), machine(0).guard():
-        raise KeyError
+    assert one.asked == [[code]]

@@ -1,4 +1,4 @@
-"""Two machines, as two processes on this one, against a single process."""
+"""Training by two processes, compared with one process."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import small_images
 from elu_zoo import training
 from elu_zoo.configs import mnist_mlp_8x128
 
-# Ten iterations an epoch of the paper's network.
+# Two epochs of ten iterations.
 DIGITS = {"data.name": "mnist_5k", "data.train_examples": 640, "train.epochs": 2}
 LONG = {"train.epochs": 100_000, "train.checkpoint_every": 50}
 
@@ -35,7 +35,7 @@ def overrides(entries):
 
 
 def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())):
-    """Starts a task of these kinds for each folder."""
+    """Starts a process for each folder, with tasks of these kinds."""
     hosts, processes = {}, []
     for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
         hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
@@ -55,14 +55,14 @@ def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())
 
 
 def ends(processes, timeout=180):
-    """Waits for all of them; returns exit codes and the last lines of stderr."""
+    """Waits for processes; returns their exit codes and last lines of stderr."""
     outputs = [process.communicate(timeout=timeout)[1] for process in processes]
     codes = [process.returncode for process in processes]
     return codes, [(output.splitlines() or [""])[-1] for output in outputs]
 
 
 def past(workdir, step, processes):
-    """Waits until a checkpoint is past this iteration, and returns its own."""
+    """Waits for a checkpoint after this iteration, and returns its iteration."""
     deadline = time.monotonic() + 120
     while True:
         names = [path.name for path in workdir.glob("checkpoints/step-*")]
@@ -75,7 +75,7 @@ def past(workdir, step, processes):
 
 
 @pytest.mark.slow
-def test_two_workers_train_what_one_process_trains(tmp_path, train, last_arrays):
+def test_two_workers_equal_one_process(tmp_path, train, last_arrays):
     single, shared = tmp_path / "single", tmp_path / "shared"
     config = mnist_mlp_8x128.get_config("")
     config.update_from_flattened_dict(DIGITS)
@@ -94,7 +94,7 @@ def test_two_workers_train_what_one_process_trains(tmp_path, train, last_arrays)
 
 
 @pytest.mark.slow
-def test_machines_that_were_started_with_two_configs(tmp_path):
+def test_different_configs_are_refused(tmp_path):
     processes = start_cluster(
         [tmp_path / "run"] * 2,
         "--config=quickstart:smoke=True",
@@ -109,8 +109,8 @@ def test_machines_that_were_started_with_two_configs(tmp_path):
 
 
 @pytest.mark.slow
-def test_machines_read_their_parts_of_images_on_the_disk(tmp_path):
-    """A chief and a worker, which look for the mean image at the same time."""
+def test_images_on_the_disk(tmp_path):
+    """A chief and a worker compute the mean image at the same time."""
     folder, shared = tmp_path / "images", tmp_path / "shared"
     small_images.write_splits(folder)
     config = small_images.get_config(folder, {"train.precision": "float32"})
@@ -146,7 +146,7 @@ def test_folders_that_are_not_shared_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_a_stop_a_loss_and_a_restart(tmp_path, last_arrays, assert_same_bits):
-    """Any machine's signal stops all; a lost one ends the others; all go on."""
+    """Signals stop all machines, a lost machine ends the others, and all resume."""
     config = "--config=quickstart:smoke=True", "--config.train.learning_rates=(0.005,)"
     shared, whole = tmp_path / "shared", tmp_path / "whole"
     processes = start_cluster([shared] * 2, *config, *overrides(LONG))
@@ -180,7 +180,7 @@ def test_a_stop_a_loss_and_a_restart(tmp_path, last_arrays, assert_same_bits):
 
 
 @pytest.mark.slow
-def test_a_machine_that_hangs_ends_the_others(tmp_path):
+def test_a_hanging_machine_ends_the_others(tmp_path):
     shared = tmp_path / "shared"
     processes = start_cluster(
         [shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG)

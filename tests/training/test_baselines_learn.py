@@ -1,4 +1,4 @@
-"""The paper's rivals in training: on real images, with heads that are dropped."""
+"""Training of the paper's baselines on real images."""
 
 import json
 import signal
@@ -26,17 +26,17 @@ def config_of(net, schedule="fast", **entries):
     return config
 
 
-def rows(workdir):
+def losses_of(workdir):
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
+    return [json.loads(line)["train_loss"] for line in lines]
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)
 def test_the_loss_falls(net, tmp_path):
     entry = training.train(config_of(net, epochs=6), tmp_path)
-    losses = [row["train_loss"] for row in rows(tmp_path)]
+    losses = losses_of(tmp_path)
     assert losses[-1] < losses[0] and losses[-1] < losses[-2]
-    # As it is deployed: without heads, on raw images, of both shapes of batches.
+    # The deployed network has no auxiliary heads, and takes raw images.
     model = zoo.get_model(net, weights=tmp_path)
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)
@@ -49,14 +49,14 @@ def test_the_loss_falls(net, tmp_path):
 
 
 def test_images_in_a_larger_field(tmp_path):
-    """Trained on 94 x 94 pixels, the network is measured and read with 32 x 32."""
+    """The network trains on 94 x 94 pixels, and is evaluated on 32 x 32."""
     given = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
-    # Of float32 images of one size would be measured with the model that learns.
+    # A float32 run on images of one size evaluates the trained model itself.
     config = config_of("fmp", "paper", precision="float32", **given)
     assert (config.data.field_size, config.data.whole_epochs) == (94, 1)
     entry = training.train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [32, 32, 3]
-    losses = [row["train_loss"] for row in rows(tmp_path)]
+    losses = losses_of(tmp_path)
     assert losses[-1] < losses[0] - 0.03
     data, model = load.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
 
@@ -70,53 +70,29 @@ def test_images_in_a_larger_field(tmp_path):
     assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
-@pytest.fixture
-def stop_at(monkeypatch):
-    """Sends SIGTERM after so many calls of the step."""
-    from elu_zoo.training import step_resident
-
-    run = step_resident.ResidentStep.run
-
-    def plan(calls):
-        left = [calls]
-
-        def counted(self, *given):
-            found = run(self, *given)
-            left[0] -= 1
-            if left[0] == 0:
-                signal.raise_signal(signal.SIGTERM)
-            return found
-
-        monkeypatch.setattr(step_resident.ResidentStep, "run", counted)
-
-    yield plan
-    monkeypatch.undo()
-
-
-def test_heads_are_dropped_and_a_resumed_run_knows_it(tmp_path, stop_at):
-    """At a quarter of two epochs of three iterations."""
+def test_auxiliary_heads_are_dropped_in_a_resumed_run_too(tmp_path, stop_after):
+    """After the second of six iterations."""
     given = {"heads_until": 0.34, "checkpoint_every": 100}
     config = config_of("dsn", **given)
     config.data.train_examples = 60
     arguments = {"compile": "off", "steps_per_call": 1}
     whole = training.train(config, tmp_path / "whole", **arguments)
-    first, second = (row["train_loss"] for row in rows(tmp_path / "whole"))
-    # Losses of four outputs for two of three iterations, then of one.
+    first, second = losses_of(tmp_path / "whole")
+    # Losses of four outputs in two of three iterations, then of one output.
     chance = np.log(100)
     assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
     assert second == pytest.approx(chance, rel=0.1)
 
-    stop_at(4)
+    stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         training.train(config, tmp_path / "resumed", **arguments)
     again = training.train(config, tmp_path / "resumed", **arguments)
     assert again["sha256"] == whole["sha256"]
-    assert rows(tmp_path / "resumed") == rows(tmp_path / "whole")
+    assert losses_of(tmp_path / "resumed") == losses_of(tmp_path / "whole")
     assert "auxiliary_heads" not in whole["arguments"]
 
 
-def test_the_norms_of_maxouts_kernels_are_bounded(tmp_path):
-    """Where a step would make them longer."""
+def test_norms_of_maxout_kernels_are_bounded(tmp_path):
     config = config_of("maxout", epochs=1)
     config.train.learning_rates = (2e3, 2e3, 2e3)
     config.data.train_examples = 60

@@ -1,0 +1,34 @@
+"""Message for the folder of a run that is not finished."""
+
+import json
+from pathlib import Path
+
+from elu_zoo import errors
+
+
+def check(folder: Path) -> None:
+    """Checks that a folder without weights is not a stopped run.
+
+    Raises:
+        UsageError: the folder has checkpoints.
+    """
+    steps = [path.name for path in folder.glob("checkpoints/step-*")]
+    if not steps:
+        return
+    stopped = int(max(steps).removeprefix("step-"))
+    total = _iterations(folder / "timing.jsonl")
+    of_total = f" of {total:,}" if total else ""
+    raise errors.UsageError(
+        f"The run in {folder} is not finished and has no weights yet: stopped at "
+        f"{stopped:,}{of_total} iterations. Run the same command again to go on."
+    )
+
+
+def _iterations(path: Path) -> int | None:
+    """Returns the length of the run: a field of the rows of starts in timing.jsonl."""
+    try:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        lengths = [row["iterations"] for row in rows if "iterations" in row]
+    except (OSError, ValueError, TypeError):
+        return None
+    return lengths[-1] if lengths else None

@@ -1,0 +1,35 @@
+"""Weights of a run that is not finished: how far it is, and what to do."""
+
+import json
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.weights import pretrained
+
+MODEL = "mnist_mlp_8x128"
+START = {"step": 0, "strategy": "one"}
+
+
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [
+        ([{**START, "iterations": 1620}], "at 594 of 1,620 iterations. Run the same"),
+        (
+            [{**START, "iterations": 1620}, {"step": 9}, {**START, "iterations": 700}],
+            "at 594 of 700 iterations",
+        ),
+        ([START], "stopped at 594 iterations. Run the same command again to go on"),
+        (None, "stopped at 594 iterations"),
+    ],
+)
+def test_stopped_run(tmp_path, starts, words):
+    for step in (300, 594):
+        (tmp_path / "checkpoints" / f"step-{step:09d}").mkdir(parents=True)
+    if starts:
+        text = "".join(json.dumps(row) + "\n" for row in starts)
+        (tmp_path / "timing.jsonl").write_text(text)
+    words = f"The run in {tmp_path} is not finished and has no weights yet: .*{words}"
+    for find in (pretrained.find, pretrained.check_exists):
+        with pytest.raises(errors.UsageError, match=words):
+            find(MODEL, str(tmp_path))
