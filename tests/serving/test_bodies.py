@@ -1,6 +1,7 @@
 """Limits of HTTP bodies, which hold before a body is parsed."""
 
 import asyncio
+import concurrent.futures
 import json
 import socket
 import time
@@ -66,10 +67,20 @@ def test_too_large_bodies_are_not_parsed(unparsed):
     assert unparsed(body, with_files=True) == (413, f'{{"error":"{text}"}}')
 
 
-def test_all_bodies_share_their_memory(run, monkeypatch):
-    monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 0)
-    text = "Too many large requests at a time"
-    assert run().get(PATH, b"{}") == (503, f'{{"error":"{text}"}}')
+def test_all_bodies_share_their_memory(run, gate, monkeypatch):
+    monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 1)
+    running = run(max_body_bytes=2000)
+    document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * 1500}
+    body = json.dumps(document).encode()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        first = pool.submit(running.get, PATH, body)
+        batcher = running.server._repository.serving()[0].batchers["scaled"]
+        until(lambda: batcher._running)
+        text = "Too many large requests at a time"
+        assert running.get(PATH, body) == (503, f'{{"error":"{text}"}}')
+        gate.set()
+        assert first.result() == (200, '{"predictions":[2.0]}')
+    assert running.get(PATH, body) == (200, '{"predictions":[2.0]}')
 
 
 def test_large_bodies_take_turns(run, monkeypatch):

@@ -146,7 +146,7 @@ def test_a_shape_alone_allocates_no_memory(error_of, little_memory, shape, decla
     [
         ((2, 2), {"float_val": [1]}, "has 1 values, which its shape [2, 2] does"),
         ((2, 2), {}, "has 0 values"),
-        ((2, 2), {"content": b"\0" * 15}, ""),
+        ((2, 2), {"content": b"\0" * 17}, "has -1 values"),
         ((2, 2), {"content": b"\0" * 12}, "has 3 values"),
         ((2, 2), {"double_val": [1] * 4}, "has 0 values"),
         ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "has 4 values"),
