@@ -15,7 +15,8 @@ _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "Which split is measured."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
-flags.define(*flags.OF_MODELS, "data", "data_dir")
+flags.define_model()
+flags.define("data", "data_dir")
 absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 

@@ -34,7 +34,7 @@ _REPLACE = absl_flags.DEFINE_bool(
     False,
     "Write the version although the highest one under this name is of other weights.",
 )
-flags.define(*flags.OF_MODELS)
+flags.define_model()
 absl_flags.mark_flags_as_required(["model", "weights"])
 
 

@@ -31,7 +31,8 @@ _INVERT = absl_flags.DEFINE_bool("invert", False, "Invert: for dark digits on wh
 _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match; takes no other flag."
 )
-flags.define(*flags.OF_MODELS, "data", "data_dir")
+flags.define_model()
+flags.define("data", "data_dir")
 
 
 def main(argv: list[str]) -> int | None:

@@ -151,27 +151,9 @@ def test_a_module_of_ones_own(cli, tmp_path):
     assert result.code == 0, result.err  # which needs no module
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("my_none.py", None, "There is no file my_none.py (--module)."),
-        ("json.py", "", "there is another module json. Rename the file"),
-        ("pytest.py", "", "there is another module pytest. Rename the file"),
-        ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. --debug"),
-        ("my_exit.py", "raise SystemExit(3)", "raises SystemExit: 3"),
-        ("my_missing_module", None, "raises ModuleNotFoundError: No module named"),
-        (
-            "my_name.py",
-            "import elu_zoo\nelu_zoo.get_model('mnist')",
-            "Unknown model 'mnist'",
-        ),
-    ],
-)
-def test_a_bad_module(cli, tmp_path, name, content, message):
-    if content is not None:
-        (tmp_path / name).write_text(content)
-    result = cli("train", f"--module={name}", "--config=quickstart:smoke=True")
-    assert result.code == 2 and message in result.error
+def test_a_missing_module(cli, tmp_path):
+    result = cli("train", "--module=my_none.py", "--config=quickstart:smoke=True")
+    assert result.code == 2 and "There is no file my_none.py" in result.error
     assert not (tmp_path / "runs").exists()
 
 

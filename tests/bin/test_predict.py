@@ -84,7 +84,7 @@ def test_the_table(process, exported):
         ([MODEL, "a.png"], "Give --saved_model alone"),
         (["--saved_model=EXPORT", MODEL, "a.png"], "Give --saved_model alone"),
         (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
-        (["--saved_model=EXPORT", "--count=3", "a.png"], "--count is of --data"),
+        (["--saved_model=EXPORT", "--count=3", "a.png"], "--count needs --data"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--top=0"], "not a positive"),
         (
