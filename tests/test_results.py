@@ -102,7 +102,7 @@ def row(seed=0, **changes):
 
 def test_of_a_file():
     found = results.of_file(ENTRY)
-    assert found.of == "this file, on 10,000 test images"
+    assert found.name == "this file, on 10,000 test images"
     assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
     found = results.of_file(SQUARED)
     assert (found.value, found.interval) == ("3.17, squared", "")
@@ -129,7 +129,7 @@ def test_of_a_file():
 )  # fmt: skip
 def test_of_a_recipe(entry, rows, expected):
     found = results.of_recipe(entry, rows)
-    assert (found.of, found.value, found.interval) == expected
+    assert (found.name, found.value, found.interval) == expected
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,14 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
 def test_of_the_paper(arguments, paper, expected):
     entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
     found = results.of_paper(entry, [paper])
-    assert (found.of, found.value, found.interval) == (*expected, "")
+    assert (found.name, found.value, found.interval) == (*expected, "")
 
 
 def test_the_paper_beside_a_part_of_its_schedule():
     found = results.of_paper(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
-    assert found.of.endswith(" runs, at its whole schedule, of which this file has 2%")
+    assert found.name.endswith(
+        " runs, at its whole schedule, of which this file has 2%"
+    )
 
 
 def test_the_paper_stands_beside_no_other_recipe():

@@ -163,7 +163,7 @@ def letters(monkeypatch):
 
 def test_data_of_other_classes(cli, trained, letters):
     result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
-    assert result.code == 2 and "apart, the data set mnist has 10 cl" in result.err
+    assert result.code == 2 and "but the data set mnist has 10 cl" in result.err
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_the_table(process, exported):
         (["--saved_model=EXPORT", "--data=mnist_5k", "--top=0"], "not a positive"),
         (
             ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
-            "--picture is of autoencoders; this is a classifier.",
+            "--picture needs an autoencoder; this is a classifier.",
         ),
         (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
