@@ -1,4 +1,4 @@
-"""What was measured: intervals against closed forms, runs and the paper's numbers."""
+"""Intervals against closed forms, rows of runs, and the paper's numbers."""
 
 import math
 import statistics
@@ -209,6 +209,8 @@ def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     runs = results.runs_of(entry, results.read("results.csv"))
     own = [run for run in runs if run["sha256"] == entry["sha256"]]
     assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
+    assert own[0]["commit"] == entry["commit"]
+    assert {k: float(own[0][k]) for k in entry["metrics"]} == entry["metrics"]
     values = [float(run[results.metric(entry)]) for run in runs]
     found = results.of_recipe(entry, results.read("results.csv"))
     assert found.value.startswith(f"{statistics.mean(values):.2f}")
@@ -232,3 +234,11 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert [found[0][k] for k in known] == ["net-fast30", "elu", "False", "fast", "2.5"]
     assert found[0]["test_squared_error"] == ""  # it has none
     assert results.read_file(tmp_path / "none.csv") == []
+
+
+def test_the_row_of_an_autoencoder_has_no_error(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"train_loss": 0.5}\n')
+    entry = SQUARED | {"seed": 0, "sha256": "a", "step": 60}
+    results.add(tmp_path / "results.csv", results.row(tmp_path, entry))
+    (found,) = results.read_file(tmp_path / "results.csv")
+    assert found["test_squared_error"] == "3.1668" and found["test_error_percent"] == ""
