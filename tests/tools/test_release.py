@@ -1,4 +1,4 @@
-"""Releases: what is built, what is refused, and what a push changes, and where."""
+"""Releases: built files, refusals, and changes by --push."""
 
 import csv
 import gzip
@@ -26,7 +26,7 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.weights import manifest
 
 TO = "hf:owner/repo"
-# Now, while nothing has removed its flags.
+# Read now: other tests remove the flags.
 DEFAULTS = {
     name: getattr(release_weights, f"_{name.upper()}").default
     for name in ("results_only", "push", "to", "output")
@@ -35,7 +35,7 @@ LAST = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
 
 
 def finished(folder, **changes):
-    """Makes the folder of a finished run of a small network; returns its entry."""
+    """Writes the folder of a finished run of a small network; returns the entry."""
     made, content, _ = made_weights.make()
     of_weights = "tag model arguments sha256 bytes parameters".split()
     same = (e for e in manifest.published().values() if e["model"] == made["model"])
@@ -50,7 +50,7 @@ def finished(folder, **changes):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """(folder, entry) of a finished run; tests do not change it."""
+    """(folder, entry) of a finished run; read only."""
     folder = tmp_path_factory.mktemp("runs") / "run"
     return folder, finished(folder)
 
@@ -68,7 +68,7 @@ def repository(tmp_path, monkeypatch):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A stand-in of the hub, to which huggingface_hub talks."""
+    """A fake hub server for huggingface_hub."""
     monkeypatch.setattr(hub_stand_in.Hub, "files", {}, raising=False)
     monkeypatch.setattr(hub_stand_in.Hub, "commits", [], raising=False)
     monkeypatch.setenv("HF_TOKEN", hub_stand_in.TOKEN)
@@ -133,7 +133,7 @@ def test_a_dry_run(run, repository, tmp_path):
     assert loaded.class_names == tuple(entry["classes"])
 
 
-def test_an_archive_says_nothing_of_who_packed_it_or_when(tmp_path):
+def test_an_archive_is_reproducible(tmp_path):
     contents = {"b/1/x.pb": b"x" * 9000, "b/1/variables/y": b"", "a": b"z"}
     archives = []
     for turn, names in enumerate((list(contents), list(contents)[::-1])):
@@ -163,7 +163,7 @@ def test_an_archive_says_nothing_of_who_packed_it_or_when(tmp_path):
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Builds releases without an export, which takes most of the time."""
+    """Builds releases without an export, to save time."""
 
     def write(weights, entry, rows, folder, statistics=None):
         made_weights.write(folder, entry, weights.read_bytes())
@@ -243,7 +243,7 @@ def test_statistics_outside_the_package_are_uploaded(
         release_weights.check({tmp_path / "run": missing}, TO)
 
 
-def test_a_source_that_is_known_stays(run, monkeypatch):
+def test_known_sources_are_kept(run, monkeypatch):
     _, entry = run
     known = {**entry, "sources": ["https://host/x"]}
     monkeypatch.setattr(manifest, "published", lambda: {entry["tag"]: known})
@@ -297,7 +297,7 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
 
 @pytest.fixture
 def script(monkeypatch, tmp_path, capsys):
-    """Runs the script with flags; binaries of other tests have removed its own."""
+    """Runs the script with values of its flags, which other tests may have removed."""
 
     def script(*workdirs, **given):
         for name, default in DEFAULTS.items():
