@@ -38,5 +38,6 @@ def load(module: str) -> None:
             f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
             "the traceback."
         ) from error
-    if is_file and getattr(found, "__file__", None) != os.path.join(folder, path.name):
+    file = getattr(found, "__file__", None)
+    if is_file and not (file and os.path.samefile(file, path)):
         raise name_is_taken

@@ -1,4 +1,4 @@
-"""Images, networks and activations of one's own, through every command."""
+"""A user's images, networks and activations, through every command."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SHORT = "--compile=off", "--config.train.batch_size=8", "--workdir=run"
 
 @pytest.fixture
 def photos(tmp_path):
-    """Twenty photographs each of two classes, which their brightness tells apart."""
+    """Twenty photographs of each of two classes; the classes differ in brightness."""
     generator = np.random.default_rng(0)
     for name, shade in {"night": 10, "day": 200}.items():
         (tmp_path / "photos" / name).mkdir(parents=True)
@@ -110,7 +110,7 @@ def test_a_mistake_before_work_starts(cli, photos, tmp_path, arguments, message)
     assert not (tmp_path / "run").exists()
 
 
-def test_more_than_there_is_in_a_batch(cli, photos):
+def test_a_batch_larger_than_the_data(cli, photos):
     result = cli(*TRAIN, "--data=photos", "--config.train.batch_size=64")
     assert result.code == 1
     assert "smaller batches: --config.train.batch_size=" in result.error
@@ -136,7 +136,7 @@ def test_the_default_learning_rate_learns(cli, tmp_path, model, more):
     assert last < first
 
 
-def test_a_module_of_ones_own(cli, tmp_path):
+def test_a_users_module(cli, tmp_path):
     (tmp_path / "my_units.py").write_text(MODULE)
     module = "--module=my_units.py"
     smoke = "--config=quickstart:smoke=True,activation=halved"
@@ -155,7 +155,7 @@ def test_a_missing_module(cli, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_finetuning_shrinks_its_own_batch_to_the_images(cli, photos, tmp_path):
+def test_finetuning_reduces_its_default_batch(cli, photos, tmp_path):
     """40 photographs, of which about 32 are trained on, and a default batch of 64."""
     rest = "--data=photos", "--compile=off", "--workdir=run"
     result = cli(*TRAIN, *rest)

@@ -1,4 +1,4 @@
-"""What the command passes on, and what it refuses before any work."""
+"""elu-zoo-reproduce: its arguments, and errors before any run."""
 
 import pytest
 
@@ -98,7 +98,7 @@ def test_refusals_before_work(cli, called, tmp_path, arguments, words):
 @pytest.mark.data("cifar100")
 @pytest.mark.slow
 def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
-    """Those of figure 6 of one experiment's many; the report is there."""
+    """An experiment without its data is skipped; the report is written."""
     monkeypatch.setattr(timing, "compute", lambda plan: [])
     result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")
     assert result.code == 1
