@@ -1,1 +1,1 @@
-"""One Python file an experiment of the paper."""
+"""Configs: one Python file per experiment."""

@@ -7,10 +7,10 @@ from elu_zoo import errors
 
 
 def parse(text: str, **defaults: Any) -> dict[str, Any]:
-    """Reads `key=value,key=value` over `defaults`, each of its default's type.
+    """Returns `defaults` updated by the text `key=value,key=value`.
 
     Raises:
-        UsageError: an unknown key, or a value of another type.
+        UsageError: an unknown key, or a value whose type is not that of the default.
     """
     values = dict(defaults)
     for part in filter(None, text.split(",")):

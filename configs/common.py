@@ -1,17 +1,17 @@
-"""The base config: every field of a run once, with its comment, at its neutral value.
+"""Base config: every field with its comment and its neutral value.
 
-A config of an experiment takes `base`, or what the experiments of its family share
-(`mnist`, `elu_cifar`), and assigns what differs. The other functions hold fields that
-only some networks, data sets or recipes have; `config.update(common.phases())` adds
-them. Training takes the names and types that it checks from here.
+A config takes `base`, `mnist` or `elu_cifar`, and assigns the fields that differ. The
+other functions have fields of some networks, data sets or recipes, to be added by
+`config.update(common.phases())`. Training checks names and types of fields against
+this file.
 """
 
 from ml_collections import ConfigDict, config_dict
 
 # Arguments of every config, with their defaults.
 ARGUMENTS = {"activation": "elu", "seed": 0, "batch_norm": False, "smoke": False}
-# Fields that are younger than recorded runs. At the value that they have in this file
-# they are no part of a config's hash, so that those runs are still found by it.
+# Fields that are newer than recorded runs. At the value in this file they are not
+# hashed, so that the hash of the recorded runs stays valid.
 LATER = (
     "data.cutout",
     "data.measure_test",
@@ -24,17 +24,13 @@ LATER = (
 
 
 def base(args: dict = ARGUMENTS) -> ConfigDict:
-    """Returns the fields that every config has.
-
-    Args:
-        args: the config's arguments, those of `ARGUMENTS` among them.
-    """
+    """Returns the fields of every config; `args` has at least the `ARGUMENTS`."""
     config = ConfigDict()
-    config.name = ""  # of the default workdir and of rows in results
-    config.seed = args["seed"]  # of initial weights and data order
+    config.name = ""  # in the default workdir and in results.csv
+    config.seed = args["seed"]  # for initial weights and data order
     config.smoke = args["smoke"]  # the weights of a smoke run are never published
-    config.schedule = "paper"  # or one of our own: "fast", "quick"
-    config.schedule_epochs = 1  # of the whole schedule; train.epochs may be a share
+    config.schedule = "paper"  # or ours: "fast", "quick"
+    config.schedule_epochs = 1  # the whole schedule; train.epochs may be less
 
     config.model = ConfigDict()
     config.model.name = ""
@@ -45,29 +41,29 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.model.width = 1.0  # factor on the units of every layer
 
     config.data = ConfigDict()
-    config.data.name = ""  # of a data set, or the path of images
-    config.data.train_examples = 0  # the first of the training split; 0: all of them
-    config.data.train_on_validation = False  # if so, nothing is measured on it
-    config.data.measure_test = True  # False: a trial, measured on validation images
+    config.data.name = ""  # name of a data set, or path of images
+    config.data.train_examples = 0  # number of training images; 0: all
+    config.data.train_on_validation = False  # True: no validation error
+    config.data.measure_test = True  # False: validation error only
     config.data.augmentation = "none"  # pad_crop_flip, affine_recolor, or crop_flip
-    config.data.cutout = 0  # pixels of a square set to zero, of pad_crop_flip; 0: none
+    config.data.cutout = 0  # side of a zeroed square, with pad_crop_flip; 0: none
 
     config.train = ConfigDict()
     config.train.batch_size = 1  # over all replicas
     config.train.epochs = 1
     config.train.loss = "softmax_cross_entropy"
-    config.train.label_smoothing = 0.0  # in the loss minimised, not the one recorded
+    config.train.label_smoothing = 0.0  # not in the recorded loss
     config.train.precision = "float32"  # or one of training/precision.py
     config.train.optimizer = "sgd"  # or "muon"
     config.train.momentum = 0.0  # heavy ball
     config.train.nesterov = False  # Nesterov's momentum instead
-    # Of muon: the factor on the rate of biases and classifier; the L2 decay of the
+    # For muon: factor on the learning rate of biases and classifier; L2 decay of the
     # classifier's kernel.
     config.train.sgd_factor = 1.0
     config.train.sgd_decay = 0.0
-    # By "steps" learning rate i holds until iteration boundaries[i]; "linear" and
-    # "exponential" rates are those at iteration 0, at the boundaries and at the end. A
-    # boundary is an iteration, or a share of the run, such as 0.5.
+    # "steps": learning rate i until iteration boundaries[i]. "linear", "exponential":
+    # interpolation of rates at iteration 0, at the boundaries and at the end. A
+    # boundary is an iteration, or a share of the run such as 0.5.
     config.train.learning_rate_shape = "steps"
     config.train.boundaries = ()
     config.train.learning_rates = (0.01,)
@@ -78,16 +74,16 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
 
 
 def phases() -> ConfigDict:
-    """Returns the fields of dropout that changes within a run, phase by phase."""
+    """Returns the fields of dropout in phases."""
     train = ConfigDict()
-    train.phase_boundaries = ()  # phase i holds until iteration phase_boundaries[i]
-    train.dropout = ()  # of each phase, the rate of each stack
-    train.dropout_placement = ()  # of each phase, "last" layer of a stack, or "all"
+    train.phase_boundaries = ()  # phase i ends at phase_boundaries[i]
+    train.dropout = ()  # for each phase, the rate of each stack
+    train.dropout_placement = ()  # for each phase, "last" layer of a stack, or "all"
     return ConfigDict({"train": train})
 
 
 def kernels() -> ConfigDict:
-    """Returns arguments of the ELU networks for the decay and start of kernels."""
+    """Returns arguments of the ELU networks for decay and initialization."""
     model = ConfigDict()
     model.kernel_decay = 0.0  # Caffe's: gradient += kernel_decay * kernel
     model.init_scale = 1.0  # variance of initial kernels times fan-in; 2 is He's
@@ -103,31 +99,31 @@ def stacks() -> ConfigDict:
 
 
 def encoded_images() -> ConfigDict:
-    """Returns the fields of data sets whose images stay encoded on the disk."""
+    """Returns the fields of data sets with encoded images on the disk."""
     data = ConfigDict()
-    data.folder = ""  # of images; "": the copy that tensorflow-datasets prepared
+    data.folder = ""  # folder of images; "": from tensorflow-datasets
     data.image_size = 256  # pixels, to which height and width are resized
     data.crop_size = 224  # pixels
-    data.validation_images = 5000  # of the test images, measured after epochs
+    data.validation_images = 5000  # test images that are measured after epochs
     return ConfigDict({"data": data})
 
 
 def pretrained() -> ConfigDict:
-    """Returns the fields of runs that start from the weights of another run."""
+    """Returns the fields of runs that start from weights."""
     config = ConfigDict({"model": {}, "data": {}, "train": {}})
-    config.model.weights = ""  # as of get_model; "": from scratch
-    config.data.image_shape = ()  # (height, width, channels); (): that of the weights
-    config.train.freeze = ()  # layers that are not trained: "body", or parts of names
+    config.model.weights = ""  # see get_model; "": from scratch
+    config.data.image_shape = ()  # (height, width, channels); (): shape of the weights
+    config.train.freeze = ()  # frozen layers: "body", or parts of names
     return config
 
 
 def baselines() -> ConfigDict:
-    """Returns fields of Table 1's networks; a config has those that it needs."""
+    """Returns fields of Table 1's networks; each network has some of them."""
     config = ConfigDict({"data": {}, "train": {}})
-    config.data.padding = 4  # pixels around an image, of pad_crop_flip
-    config.data.field_size = 32  # pixels, of affine_recolor: what images are moved in
+    config.data.padding = 4  # pixels on each side, with pad_crop_flip
+    config.data.field_size = 32  # pixels of the canvas, with affine_recolor
     config.data.whole_epochs = 0  # the last epochs, without augmentation
-    config.train.heads_until = 0.0  # share of the run in which auxiliary heads learn
+    config.train.heads_until = 0.0  # share of the run with auxiliary heads
     # Pairs of a variable's name and a factor on the learning rate.
     config.train.learning_rate_factors = ()
     # The first momentum, and the iteration or share of the run until which it rises.
@@ -136,7 +132,7 @@ def baselines() -> ConfigDict:
 
 
 def mnist(args: dict, epochs: int) -> ConfigDict:
-    """Returns what the experiments on MNIST share: batches of 64, a rate of 0.01."""
+    """Returns the config of MNIST experiments: batches of 64, learning rate 0.01."""
     config = base(args)
     config.schedule_epochs = epochs
     config.model.width = 0.25 if config.smoke else 1.0
@@ -149,7 +145,7 @@ def mnist(args: dict, epochs: int) -> ConfigDict:
 
 
 def elu_cifar(args: dict) -> ConfigDict:
-    """Returns what the ELU networks on CIFAR share, `args["dataset"]` among it."""
+    """Returns the config of the ELU networks on CIFAR; `args` has "dataset"."""
     config = base(args)
     for fields in (phases(), kernels(), stacks()):
         config.update(fields)

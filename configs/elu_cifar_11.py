@@ -17,10 +17,10 @@ of the 2 x 2 convolutions; dropout after the pooling; biases zero and free of de
 kernels normal with variance 2 / fan-in; convolutions that multiply in bfloat16, which
 processors without it do slowly (`--config.train.precision=float32`).
 
-`schedule=paper` is the paper's, to the letter; `epochs` of it are its first ones.
-`fast` and `quick` are ours: 30 epochs unless `epochs` says otherwise. Boundaries are
-made for the run's length: change it by `epochs`, not by --config.train.epochs. How they
-were chosen, and what `validation` is for: results/tuning.md.
+`schedule=paper` is the schedule of the paper; `epochs` selects its first epochs. `fast`
+and `quick` are ours, with 30 epochs by default. Boundaries depend on the length: change
+it by `epochs`, not by --config.train.epochs. How the schedules were chosen, and the use
+of `validation`: results/tuning.md.
 """
 
 from ml_collections import ConfigDict
@@ -58,7 +58,7 @@ def build(args: dict) -> ConfigDict:
     config.schedule_epochs = whole
     config.name = f"elu_cifar_11-{args['dataset']}"
     if schedule != "paper" or epochs != PAPER_EPOCHS:
-        # Runs of another length have a folder and rows of their own.
+        # Runs of another length get another folder.
         config.name += f"-{schedule}{epochs}"
     if args["validation"]:
         config.name += "-validation"
@@ -89,7 +89,7 @@ def _use_paper_rates(config: ConfigDict) -> None:
 
 
 def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
-    """Sets a rate that rises to its peak and falls to 0, and half the dropout."""
+    """Sets a learning rate with a linear rise and fall, and half of the dropout."""
     config.train.boundaries = (round(0.15 * _iterations(config)),)
     config.train.learning_rates = (0.0, 0.02 if quick else 0.05, 0.0)
     config.train.learning_rate_shape = "linear"

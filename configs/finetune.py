@@ -1,4 +1,4 @@
-"""Other classes, other images: a network that goes on from pretrained weights.
+"""Fine-tuning: pretrained weights, other classes and images.
 
 Command:   elu-zoo-train --config=finetune:model=elu_cifar_11,weights=cifar100 \\
                --data=my_photos/
@@ -10,15 +10,14 @@ Paper:     nothing.
 Ours:      results/results.csv.
 Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
-Every layer but the classifier starts from the weights, and images are resized to the
-shape and preprocessed as those that the weights were trained on. The rest is the
-network's own config, of the CIFAR networks its `fast` schedule, except for a learning
-rate that rises for 15 % of the run and falls to zero, and Nesterov's momentum.
-`freeze=body` trains the new classifier alone. With `validation=False` the validation
-images are trained on as well, and runs are measured at their end only.
+Every layer except the classifier starts from the weights. Images get the shape and the
+preprocessing of the weights. The other fields are those of the network's config (of the
+CIFAR networks: `fast`), except for Nesterov's momentum and a learning rate that rises
+for 15 % of the run and falls to zero. `freeze=body` trains the classifier only.
+`validation=False` trains on the validation images too, without a validation error.
 
-The learning rate is .01, or less where the network's own config, with the momentum
-here, would take shorter steps: .001 for the MLPs, .0001 for the autoencoder. Errors of
+The learning rate is .01, or less if the steps of the network's config are shorter at
+the momentum used here: .001 for the MLPs, .0001 for the autoencoder. Errors of
 elu_cifar_11 at other rates: results/tuning.md.
 """
 
@@ -41,7 +40,7 @@ from elu_zoo.configs import (
 )
 
 _MOMENTUM = 0.9
-# Experiments that train a network of the paper.
+# Configs of networks of the paper.
 _EXPERIMENTS = {
     "elu_cifar_11": elu_cifar_11,
     "elu_cifar_18": elu_cifar_18,
@@ -97,7 +96,7 @@ def get_config(arg: str = "") -> ConfigDict:
 
 
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
-    """Names the weights, and leaves open what is theirs: None and "" stand for it."""
+    """Names the weights; None and "" stand for values of the weights."""
     fields = common.pretrained()
     if "folder" in config.data:  # of images, which are resized to data.image_size
         del fields.data.image_shape
@@ -114,7 +113,7 @@ def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
 
 
 def _of_network(model: str, given: dict[str, Any]) -> ConfigDict:
-    """Returns the config that trains a network; of your own one the MNIST MLP's."""
+    """Returns the config of a network; a user's network gets that of the MNIST MLP."""
     if model in table1_baselines.NETS:
         return _of_baseline(model, given)
     experiment = _EXPERIMENTS.get(model, mnist_mlp_8x128)

@@ -33,7 +33,7 @@ def build(args: dict) -> ConfigDict:
     config = common.mnist(args, epochs=500)
     config.name = config.model.name = "mnist_autoencoder"
     if args["learning_rate"] != ARGUMENTS["learning_rate"]:
-        # Runs at another rate have a folder and rows of their own.
+        # Runs at another rate get another folder.
         config.name += f"-lr{args['learning_rate']:g}"
     config.train.loss = "sigmoid_cross_entropy"
     config.train.learning_rates = (args["learning_rate"],)

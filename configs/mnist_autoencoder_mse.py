@@ -26,7 +26,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config = common.mnist(args, epochs=500)
     config.name = "mnist_autoencoder_mse"
     if args["learning_rate"] != ARGUMENTS["learning_rate"]:
-        # Runs at another rate have a folder and rows of their own.
+        # Runs at another rate get another folder.
         config.name += f"-lr{args['learning_rate']:g}"
     config.model.name = "mnist_autoencoder"
     config.train.loss = "half_squared_error"

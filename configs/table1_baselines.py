@@ -1,4 +1,4 @@
-"""The rivals of the paper's Table 1 on CIFAR, each as its own authors trained it.
+"""The baselines of Table 1 on CIFAR, trained by the recipes of their authors.
 
 Command:   elu-zoo-train --config=table1_baselines:net=nin,activation=elu,seed=0
            elu-zoo-train --config=table1_baselines:net=nin,schedule=fast,epochs=4
@@ -13,12 +13,12 @@ Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`
 Time:      of two runs at once on two CPU cores, fast, 4 epochs of CIFAR-100: minutes
            alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55; the others not measured.
 
-`activation` is the network's own unless it says another. `schedule=paper` is the recipe
-of the network's authors, read in their code where that is public; results/baselines.md
-has each one, what could not be verified, and in what ours differs. `schedule=fast` is
-ours: `epochs` of batches of 100, rates that rise to a peak and fall to zero on straight
-lines, Nesterov's momentum .9, crops out of 4 zeros around, half of the dropout,
-float32. How its peaks were chosen: results/tuning.md.
+The default of `activation` is the network's. `schedule=paper` is the recipe of the
+network's authors, from their code if it is public; results/baselines.md has each
+recipe, what could not be verified, and our differences. `schedule=fast` is ours:
+`epochs` of batches of 100, a learning rate that rises linearly to a peak and falls
+linearly to zero, Nesterov's momentum .9, padding by 4 zeros and crops, half of the
+dropout, float32. How the peaks were chosen: results/tuning.md.
 """
 
 from typing import Any
@@ -40,9 +40,8 @@ _HEADS = tuple(
     for i in (1, 2, 3)
     for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
 )
-# The recipe of each network: its activation; fields of config.model and config.train as
-# its authors had them; zeros around images, or another augmentation as fields of
-# config.data; and the peak learning rate of schedule=fast.
+# The recipe of each network: activation, fields of config.model and config.train,
+# padding or fields of another augmentation, and the peak rate of schedule=fast.
 NETS = {
     "alexnet_cifar": {
         "activation": "relu",
@@ -128,7 +127,7 @@ NETS = {
         "peak": 0.01,
     },
 }  # fmt: skip
-# What authors changed for CIFAR-100.
+# Changes of the authors for CIFAR-100.
 _OF_CIFAR100 = {
     "nin": {
         "model": {"kernel_decay": 0.0005, "deviations": (0.001, 0.01, 0.05)},

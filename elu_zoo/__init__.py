@@ -1,7 +1,7 @@
 """elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
 
-The public names are imported when they are first used, so that `import elu_zoo`
-loads neither Keras nor TensorFlow.
+Public names are imported on first use: `import elu_zoo` imports neither Keras nor
+TensorFlow.
 """
 
 import importlib

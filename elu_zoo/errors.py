@@ -1,7 +1,7 @@
-"""The errors of elu_zoo, and the checks of single arguments that raise them.
+"""Errors of elu_zoo, and checks of single arguments.
 
-A message says what is wrong, what was expected, what came, and what to do. The
-binaries print it in one line and leave with `exit_code`.
+A message says what is wrong, what was expected, what was received, and what to do.
+Binaries print it on one line and exit with `exit_code`.
 """
 
 import difflib
@@ -13,13 +13,13 @@ from typing import Any
 
 
 class EluZooError(Exception):
-    """Base of every error that elu_zoo raises on purpose."""
+    """Base class of the errors of elu_zoo."""
 
     exit_code = 1
 
 
 class UsageError(EluZooError, ValueError):
-    """A wrong argument, flag or config value; nothing was started."""
+    """A wrong argument, flag or config value."""
 
     exit_code = 2
 
@@ -29,43 +29,43 @@ class UsageTypeError(UsageError, TypeError):
 
 
 class NotFoundError(UsageError, FileNotFoundError):
-    """A path that the user named does not exist."""
+    """A path that the user gave does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class DataError(EluZooError):
-    """A data set is missing, unprepared or not what it says it is."""
+    """A data set is missing, not prepared, or differs from its description."""
 
 
 class CorruptError(EluZooError):
-    """A file is damaged, forged or not of the expected form."""
+    """A file is damaged, forged or in an unexpected format."""
 
 
 class ResourceError(EluZooError):
-    """The machine or its network refused: no space, no permission, a lock, no host."""
+    """Disk space, a permission, a lock or the network is missing."""
 
 
 class TrainingError(EluZooError):
-    """Training cannot go on, for instance after a loss that is not finite."""
+    """Training cannot continue, for instance because the loss is not finite."""
 
 
 class Interrupted(EluZooError):
-    """Training was told to stop; its state is saved and a rerun resumes it."""
+    """Training was stopped; its state is saved, and the same command resumes it."""
 
     exit_code = 143
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Returns "Did you mean 'x'? " for a close match of `name`, else ""."""
+    """Returns "Did you mean 'x'? " for the closest known name, "" if none is close."""
     lower = {each.lower(): each for each in known}
     matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     return f"Did you mean {lower[matches[0]]!r}? " if matches else ""
 
 
 def graph_reason(message: str) -> str:
-    """Returns the sentence of a graph's error, which stands among names of nodes."""
+    """Returns the message of a TensorFlow graph error without names of nodes."""
     message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?", "", message)
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("[[")]
@@ -73,12 +73,12 @@ def graph_reason(message: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns a text with its control characters replaced: a terminal obeys them."""
+    """Returns a text with control characters replaced; a terminal would obey them."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
-    """Returns the error for a `name` that is not among the `known` ones."""
+    """Returns the error for a `name` that is not in `known`."""
     known = list(known)
     return UsageError(
         f"Unknown {kind} {name!r}. {did_you_mean(name, known)}"
@@ -87,38 +87,26 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
 
 
 def check_bool(name: str, value: Any) -> None:
-    """Checks a switch: a word such as "no" would pass for True.
-
-    Raises:
-        UsageError: it is neither True nor False.
-    """
+    """Raises `UsageError` unless a value is True or False; "no" would count as True."""
     if not isinstance(value, bool):
         raise UsageError(f"{name} is True or False. Received: {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Checks an argument that is one of several words.
-
-    Raises:
-        UsageError: it is none of them.
-    """
+    """Raises `UsageError` unless a value is one of the choices."""
     if value not in tuple(choices):
         raise unknown(name, value, choices)
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> None:
-    """Checks an integer.
-
-    Raises:
-        UsageError: it is no integer, or below `minimum`.
-    """
+    """Raises `UsageError` unless a value is an integer >= `minimum`."""
     integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not (integer and value >= minimum):
         raise UsageError(f"{name} is an integer >= {minimum}. Received: {value!r}.")
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a finite number; True and False are none."""
+    """Whether a value is a finite number and not a bool."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value)
 
@@ -126,45 +114,39 @@ def is_finite(value: Any) -> bool:
 def check_number(
     name: str, value: Any, expected: str, fits: Callable[[float], bool]
 ) -> None:
-    """Checks a finite number.
+    """Raises `UsageError` unless a value is a finite number in a range.
 
     Args:
-        name: of the argument.
-        value: what was received for it.
+        name: the name of the argument.
+        value: the value of the argument.
         expected: the range, for the message: "is finite and > 0".
         fits: whether a finite number is in the range.
-
-    Raises:
-        UsageError: the value is no finite number, or not in the range.
     """
     if not (is_finite(value) and fits(value)):
         raise UsageError(f"{name} {expected}. Received: {value!r}.")
 
 
 def check_positive(name: str, value: Any) -> None:
-    """Checks that an argument is finite and > 0; raises `UsageError`."""
+    """Raises `UsageError` unless a value is finite and > 0."""
     check_number(name, value, "is finite and > 0", lambda number: number > 0)
 
 
 def check_non_negative(name: str, value: Any) -> None:
-    """Checks that an argument is finite and >= 0; raises `UsageError`."""
+    """Raises `UsageError` unless a value is finite and >= 0."""
     check_number(name, value, "is finite and >= 0", lambda number: number >= 0)
 
 
 def check_numbers(
     name: str, value: Any, count: int, expected: str, fits: Callable[[Any], bool]
 ) -> None:
-    """Checks an argument of several numbers, such as one rate a layer.
+    """Raises `UsageError` unless a value has `count` numbers in a range.
 
     Args:
-        name: of the argument.
-        value: what was received for it.
-        count: how many numbers there are.
-        expected: what they are, for the message: "rates in [0, 1)".
+        name: the name of the argument.
+        value: the value of the argument.
+        count: the expected number of entries.
+        expected: the range, for the message: "rates in [0, 1)".
         fits: whether an entry is a number in the range.
-
-    Raises:
-        UsageError: another number of entries, or one that does not fit.
     """
     try:
         entries = tuple(value)
@@ -175,16 +157,12 @@ def check_numbers(
 
 
 def positive_float32(name: str, value: Any) -> float:
-    """Returns a number that is finite and > 0 in float32 as a Python float.
-
-    Raises:
-        UsageError: the value is no such number.
-    """
+    """Returns a value as a Python float; `UsageError` unless it is > 0 in float32."""
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if fits:
-        # Comparisons of NumPy's own numbers overflow, Python's do not.
+        # NumPy's scalars overflow in comparisons.
         plain = value.item() if hasattr(value, "item") else value
-        # Activations compute in float32: beyond, a number is infinite there, or 0.
+        # Activations compute in float32: other numbers become infinite or 0.
         fits = 2.0**-126 <= plain < 2.0**128
     if not fits:
         raise UsageError(

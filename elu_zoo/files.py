@@ -1,4 +1,4 @@
-"""Files that are whole or absent: checked reads, atomic writes, hashes, locks."""
+"""File system: checked reads, atomic writes, hashes and locks."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # as tempfile names them
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # the names of tempfile
 _KINDS = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a named pipe",
@@ -27,33 +27,28 @@ _KINDS = {
 
 
 def home() -> Path:
-    """Returns the cache folder: $ELU_ZOO_HOME, else ~/.cache/elu_zoo."""
+    """Returns the cache folder: $ELU_ZOO_HOME, by default ~/.cache/elu_zoo."""
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
 
 
 def _nearest(folder: Path) -> Path:
-    """Returns the folder, or the nearest above it that exists."""
+    """Returns the folder if it exists, otherwise the nearest parent that exists."""
     return next(p for p in (folder, *folder.parents) if p.exists())
 
 
 def check_writable(folder: Path) -> None:
-    """Checks that a folder can be written, without making it.
-
-    Raises:
-        OSError: it cannot.
-    """
+    """Raises `OSError` unless a folder, or its nearest existing parent, is writable."""
     found = _nearest(folder)
     if not found.is_dir():
         raise NotADirectoryError(f"{found} is no folder")
     if not os.access(found, os.W_OK | os.X_OK):
-        raise PermissionError(f"{found} may not be written")
+        raise PermissionError(f"{found} is not writable")
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Checks that `needed` bytes are free where a folder is or will be.
+    """Raises `ResourceError` unless a folder is writable with `needed` bytes free.
 
-    Raises:
-        ResourceError: they are not, or the folder cannot be written.
+    The folder may not exist yet.
     """
     try:
         check_writable(folder)
@@ -62,17 +57,15 @@ def check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(_nearest(folder)).free
     if free < needed:
         raise errors.ResourceError(
-            f"The disk of {folder} has {free} bytes free, and {needed} are needed. "
-            "Make room, or name another folder."
+            f"The disk of {folder} has {free} bytes free; {needed} are needed. "
+            "Free disk space, or name another folder."
         )
 
 
 def check_regular(status: os.stat_result) -> None:
-    """Checks that a status is of a regular file.
+    """Raises `CorruptError` unless a status is that of a regular file.
 
-    Raises:
-        CorruptError: it is of a folder, a device, ...; the message goes on from the
-            file's name.
+    The message is the second half of a sentence that begins with the file's name.
     """
     if not stat.S_ISREG(status.st_mode):
         kinds = (kind for is_, kind in _KINDS.items() if is_(status.st_mode))
@@ -81,18 +74,18 @@ def check_regular(status: os.stat_result) -> None:
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
-    """Opens a regular file for reading; never waits.
+    """Opens a regular file for reading, without waiting for a writer of a pipe.
 
     Args:
         path: path of the file.
-        follow_links: open the file that a link names; otherwise a link is an `OSError`.
+        follow_links: whether to follow a symbolic link; if not, a link is an `OSError`.
 
     Raises:
         CorruptError: see `check_regular`.
         OSError: the file cannot be opened.
     """
-    check_regular(path.stat())  # opening a device may change its state
-    # O_NONBLOCK: a named pipe, put there since, would wait for a writer.
+    check_regular(path.stat())  # before `open`, which may change the state of a device
+    # O_NONBLOCK: the path may have become a named pipe since the check.
     flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY"]
     flags += [] if follow_links else ["O_NOFOLLOW"]
     others = sum(getattr(os, flag, 0) for flag in flags)
@@ -117,14 +110,13 @@ def read_regular(
         follow_links: see `open_regular`.
 
     Raises:
-        CorruptError: the file is too large, or see `check_regular`; the message goes on
-            from the file's name.
+        CorruptError: the file is too large, or see `check_regular`.
         OSError: the file cannot be read.
     """
     with open_regular(path, follow_links=follow_links) as file:
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > limit else file.read(limit + 1)
-    size = max(size, len(content))  # the file may have grown since
+    size = max(size, len(content))  # the file may have grown
     if size > limit:
         raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
     return content
@@ -140,7 +132,7 @@ def sha256(data: bytes | Path) -> str:
 
 def _sync(path: Path) -> None:
     if _WINDOWS and path.is_dir():
-        return  # There folders cannot be opened, and files are flushed by writers only.
+        return  # Windows cannot open folders.
     descriptor = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -150,10 +142,10 @@ def _sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Yields a temporary file that becomes `path` when the block succeeds.
+    """Yields a temporary file that replaces `path` when the block succeeds.
 
-    A reader sees the old file or the new one; when the block raises, nothing is left
-    behind.
+    A reader sees either the old or the new file. If the block raises, the temporary
+    file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -172,7 +164,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Writes a file atomically: a reader sees the old one or the new one."""
+    """Writes a file atomically, see `new_file`."""
     with new_file(path) as file:
         file.write(content)
 
@@ -187,15 +179,15 @@ def write_json(path: Path, value: Any) -> None:
 def new_directory(path: Path) -> Iterator[Path]:
     """Yields a temporary folder that becomes `path` when the block succeeds.
 
-    Everything in it is flushed to the disk before the rename; when the block
-    raises, nothing is left behind.
+    All files are flushed to the disk before the rename. If the block raises, the
+    temporary folder is removed.
 
     Raises:
         UsageError: `path` exists already.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        raise errors.UsageError(f"{path} exists already and is never overwritten.")
+        raise errors.UsageError(f"{path} exists already and is not overwritten.")
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         yield temporary
@@ -217,32 +209,27 @@ def remove(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes temporary files that a killed process left where nobody else writes."""
+    """Removes temporary files of killed processes from a folder without writers."""
     for path in folder.glob(".*"):
         if path.is_file() and _TEMPORARY.fullmatch(path.name):
             path.unlink()
 
 
 def check_locks() -> None:
-    """Checks that this system has the locks of `exclusive`.
-
-    Raises:
-        ResourceError: it is Windows.
-    """
+    """Raises `ResourceError` on Windows, which lacks the locks of `exclusive`."""
     if importlib.util.find_spec("fcntl") is None:
         raise errors.ResourceError(
-            "Training locks its folder, by a call that Windows does not have. Train "
-            "under WSL or Linux; models, predictions and exports work here."
+            "Training locks its folder with fcntl, which Windows does not have. Train "
+            "under WSL or Linux; models, predictions and exports work on Windows."
         )
 
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock file `path`; the lock ends with the process, even by kill -9.
+    """Holds the lock file `path` in the block, at most until the process ends.
 
     Raises:
-        ResourceError: another process holds it, which the message names; or its
-            folder cannot be written.
+        ResourceError: another process holds the lock, or the folder is not writable.
     """
     import fcntl
     import socket

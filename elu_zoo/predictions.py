@@ -1,4 +1,4 @@
-"""Input and output of a model: image files, preprocessing, names of classes."""
+"""Inputs and outputs of models: image files, preprocessing, names of classes."""
 
 import os
 from collections.abc import Sequence
@@ -25,31 +25,29 @@ def load_image(
     *,
     invert: bool = False,
 ) -> np.ndarray:
-    """Reads an image file as a model takes it: what elu-zoo-predict feeds the model.
+    """Reads a PNG or JPEG file of any size as the input of a model.
 
-    The file is PNG or JPEG, of any size. It is turned upright as its EXIF data say,
-    transparency is laid on white, colours become grey for a model of grey images (and
-    grey becomes colours), and another size is resized, bilinear with antialiasing,
-    without keeping proportions. A warning is logged where the image looks like pixels
-    in [0, 1], or where its background is not black for a model of MNIST's light digits
-    on black.
+    The image is rotated by its EXIF data, blended with white where it is transparent,
+    converted to the model's channels, and resized to the model's height and width
+    (bilinear with antialiasing; the aspect ratio is not kept). elu-zoo-predict does
+    the same. A warning is logged if the pixels seem to be in [0, 1], or if a model of
+    MNIST's light digits on black gets another background.
 
     Args:
-        path: of the file.
+        path: path of the file.
         name: the model's name.
-        weights: as of `get_model`; the image gets the shape that they were trained
-            on. None for the shape that the model is registered with.
-        invert: take 255 - pixels, for dark digits on white.
+        weights: see `get_model`; the image gets the input shape of the weights, with
+            None the default input shape of the model.
+        invert: use 255 - pixels, for dark digits on white.
 
     Returns:
-        A uint8 array `(1, height, width, channels)`, 0..255, for a model with its
-        preprocessing, as `get_model` returns it; for a model without, pass the array
-        through `preprocess_input` first.
+        A uint8 array `(1, height, width, channels)`, 0..255, for a model with
+        preprocessing; apply `preprocess_input` for a model without.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         DataError: the file cannot be read or decoded as PNG or JPEG.
-        UsageError: an unknown name, or unknown weights.
+        UsageError: unknown name or weights.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)
@@ -73,29 +71,30 @@ def load_image(
 def _raw_shape(
     registered: registry.ModelEntry, found: Pretrained | None
 ) -> tuple[int, int, int]:
-    """Returns the shape of the raw images of a model with its preprocessing."""
+    """Returns the shape of the raw images of a model with preprocessing."""
     preprocessing = (found or registered).preprocessing
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
     entry = found.entry if found else None
-    own = entry["arguments"].get("input_shape") if entry else None
-    return tuple(own or registered.default("input_shape"))
+    trained = entry["arguments"].get("input_shape") if entry else None
+    return tuple(trained or registered.default("input_shape"))
 
 
 def preprocess_input(
     images: np.ndarray, name: str, weights: Weights = None
 ) -> np.ndarray:
-    """Returns what `get_model(..., preprocessing=False)` takes, as a new array.
+    """Returns raw images as the input of `get_model(..., preprocessing=False)`.
+
+    A warning is logged if the pixels seem to be in [0, 1].
 
     Args:
         images: raw 0..255 images, `(batch, height, width, channels)`.
         name: the model's name.
-        weights: as of `get_model`; None for the model's own preprocessing.
+        weights: see `get_model`; None for the default preprocessing of the model.
 
     Returns:
-        A float32 array `(batch, height, width, channels)`, of the same size unless
-        the preprocessing crops; `images` is left as it is. A warning is logged where
-        images look like pixels in [0, 1].
+        A new float32 array `(batch, height, width, channels)`, of the same size unless
+        the preprocessing crops.
     """
     description = (pretrained.find(name, weights) or registry.entry(name)).preprocessing
     images = np.asarray(images)
@@ -116,15 +115,15 @@ def decode_predictions(
     """Names the most probable classes of each image.
 
     Args:
-        predictions: logits or probabilities, `(batch, num_classes)`; rows that
-            are not a distribution already pass through a softmax.
+        predictions: logits or probabilities, `(batch, num_classes)`; a softmax is
+            applied unless all rows are probabilities.
         name: the model's name.
-        weights: the weights that made the predictions; None where the model has
-            published weights of one data set only.
-        top: how many classes, at most.
+        weights: the weights of the model; None if all its published weights are of
+            one data set.
+        top: the largest number of classes.
 
     Returns:
-        For each image, `(class name, probability)` in falling probability.
+        For each image, pairs `(class name, probability)`, the most probable first.
     """
     if registry.entry(name).is_autoencoder:
         raise errors.UsageError(
@@ -148,24 +147,20 @@ def decode_predictions(
 
 
 def _class_names(name: str, weights: Weights) -> list[str]:
-    """Returns the names of the classes that weights were trained on.
-
-    Without `weights` they are those of all published weights of the model, which are
-    of one data set.
-    """
+    """Returns the class names of weights, by default of the published weights."""
     if weights is not None:
         return pretrained.find(name, weights).classes
     published = [e for e in manifest.published().values() if e["model"] == name]
     if not published:
         raise errors.UsageError(
-            f"{name} has no published weights, whose classes could be named. Pass "
-            "weights=, the weights that made the predictions."
+            f"{name} has no published weights that name the classes. Pass weights=, "
+            "the weights that made the predictions."
         )
     if len({tuple(e["classes"]) for e in published}) > 1:
         datasets = sorted({e["dataset"] for e in published})
         raise errors.UsageError(
             f"{name} has weights of several data sets: {', '.join(datasets)}. Pass "
-            "weights=, the one whose classes are meant."
+            "weights=, the weights that made the predictions."
         )
     return published[0]["classes"]
 
@@ -176,17 +171,14 @@ def check_classes(
     dataset: str,
     class_names: Sequence[str],
 ) -> None:
-    """Checks that a model's classes are those of a data set; other labels mean nothing.
+    """Raises `UsageError` unless a model and a data set have the same classes.
 
     Args:
-        classes: the number of the model's classes.
-        weights: of the model; without an entry only the numbers of classes are
-            compared.
+        classes: the number of classes of the model.
+        weights: the weights of the model; without an entry only the numbers of classes
+            are compared.
         dataset: the name of the data set.
-        class_names: its classes.
-
-    Raises:
-        UsageError: they differ.
+        class_names: the classes of the data set.
     """
     names = weights.classes
     same = classes == len(class_names)
@@ -194,9 +186,9 @@ def check_classes(
         return
     origin = weights.entry["tag"] if weights.entry else "The model"
     raise errors.UsageError(
-        f"{origin} tells {_described(names, classes)} apart, the data "
-        f"set {dataset} has {_described(class_names, len(class_names))}. Name the data "
-        "set that the weights were trained on, or other weights."
+        f"{origin} has {_described(names, classes)}, but the data set {dataset} has "
+        f"{_described(class_names, len(class_names))}. Name the data set that the "
+        "weights were trained on, or other weights."
     )
 
 

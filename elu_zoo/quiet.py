@@ -1,7 +1,7 @@
-"""Filter of what a command's processes write on stderr: plain sentences of ours alone.
+"""Filter of stderr: a command prints elu_zoo's messages only, as plain sentences.
 
-Without it TensorFlow writes about the processor and a missing GPU as it starts, other
-libraries add their own lines, and every line begins with a time, a thread and a file.
+Without the filter TensorFlow reports the processor and a missing GPU, other libraries
+log too, and every line begins with a time, a thread and a file.
 """
 
 import contextlib
@@ -16,15 +16,15 @@ from pathlib import Path
 
 from elu_zoo import errors
 
-_INHERITED = "ELU_ZOO_QUIET"  # an environment variable: processes pass it on
+_INHERITED = "ELU_ZOO_QUIET"  # environment variable, inherited by worker processes
 _OURS = Path(__file__).parent
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
 def start() -> None:
-    """Makes this process quiet, and those that `follow` it."""
+    """Filters stderr of this process, and of worker processes that call `follow`."""
     os.environ[_INHERITED] = "1"
-    # Before TensorFlow is imported, which else brings a handler of its own.
+    # Before TensorFlow is imported: it installs a handler if there is none.
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
     handler.addFilter(_is_for_the_user)
@@ -34,32 +34,32 @@ def start() -> None:
 
 
 def follow() -> None:
-    """Makes this process quiet where the one that started it is."""
+    """Filters stderr of a worker process if its parent process filters it."""
     if _INHERITED in os.environ:
         start()
 
 
 def _log_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    """Takes the place of `warnings.showwarning`."""
+    """Logs a warning; replaces `warnings.showwarning`."""
     level, text = logging.WARNING, str(message)
     record = logging.LogRecord("warnings", level, filename, lineno, text, (), None)
     logging.getLogger().handle(record)
 
 
 class _Sentence(logging.Formatter):
-    """Formats a record as its message alone."""
+    """Formats a record as its message, without time and file."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
         if record.exc_info and record.exc_info[1]:
             text += f" {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
         text = "\n".join(map(errors.printable, text.split("\n")))
-        # "error: " is the line with which a command ends; here it goes on.
+        # "error: " begins only the last line of a command that failed.
         return "warning: " * (record.levelno >= logging.WARNING) + text
 
 
 def _is_for_the_user(record: logging.LogRecord) -> bool:
-    """Whether the package or the user's own code wrote it, or it is an error."""
+    """Whether a record is from elu_zoo, from the user's code, or an error."""
     path = Path(record.pathname)
     foreign = _INSTALLED & set(path.parts) and _OURS not in path.parents
     return not foreign or record.levelno >= logging.ERROR
@@ -67,9 +67,9 @@ def _is_for_the_user(record: logging.LogRecord) -> bool:
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Keeps back what C++ code writes in the block, where this process is quiet.
+    """Hides stderr output of C++ code in the block if `start` was called.
 
-    An error that the block raises brings it back.
+    If the block raises an error, the hidden output is printed.
     """
     if _INHERITED not in os.environ:
         yield
@@ -90,11 +90,10 @@ def native() -> Iterator[None]:
 
 
 def _import_tensorflow() -> None:
-    """Imports TensorFlow without the lines that it writes while it loads.
+    """Imports TensorFlow without its messages on the CPU's features and missing GPUs.
 
-    They name a CPU's features and a missing GPU, some as errors, on every start;
-    what a user must know of them, `training.devices` says. On every backend:
-    wherever TensorFlow is installed, Keras imports it in the end.
+    `training.devices` logs the devices. With the JAX backend too: Keras imports
+    TensorFlow if it is installed.
     """
     if importlib.util.find_spec("tensorflow") is None:
         return

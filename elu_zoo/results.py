@@ -1,7 +1,6 @@
-"""What was measured: of a weight file, of all runs of its recipe, and by the paper.
+"""Results store: rows of results.csv and paper.csv, and error tables of model cards.
 
-Rows are those of results.csv and paper.csv of configs/results/, as csv.DictReader gives
-them.
+A row is a dict of csv.DictReader.
 """
 
 import csv
@@ -18,8 +17,8 @@ from typing import Any
 from elu_zoo import files
 
 Row = dict[str, str]
-Entry = dict[str, Any]  # of a weight file, see elu_zoo.weights.manifest
-SQUARED = "test_squared_error"  # of an autoencoder
+Entry = dict[str, Any]  # a manifest entry of a weight file
+SQUARED = "test_squared_error"  # the metric of autoencoders
 COLUMNS = (
     "config model dataset activation batch_norm seed schedule epochs schedule_share "
     "backend commit steps train_loss validation_loss validation_error_percent "
@@ -27,7 +26,7 @@ COLUMNS = (
     "wall_time_seconds hardware sha256"
 ).split()
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
-# The same quantile of Student's t for 1, 2, ... degrees of freedom.
+# The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
     *(12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600),
     *(2.26216, 2.22814, 2.20099, 2.17881, 2.16037, 2.14479, 2.13145, 2.11991),
@@ -37,13 +36,9 @@ _STUDENT = (
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """Returns Wilson's 95 % interval of a share, such as that of wrong images.
+    """Returns Wilson's 95 % interval of a share of `count` trials.
 
     Formula: all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, z = 1.96.
-
-    Args:
-        share: what was found, in [0, 1].
-        count: of how many, >= 1.
     """
     z2 = _NORMAL**2 / count
     centre = (share + z2 / 2) / (1 + z2)
@@ -52,11 +47,9 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:
-    """Returns Student's 95 % interval of the mean of a normal variable.
+    """Returns Student's 95 % interval of the mean of two or more values.
 
-    Args:
-        values: two or more. For more than 31 the quantile is that of 31, which
-            makes the interval wider by 4 % at most.
+    More than 31 values use the quantile of 31: the interval is at most 4 % too wide.
     """
     quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
@@ -66,27 +59,27 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """A number, as a person reads it.
+    """One line of an error table, as text.
 
     Attributes:
-        of: what was measured.
-        value: the number, `± ` the standard deviation over runs; "" for none.
-        interval: the 95 % interval, or why there is none; "" where none can be.
+        name: what was measured.
+        value: the number with its standard deviation over runs, or "".
+        interval: the 95 % interval, the reason for its absence, or "".
     """
 
-    of: str
+    name: str
     value: str
     interval: str = ""
 
 
 def read(name: str) -> list[Row]:
-    """Returns the rows of a file of configs/results/, as the package carries it."""
+    """Returns the rows of a CSV file of configs/results/ in the package."""
     text = resources.files("elu_zoo.configs").joinpath("results", name).read_text()
     return list(csv.DictReader(text.splitlines()))
 
 
 def read_file(path: Path) -> list[Row]:
-    """Returns the rows of a CSV file, none where there is no file."""
+    """Returns the rows of a CSV file, an empty list if the file does not exist."""
     if not path.is_file():
         return []
     return list(csv.DictReader(path.read_text().splitlines()))
@@ -107,7 +100,7 @@ def row(workdir: Path, entry: Entry) -> dict[str, Any]:
 
 
 def add(path: Path, new: dict[str, Any]) -> None:
-    """Adds the row of a run to a file of results, unless it is there already."""
+    """Adds the row of a run to a CSV file unless a row has the same weights."""
     rows = read_file(path)
     if any(old["sha256"] == new["sha256"] for old in rows):
         return
@@ -126,14 +119,14 @@ def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) ->
 
 
 def metric(entry: Entry) -> str:
-    """Returns by what the test images are measured: a key of the entry's metrics."""
+    """Returns the key of the test error in an entry's metrics."""
     return SQUARED if SQUARED in entry["metrics"] else "test_error_percent"
 
 
 def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
-    """Returns the section of a model card on what was measured, in Markdown."""
+    """Returns the section of a model card on test errors, in Markdown."""
     found = of_file(entry), of_recipe(entry, rows), of_paper(entry, paper)
-    lines = [f"| {m.of} | {m.value} | {m.interval} |" for m in found if m]
+    lines = [f"| {m.name} | {m.value} | {m.interval} |" for m in found if m]
     squared = (
         "The squared error is that of pixels in [0, 1], summed over an image, a mean "
         "over images; it is not recorded image by image, so that a file's has no "
@@ -152,24 +145,20 @@ def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
 
 
 def of_file(entry: Entry) -> Measured:
-    """Returns the test error of the weights in the file.
+    """Returns the test error of a weight file; the interval is for other test images.
 
-    The interval is that of drawing other test images. A squared error has none: what
-    each image adds to it is not recorded.
+    A squared error has no interval: errors of single images are not recorded.
     """
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
-    of = f"this file, on {count:,} test images"
+    name = f"this file, on {count:,} test images"
     if metric(entry) == SQUARED:
-        return Measured(of, f"{value:.2f}, squared")
+        return Measured(name, f"{value:.2f}, squared")
     interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
-    return Measured(of, f"{value:.2f} %", interval)
+    return Measured(name, f"{value:.2f} %", interval)
 
 
 def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
-    """Returns the mean test error of the runs that differ by their seed alone.
-
-    The interval is that of drawing other seeds.
-    """
+    """Returns the mean test error over seeds; the interval is for other seeds."""
     runs = runs_of(entry, rows)
     values = [float(run[metric(entry)]) for run in runs]
     seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
@@ -186,41 +175,40 @@ def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
 
 
 def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured | None:
-    """Returns the paper's own number for the same network, data and activation.
+    """Returns the paper's error for the same network, data and activation.
 
-    None where the recipe is not the paper's: errors of two recipes do not stand beside
-    each other.
+    None if the recipe is not the paper's: errors of different recipes are not compared.
     """
     if entry["schedule"] != "paper":
         return None
     found = published(_key(entry), paper)
     if found is None or entry["arguments"].get("width", 1.0) != 1.0:
         return Measured("the paper", "no number")
-    runs = "as others reported it"  # of the rivals in table 1
+    runs = "as others reported it"  # the baselines of table 1
     if found["runs"]:
         runs = f"{found['runs']} run" + "s" * (int(found["runs"]) > 1)
-    of = f"the paper, section {found['section']}, {runs}"
+    name = f"the paper, section {found['section']}, {runs}"
     share = entry["schedule_share"]
     if share < 1:
-        of += f", at its whole schedule, of which this file has {share:.0%}"
-    return Measured(of, published_error(found))
+        name += f", at its whole schedule, of which this file has {share:.0%}"
+    return Measured(name, published_error(found))
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:
-    """Returns the row of paper.csv for what a run is, if there is one."""
+    """Returns the row of paper.csv for the same experiment as a run, or None."""
     same = "model", "dataset", "activation", "batch_norm"
     found = (row for row in paper if all(run[key] == row[key] for key in same))
     return next(found, None)
 
 
 def published_error(row: Row) -> str:
-    """Returns the error of a row of paper.csv."""
+    """Returns the error of a row of paper.csv, as text."""
     deviation = row["standard_deviation"]
     return row["test_error_percent"] + f" ± {deviation}" * bool(deviation) + " %"
 
 
 def runs_of(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the runs of an entry's config, data set, activation and normalisation."""
+    """Returns the runs of an entry's config, data set, activation and schedule."""
     wanted = _key(entry) | {
         "config": entry["config"]["name"],
         "schedule": entry["schedule"],
@@ -244,5 +232,5 @@ def _unit(entry: Entry) -> str:
 
 
 def _interval(entry: Entry, low: float, high: float) -> str:
-    # Of few runs that differ much, Student's begins below what an error can be.
+    # Student's interval of few, very different runs may begin below 0.
     return f"{max(0.0, low):.2f} to {high:.2f}{_unit(entry)}"

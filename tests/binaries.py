@@ -1,4 +1,4 @@
-"""Runs binaries as a user types them, in this process or in one of their own."""
+"""Runs of binaries with a user's command line, in this or in a new process."""
 
 import dataclasses
 import importlib
@@ -17,12 +17,12 @@ from absl import logging as absl_logging
 
 app.define_help_flags()
 _FLAGS_OF_ABSL = frozenset(flags.FLAGS)
-_FRESH = ("elu_zoo.bin", "config_config")  # the latter is ml_collections' own name
+_FRESH = ("elu_zoo.bin", "config_config")  # ml_collections' name of a config
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a binary left: exit code and the two streams."""
+    """Exit code, stdout and stderr of a binary."""
 
     code: int
     out: str
@@ -30,7 +30,7 @@ class Result:
 
     @property
     def error(self) -> str:
-        """The one line of an expected failure; there is nothing else in `err`."""
+        """The error line, which is the last line of stderr; stdout is empty."""
         assert "Traceback" not in self.err, self.err
         lines = [x for x in self.err.splitlines() if x.startswith("error: ")]
         assert len(lines) == 1, self.err
@@ -40,7 +40,7 @@ class Result:
 
 
 def load(binary):
-    """Imports a binary afresh, with no other binary's flags defined."""
+    """Imports a binary again, without the flags of other binaries."""
     flags.FLAGS.unparse_flags()
     for name in [name for name in flags.FLAGS if name not in _FLAGS_OF_ABSL]:
         delattr(flags.FLAGS, name)
@@ -50,7 +50,7 @@ def load(binary):
 
 
 def run_here(binary, *arguments) -> Result:
-    """Runs a binary in this process, with the flags and streams of a new one."""
+    """Runs a binary in this process, with new flags and streams."""
     out, err = io.StringIO(), io.StringIO()
     argv, handler = sys.argv, absl_logging.get_absl_handler().python_handler
     stream, root_level = handler.stream, logging.getLogger().level
@@ -64,7 +64,7 @@ def run_here(binary, *arguments) -> Result:
             warnings.catch_warnings(),
             mock.patch.dict(os.environ),
         ):
-            # ml_collections loads a config so.
+            # ml_collections imports a config with load_module.
             warnings.filterwarnings("ignore", "the load_module", DeprecationWarning)
             handler.stream = sys.stderr
             load(binary).run()
@@ -82,7 +82,7 @@ def run_here(binary, *arguments) -> Result:
 
 
 def run_process(binary, *arguments) -> Result:
-    """Runs a binary in a process of its own."""
+    """Runs a binary in a new process."""
     done = subprocess.run(
         [sys.executable, "-m", f"elu_zoo.bin.{binary}", *map(str, arguments)],
         capture_output=True,

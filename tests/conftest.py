@@ -1,4 +1,4 @@
-"""One process for many tests: two logical CPU devices, a cache of decoded data."""
+"""Two logical CPU devices, skips of tests without data or GPU, a cache folder."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # As many processes as cores: more threads would only wait for each other.
+    # One pytest worker per core.
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.config.set_logical_device_configuration(
@@ -16,8 +16,8 @@ tf.config.set_logical_device_configuration(
     [tf.config.LogicalDeviceConfiguration()] * 2,
 )
 for gpu in tf.config.list_physical_devices("GPU"):
-    tf.config.experimental.set_memory_growth(gpu, True)  # several processes share it
-# Starts TensorFlow: no later test can choose other devices.
+    tf.config.experimental.set_memory_growth(gpu, True)  # shared by several processes
+# Initializes TensorFlow: tests cannot change the devices.
 tf.config.list_logical_devices()
 
 
@@ -36,7 +36,7 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(scope="session", autouse=True)
 def session_home(tmp_path_factory):
-    """The $ELU_ZOO_HOME of the session: nobody's own cache is read or written."""
+    """$ELU_ZOO_HOME of the session, instead of the user's cache."""
     folder = tmp_path_factory.mktemp("elu_zoo_home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", str(folder))

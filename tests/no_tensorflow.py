@@ -1,4 +1,4 @@
-"""Runs a script as where TensorFlow is not installed, for tests of other backends.
+"""Runs a script as if TensorFlow were not installed, for tests of other backends.
 
 python no_tensorflow.py SCRIPT ARGUMENT...
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class NoTensorFlow:
-    """A finder before all others: there is no TensorFlow."""
+    """A module finder that finds no TensorFlow."""
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "tensorflow":

@@ -1,4 +1,4 @@
-"""One family of errors, and the checks of arguments that raise them."""
+"""Errors, and the checks of arguments that raise them."""
 
 import inspect
 import math
@@ -29,7 +29,7 @@ def test_the_table_is_complete():
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_kin_and_exit_code(name):
+def test_base_classes_and_exit_code(name):
     kind = getattr(errors, name)
     exit_code, builtin = FAMILY[name]
     assert kind.exit_code == exit_code

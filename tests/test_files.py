@@ -1,3 +1,5 @@
+"""Files: atomic writes, folders, hashes and locks."""
+
 import hashlib
 import os
 import signal
@@ -14,7 +16,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_home_is_the_environments(monkeypatch, tmp_path):
+def test_home(monkeypatch, tmp_path):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     assert files.home() == tmp_path
     monkeypatch.setenv("ELU_ZOO_HOME", "")
@@ -137,7 +139,7 @@ def test_on_windows_folders_are_not_opened(tmp_path, monkeypatch):
     assert opened and all(kind == (False, os.O_RDWR) for kind in opened)
 
 
-def test_a_system_without_locks_is_refused(monkeypatch):
+def test_windows_has_no_locks(monkeypatch):
     files.check_locks()
     monkeypatch.setattr(files.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(errors.ResourceError, match="Windows .* Train under WSL"):

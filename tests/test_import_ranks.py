@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # The design's ranks; its rank 0 has an order of its own.
 RANKS = (
     "errors",
-    "files initializers quiet registry",
+    "files initializers quiet registry user_module",
     "activations results",
     "layers weights",
     "models data",

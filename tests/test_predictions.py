@@ -135,10 +135,10 @@ def test_decode_with_weights_of_several_data_sets(published):
     [
         (2, ["a", "b"], ["a", "b"], None),
         (2, [], ["a", "b"], None),
-        (2, ["a", "b"], ["a", "c"], r"tag tells 2 .*\(a, b\).* has 2 .*\(a, c\)\."),
-        (2, ["a", "b"], list("abc"), r"tells 2 .* digits has 3 .* \(a, b, c\)\."),
+        (2, ["a", "b"], ["a", "c"], r"tag has 2 .*\(a, b\).* has 2 .*\(a, c\)\."),
+        (2, ["a", "b"], list("abc"), r"has 2 .* digits has 3 .* \(a, b, c\)\."),
         (2, ["a", "b"], list("abcd"), r"digits has 4 classes \(a, b, c, \.\.\.\)"),
-        (2, [], ["a", "b", "c"], "The model tells 2 classes apart, .* has 3 classes"),
+        (2, [], ["a", "b", "c"], "The model has 2 classes, .* has 3 classes"),
     ],
 )
 def test_check_classes(count, trained, names, words):

@@ -1,4 +1,4 @@
-"""What `import elu_zoo` offers, and what it does not load."""
+"""Public names of elu_zoo, and imports of `import elu_zoo`."""
 
 import importlib
 import subprocess
@@ -32,7 +32,7 @@ def test_each_name(name):
 
 @pytest.mark.parametrize(("module", "name"), MODULES.items())
 def test_each_module(module, name):
-    """In a process where nothing else has imported it."""
+    """In a new process."""
     code = f"import elu_zoo; print(elu_zoo.{module}.{name}.__name__)"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -57,7 +57,7 @@ def test_import_is_light():
     assert result.stdout.strip() == "[]"
 
 
-def test_an_import_of_the_module_leaves_the_function_train():
+def test_training_train_stays_a_function():
     module = importlib.import_module("elu_zoo.training.train")
     training.train = module  # as Python does after the first import
     assert training.train is module.train

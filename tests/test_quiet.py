@@ -1,4 +1,4 @@
-"""Which lines of a process its user sees, in it and in those that it starts."""
+"""stderr of a command and of its worker processes."""
 
 import contextlib
 import logging
@@ -40,7 +40,7 @@ def test_a_child_is_quiet(tmp_path):
 
 
 @pytest.mark.parametrize("inherited", [True, False])
-def test_a_child_of_another_process_is_not(monkeypatch, inherited):
+def test_only_a_child_of_a_command_is_quiet(monkeypatch, inherited):
     monkeypatch.setenv("ELU_ZOO_QUIET", "1")
     if not inherited:
         monkeypatch.delenv("ELU_ZOO_QUIET")
@@ -55,7 +55,7 @@ def test_a_child_of_another_process_is_not(monkeypatch, inherited):
     [(True, False, ""), (True, True, "of C++\n"), (False, False, "of C++\n")],
 )
 def test_lines_of_native_code(monkeypatch, capfd, start, fails, shown):
-    """They are kept back, unless the block fails: then they may say why."""
+    """They are hidden unless the block fails."""
     monkeypatch.setenv("ELU_ZOO_QUIET", "1")
     if not start:
         monkeypatch.delenv("ELU_ZOO_QUIET")
@@ -68,10 +68,10 @@ def test_lines_of_native_code(monkeypatch, capfd, start, fails, shown):
 
 @pytest.fixture
 def said(monkeypatch, capsys):
-    """Logs a record of a file in a process that is quiet; returns what is written."""
+    """Logs a record of a file after `quiet.start`; returns the output on stderr."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(quiet, "_import_tensorflow", lambda: None)
-    monkeypatch.setenv("ELU_ZOO_QUIET", "")  # brought back by pytest
+    monkeypatch.setenv("ELU_ZOO_QUIET", "")  # restored by pytest
 
     def say(path, level, *arguments, problem=None):
         quiet.start()

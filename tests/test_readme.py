@@ -1,4 +1,4 @@
-"""Front page and guides name commands, flags, configs, Python and files that exist."""
+"""Commands, flags, configs, Python and files in front page and guides exist."""
 
 import ast
 import re
@@ -33,7 +33,7 @@ def commands() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def helps():
-    """What each command's --help prints."""
+    """The --help of each command."""
     names = {command[0] for command in commands()}
     return {
         name: subprocess.run(

@@ -1,4 +1,4 @@
-"""Every shell and Python snippet of front page and guides, run as it stands."""
+"""Runs the shell and Python snippets of front page and guides."""
 
 import contextlib
 import os
@@ -13,8 +13,8 @@ import pytest
 import tensorflow as tf
 from readmes import FENCES, ROOT
 
-# Installations, the tests themselves, the benchmark of 20 minutes and all experiments
-# together are left out; one experiment, ImageNet's network and a rival are small.
+# Installations, tests, the benchmark and `elu-zoo-reproduce all` are skipped. One
+# experiment, ImageNet's network and a baseline run with smoke settings.
 SHELL = f"""
 set -euo pipefail
 python3() {{ mkdir -p .venv/bin; : > .venv/bin/activate; }}
@@ -36,9 +36,9 @@ elu-zoo-serve() {{
   return 1
 }}
 elu-zoo-train() {{
-  local large=--config=elu_imagenet_15 rival=--config=table1_baselines:
+  local large=--config=elu_imagenet_15 baseline=--config=table1_baselines:
   set -- "${{@/#$large/$large:smoke=True}}"
-  command elu-zoo-train "${{@/#$rival/${{rival}}smoke=True,}}"
+  command elu-zoo-train "${{@/#$baseline/${{baseline}}smoke=True,}}"
 }}
 elu-zoo-reproduce() {{
   if [ "$1" = all ]; then return; fi
@@ -60,7 +60,7 @@ def write(path, pixels):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What a reader has: photographs, digits, ImageNet."""
+    """A reader's files: photographs, digits, ImageNet."""
     root = tmp_path_factory.mktemp("reader")
     for label, name in enumerate(("cats", "dogs", "owls")):
         for i in range(45):
@@ -100,7 +100,7 @@ def run(folder):
 @pytest.mark.slow
 @pytest.mark.data("mnist", "cifar10", "cifar100")
 def test_snippets(run, folder):
-    """The shell first: its exports and its file are read in Python."""
+    """The shell snippets first: Python reads their exports and files."""
     snippets = {kind: [t for k, t in FENCES if k == kind] for kind in ("sh", "python")}
     assert len(snippets["sh"]) >= 5 and len(snippets["python"]) >= 5
     modules = [t for t in snippets["python"] if t.startswith("# my_")]
@@ -123,7 +123,7 @@ def test_snippets(run, folder):
 
 
 def test_snippets_are_short():
-    """An activation and a network of one's own: under 20 lines each."""
+    """A user's activation and network have less than 20 lines each."""
     (text,) = [t for _, t in FENCES if t.startswith("# my_zoo.py")]
     parts = re.split(r"^@elu_zoo", text, flags=re.MULTILINE)[1:]
     assert len(parts) == 2

@@ -1,4 +1,4 @@
-"""What was measured: intervals against closed forms, runs and the paper's numbers."""
+"""Intervals against closed forms, rows of runs, and the paper's numbers."""
 
 import math
 import statistics
@@ -12,29 +12,14 @@ from elu_zoo.weights import manifest
 Z = 1.959963984540054  # the normal distribution's quantile of 0.975
 
 
-@pytest.mark.parametrize("count", [1, 10, 100, 10_000])
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3524, 0.5, 1.0])
+@pytest.mark.parametrize("count", [1, 10, 10_000])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3524, 1.0])
 def test_wilson(share, count):
     """The ends solve (share - p)^2 = z^2 p (1 - p) / count."""
     z2 = Z**2 / count
     expected = sorted(np.roots([1 + z2, -2 * share - z2, share**2]).real)
-    # A root of a double one at 0 or 1 is known to half of the digits.
+    # A double root at 0 or 1 is exact to half of the digits.
     assert results.wilson(share, count) == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("share", "count", "expected"),
-    [
-        (0.0, 10, (0.0, Z**2 / (10 + Z**2))),
-        (1.0, 10, (10 / (10 + Z**2), 1.0)),
-        (0.5, 10, (0.2366, 0.7634)),
-        (0.3524, 10_000, (0.3431, 0.3618)),
-    ],
-)
-def test_known_wilson_intervals(share, count, expected):
-    low, high = results.wilson(share, count)
-    assert (low, high) == pytest.approx(expected, abs=5e-5)
-    assert 0 <= low <= share <= high <= 1
 
 
 def within(t, freedom):
@@ -65,10 +50,6 @@ def test_student(values, quantile):
     variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
     half = quantile * math.sqrt(variance / len(values))
     assert results.student(values) == pytest.approx((mean - half, mean + half))
-
-
-def test_the_interval_of_many_values_is_hardly_wider_than_it_need_be():
-    assert 1 < results._STUDENT[-1] / Z < 1.043
 
 
 ENTRY = {
@@ -102,7 +83,7 @@ def row(seed=0, **changes):
 
 def test_of_a_file():
     found = results.of_file(ENTRY)
-    assert found.of == "this file, on 10,000 test images"
+    assert found.name == "this file, on 10,000 test images"
     assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
     found = results.of_file(SQUARED)
     assert (found.value, found.interval) == ("3.17, squared", "")
@@ -129,7 +110,7 @@ def test_of_a_file():
 )  # fmt: skip
 def test_of_a_recipe(entry, rows, expected):
     found = results.of_recipe(entry, rows)
-    assert (found.of, found.value, found.interval) == expected
+    assert (found.name, found.value, found.interval) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,11 +125,11 @@ def test_of_a_recipe(entry, rows, expected):
         ("epochs", "3"),
     ],
 )
-def test_other_runs_are_of_another_recipe(key, other):
+def test_runs_of_a_recipe(key, other):
     assert results.runs_of(ENTRY, [row(), row(1, **{key: other})]) == [row()]
 
 
-def test_batch_normalised_runs_are_told_apart():
+def test_batch_normalised_runs_are_another_recipe():
     arguments = ENTRY["arguments"] | {"batch_norm": True}
     normalised = row(1, batch_norm="True")
     entry = ENTRY | {"arguments": arguments}
@@ -188,15 +169,17 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
 def test_of_the_paper(arguments, paper, expected):
     entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
     found = results.of_paper(entry, [paper])
-    assert (found.of, found.value, found.interval) == (*expected, "")
+    assert (found.name, found.value, found.interval) == (*expected, "")
 
 
-def test_the_paper_beside_a_part_of_its_schedule():
+def test_the_paper_and_a_part_of_its_schedule():
     found = results.of_paper(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
-    assert found.of.endswith(" runs, at its whole schedule, of which this file has 2%")
+    assert found.name.endswith(
+        " runs, at its whole schedule, of which this file has 2%"
+    )
 
 
-def test_the_paper_stands_beside_no_other_recipe():
+def test_no_paper_for_other_recipes():
     assert results.of_paper(ENTRY, [PAPER]) is None
     assert "the paper" not in results.evaluation(ENTRY, [], [PAPER])
 
@@ -207,13 +190,15 @@ def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     runs = results.runs_of(entry, results.read("results.csv"))
     own = [run for run in runs if run["sha256"] == entry["sha256"]]
     assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
+    assert own[0]["commit"] == entry["commit"]
+    assert {k: float(own[0][k]) for k in entry["metrics"]} == entry["metrics"]
     values = [float(run[results.metric(entry)]) for run in runs]
     found = results.of_recipe(entry, results.read("results.csv"))
     assert found.value.startswith(f"{statistics.mean(values):.2f}")
 
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
-    """Of each config and seed; a run of the same weights is that run."""
+    """Sorted by config and seed; equal weights are one run."""
     (tmp_path / "metrics.jsonl").write_text(
         '{"epoch": 1, "train_loss": 0.75}\n{"epoch": 2, "train_loss": 0.5}\n'
     )
@@ -230,3 +215,11 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert [found[0][k] for k in known] == ["net-fast30", "elu", "False", "fast", "2.5"]
     assert found[0]["test_squared_error"] == ""  # it has none
     assert results.read_file(tmp_path / "none.csv") == []
+
+
+def test_the_row_of_an_autoencoder_has_no_error(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"train_loss": 0.5}\n')
+    entry = SQUARED | {"seed": 0, "sha256": "a", "step": 60}
+    results.add(tmp_path / "results.csv", results.row(tmp_path, entry))
+    (found,) = results.read_file(tmp_path / "results.csv")
+    assert found["test_squared_error"] == "3.1668" and found["test_error_percent"] == ""

@@ -1,12 +1,11 @@
-"""Fits the whitening statistics that ship with the package.
+"""Fits the whitening statistics of the package.
 
 python tools/fit_statistics.py cifar10 cifar100
 
-Each data set's file is written beside the weights under the name of its content. If
-there is an older one of the same images, which weights may name, the tool says so. It
-takes about 15 s
-a data set on two cores. float64 eigenvectors differ between machines in their last
-digits, so that another machine's file may have another name.
+The script writes one file per data set to elu_zoo/weights, named by a hash of the
+content, and reports older files of the same images. A data set takes about 15 s on two
+cores. The last digits of float64 eigenvectors differ between machines, so another
+machine may write another name.
 """
 
 from pathlib import Path

@@ -2,8 +2,8 @@
 
     python tools/golden_outputs.py
 
-What a published tag computes never changes: tags that the file has already are left
-as they are, and the tests compare every later version of the package with them.
+The outputs of a published tag never change: existing rows are kept, and the tests
+compare every version of the package with them.
 """
 
 import json
@@ -19,12 +19,12 @@ from elu_zoo.weights import manifest
 _FILE = flags.DEFINE_string(
     "file",
     str(Path(__file__).parents[1] / "tests" / "weights" / "golden.json"),
-    "The file that is extended.",
+    "The file to extend.",
 )
 
 
 def outputs(entry: manifest.Entry) -> list[list[float]]:
-    """Returns the outputs for seeded noise, four raw images, to six digits."""
+    """Returns the outputs for four images of seeded noise, to six digits."""
     shape = (4, *entry["arguments"]["input_shape"])
     images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
     model = elu_zoo.get_model(entry["model"], weights=entry["tag"])

@@ -2,16 +2,15 @@
 
     python tools/imagenet_speed.py --folder=/data/imagenet_sample
 
-The forms are timed in turn, round by round, in one process that keeps to one core.
-A line is the median over the rounds in images a second and its ratio to the decoding
-of the prepared JPEGs alone, with the quartiles.
+Each round times all methods once, in one process on one core. A line is the median
+over the rounds in images per second, and the ratio to "decode prepared" with quartiles.
 
 - decode prepared, decode originals: TensorFlow's JPEG decoder, image by image;
-- read prepared: the trainer's batches from what tools/prepare_data.py writes;
-- read originals: the same from the folder, each image resized.
+- read prepared: the trainer's batches from the output of tools/prepare_data.py;
+- read originals: the trainer's batches from the folder, each image resized.
 
-The last line says how many cores of this kind a device needs that trains the network
-at so many TFLOP/s (three forward passes an image, a multiply-accumulate is two).
+The last line is the number of such cores that a device with --tflops needs (three
+forward passes per image, two operations per multiply-accumulate).
 """
 
 import os
@@ -29,13 +28,13 @@ from elu_zoo.data import imagenet, prepare
 
 _FOLDER = flags.DEFINE_string("folder", None, "Folder of images.", required=True)
 _ROUNDS = flags.DEFINE_integer("rounds", 9, "Rounds.", lower_bound=1)
-_IMAGES = flags.DEFINE_integer("images", 512, "Images a form a round.", lower_bound=1)
-_BATCH = flags.DEFINE_integer("batch_size", 64, "Images a batch.", lower_bound=1)
-_TFLOPS = flags.DEFINE_float("tflops", 400.0, "Of the device.", lower_bound=0.0)
+_IMAGES = flags.DEFINE_integer("images", 512, "Images per round.", lower_bound=1)
+_BATCH = flags.DEFINE_integer("batch_size", 64, "Images per batch.", lower_bound=1)
+_TFLOPS = flags.DEFINE_float("tflops", 400.0, "TFLOP/s of the device.", lower_bound=0.0)
 
 
 def decode(data) -> Callable[[], None]:
-    """Returns what decodes the images one by one, from memory."""
+    """Returns a function that decodes the images one by one, from memory."""
     split = data.train.first(min(_IMAGES.value, len(data.train)))
     found = split.examples.read(split.positions)
     encoded = [tf.constant(example.image) for example in found]
@@ -48,7 +47,7 @@ def decode(data) -> Callable[[], None]:
 
 
 def read(data) -> Callable[[], None]:
-    """Returns what reads the same images as the trainer does."""
+    """Returns a function that reads the images like the trainer."""
     split = data.train.first(min(_IMAGES.value, len(data.train)))
 
     def call():
@@ -68,17 +67,17 @@ def main(argv: list[str]) -> None:
         prepare.prepare(_FOLDER.value, output)
         originals = imagenet.load(_FOLDER.value, 256)
         prepared = imagenet.load(output, 256)
-        forms = {
+        methods = {
             "decode prepared": decode(prepared),
             "decode originals": decode(originals),
             "read prepared": read(prepared),
             "read originals": read(originals),
         }
-        rates = {name: [] for name in forms}
-        for call in forms.values():
+        rates = {name: [] for name in methods}
+        for call in methods.values():
             call()
         for _ in range(_ROUNDS.value):
-            for name, call in forms.items():
+            for name, call in methods.items():
                 start = time.perf_counter()
                 call()
                 count = min(_IMAGES.value, len(prepared.train))
@@ -91,10 +90,11 @@ def main(argv: list[str]) -> None:
             f"{median:5.2f} ({low:.2f}-{high:.2f}) of decode prepared"
         )
     flop = 6 * zoo.model_info("elu_imagenet_15").multiply_accumulates
-    appetite = 1e12 * _TFLOPS.value / flop
-    cores = appetite / np.median(rates["read prepared"])
+    images_per_second = 1e12 * _TFLOPS.value / flop
+    cores = images_per_second / np.median(rates["read prepared"])
     print(
-        f"{_TFLOPS.value:.0f} TFLOP/s take {appetite:.0f} images/s: {cores:.1f} cores."
+        f"{_TFLOPS.value:.0f} TFLOP/s take {images_per_second:.0f} images/s: "
+        f"{cores:.1f} cores."
     )
 
 

@@ -1,13 +1,13 @@
-"""Makes a data set of images small and quick to read, once for all runs on it.
+"""Converts a data set of images to small JPEGs that are fast to read.
 
 python tools/prepare_data.py --output=/data/imagenet256
 python tools/prepare_data.py --folder=/data/ILSVRC2012 --output=/data/imagenet256
 elu-zoo-train --config=elu_imagenet_15 --config.data.folder=/data/imagenet256
 
-Images of tensorflow-datasets' imagenet2012, or of a folder <class>/<file>.JPEG (or
-train/<class>/ and val/<class>/), become JPEGs of 256 x 256 pixels in a data set that
-tensorflow-datasets reads too, with the mean of the training images and report.json,
-which names what is unusual. All of ImageNet takes about 24 GB.
+The input is imagenet2012 of tensorflow-datasets, or a folder <class>/<file>.JPEG (or
+train/<class>/ and val/<class>/). The output is a data set of tensorflow-datasets with
+JPEGs of 256 x 256 pixels, the mean of the training images, and report.json, a list of
+unusual images. ImageNet takes about 24 GB.
 """
 
 import signal
@@ -24,9 +24,9 @@ _DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR."
 )
 _IMAGE_SIZE = flags.DEFINE_integer("image_size", 256, "Height and width in pixels.")
-_QUALITY = flags.DEFINE_integer("quality", 85, "Of the JPEGs, 0 to 100.")
+_QUALITY = flags.DEFINE_integer("quality", 85, "JPEG quality, 0 to 100.")
 _MAX_BAD_EXAMPLES = flags.DEFINE_integer(
-    "max_bad_examples", 0, "How many images that cannot be used may be left out."
+    "max_bad_examples", 0, "Largest number of unusable images to skip."
 )
 
 
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
     from elu_zoo.data import prepare
 
     logging.set_verbosity(logging.INFO)
-    # As Ctrl-C does, a scheduler's SIGTERM leaves no unfinished folder behind.
+    # SIGTERM of a scheduler removes the unfinished folder, as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         report = prepare.prepare(

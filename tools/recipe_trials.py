@@ -2,10 +2,10 @@
 
 python tools/recipe_trials.py --runs=$HOME/trials
 
-Every trial trains on 45,000 images of CIFAR-100 and is measured on the other 5,000 of
-its training set; test images are never read. Stages follow one another: each varies one
-thing of the recipe that the stages before it chose. A trial that is in the table is not
-run again, one that was stopped goes on. The table is configs/results/quick_trials.csv.
+Every trial trains on 45,000 training images of CIFAR-100 and is measured on the other
+5,000; no test image is read. Each stage varies one setting of the best recipe of the
+previous stages. A trial in the table is not repeated, a stopped one is resumed. The
+table is configs/results/quick_trials.csv.
 """
 
 import itertools
@@ -29,7 +29,7 @@ _COLUMNS = (
     "init_scale label_smoothing train_loss validation_loss validation_error_percent "
     "seconds"
 ).split()
-# Where the stages begin; a column each. Dropout is a share of the paper's.
+# The recipe before the first stage. Dropout is a factor on the paper's rates.
 _BASE = {
     "width": 0.5,
     "epochs": 4,
@@ -43,8 +43,8 @@ _BASE = {
 }
 _BOTH = "elu", "relu"
 _ALL = *_BOTH, "leaky_relu", "shifted_relu"
-# A stage tries these values of one thing, for every activation alike; the value of the
-# lowest mean error of ELU and ReLU is in the recipe from then on.
+# setting: (activations, values). The next stages use the value with the lowest mean
+# error of ELU and ReLU.
 STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "init_scale": (_BOTH, (0.25, 0.5, 1.0, 1.5)),
     "sgd_factor": (_BOTH, (2.5, 5.0)),
@@ -53,17 +53,19 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "label_smoothing": (_BOTH, (0.0, 0.1)),
     "dropout": (_BOTH, (0.0, 0.25, 0.5)),
 }
-# The two best recipes of all stages, as wide as the paper's network, with paired seeds.
+# The last stage: the two best recipes at full width, with paired seeds.
 _FINAL = {"width": 1.0, "epochs": 8}
 _SEEDS = range(3)
 
-_RUNS = flags.DEFINE_string("runs", "runs/trials", "Gets a folder for each trial.")
+_RUNS = flags.DEFINE_string(
+    "runs", "runs/trials", "Folder for the folders of the trials."
+)
 
 Rows = list[dict[str, str]]
 
 
 def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields stages and their trials, by the errors of `rows`."""
+    """Yields pairs of stage and trial; `rows` decide the recipes of later stages."""
     base = dict(_BASE)
     for stage, (activations, values) in STAGES.items():
         for value, activation in itertools.product(values, activations):
@@ -77,13 +79,13 @@ def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def row_of(trial: dict[str, Any], rows: Rows) -> dict[str, str] | None:
-    """Returns the row of a trial, None if it was not run."""
+    """Returns the row of a trial, or None."""
     key = {k: str(v) for k, v in trial.items()}
     return next((row for row in rows if key.items() <= row.items()), None)
 
 
 def _error(rows: Rows) -> Callable[[dict[str, Any]], float]:
-    """Returns what maps a recipe to its mean error of ELU and ReLU, in percent."""
+    """Returns a function from a recipe to the mean error of ELU and ReLU."""
 
     def error(recipe: dict[str, Any]) -> float:
         found = [row_of(recipe | {"activation": a}, rows) for a in _BOTH]
@@ -130,7 +132,7 @@ def main(argv: list[str]) -> None:
         row = {"stage": stage} | run(trial, Path(_RUNS.value))
         results.write(_TABLE, _COLUMNS, [*rows, {c: str(row[c]) for c in _COLUMNS}])
         logging.info("%s", row)
-        # In a new process, as TensorFlow keeps a gigabyte of each model's programs.
+        # A new process for the next trial frees a gigabyte of compiled programs.
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
 

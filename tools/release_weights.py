@@ -1,19 +1,20 @@
-"""Releases finished runs: weights, entry, card and export, and a row of results.
+"""Releases finished runs: weights, entry, card, export, and a row of results.csv.
 
 python tools/release_weights.py runs/mnist_mlp_8x128/elu-s0 ...
 python tools/release_weights.py --push runs/mnist_mlp_8x128/elu-s0 ...
 python tools/release_weights.py --push --to=hf:owner/repo runs/elu_cifar_18/elu-s0
 python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
 
-The first command writes the release files of each run to dist/weights/<tag>, tells what
-a release would change, and changes nothing of it: float16 weights, their entry, the
-model card as README.md, the exported SavedModel as an archive, and the statistics that
-the package does not carry. With --push the run becomes a row of results.csv, once, and
-its weights are listed in elu_zoo/weights/manifest.json. Their file is copied to that
-folder; or, with --to, all files are uploaded to a repository of the Hugging Face Hub,
-in one commit, and downloaded again before anything here changes. A repository has one
-README.md: use one for each run. Afterwards tools/golden_outputs.py and
-tools/results_table.py bring what is made of the manifest up to date.
+Without --push a release is a dry run: the script writes the files of each release to
+dist/weights/<tag> and prints the changes that --push would make. The files are float16
+weights, the entry, the model card as README.md, an archive of the exported SavedModel,
+and preprocessing statistics that are not in the package.
+
+With --push the script adds the run to results.csv and lists the weights in
+elu_zoo/weights/manifest.json. By default it copies the weights to that folder. With
+--to it uploads all files to a repository of the Hugging Face Hub in one commit, and
+downloads them again before it changes the package. Use one repository per run: it has
+one README.md. Run tools/golden_outputs.py and tools/results_table.py afterwards.
 """
 
 import dataclasses
@@ -40,11 +41,11 @@ _LIMIT_BYTES = 45_000_000
 _PACKAGE = "package"
 _HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)")
 
-_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows, release nothing.")
-_TO = flags.DEFINE_string("to", _PACKAGE, "Where to: package, or hf:owner/repo.")
-_PUSH = flags.DEFINE_bool("push", False, "Release; without it, tell what that changes.")
+_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows only.")
+_TO = flags.DEFINE_string("to", _PACKAGE, "Destination: package, or hf:owner/repo.")
+_PUSH = flags.DEFINE_bool("push", False, "Release; without it, a dry run.")
 _OUTPUT = flags.DEFINE_string(
-    "output", str(_ROOT / "dist" / "weights"), "Gets <tag>/, the files of a release."
+    "output", str(_ROOT / "dist" / "weights"), "Folder for <tag>/, the release files."
 )
 
 
@@ -53,17 +54,16 @@ def _rows() -> list[results.Row]:
 
 
 def check(runs: dict[Path, manifest.Entry], to: str) -> None:
-    """Refuses what must not, or cannot, be released, before any work.
+    """Checks that runs can be released.
 
     Args:
         runs: entries by the folders of their runs.
         to: "package" or `hf:owner/repo`.
 
     Raises:
-        UsageError: `to` is of another form or lacks its library, a run is a smoke run,
-            or statistics that it needs are missing.
-        ResourceError: the package would carry too many bytes.
-        CorruptError: a weight file is not that of its run.
+        UsageError: a wrong `to`, a smoke run, a changed config, or missing statistics.
+        ResourceError: the package would be too large.
+        CorruptError: a weight file is damaged.
     """
     if to != _PACKAGE:
         _check_hub(to, len(runs))
@@ -84,7 +84,7 @@ def _check_hub(to: str, count: int) -> None:
         raise errors.UsageError(f"--to is package or hf:owner/repo, got {to!r}.")
     if count > 1:
         raise errors.UsageError(
-            f"{to} has one README.md, the card of one run; got {count} runs."
+            f"{to} has one README.md, the card of one run. Received: {count} runs."
         )
     if importlib.util.find_spec("huggingface_hub") is None:
         raise errors.UsageError(
@@ -94,82 +94,67 @@ def _check_hub(to: str, count: int) -> None:
 
 def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
     if entry["config"]["smoke"]:
-        raise errors.UsageError(f"{workdir} is a smoke run; its weights do not ship.")
+        raise errors.UsageError(f"{workdir} is a smoke run; it cannot be released.")
     if "config_changes" in entry:
         raise errors.UsageError(
-            f"The config of {workdir} was changed on its way: no config makes its "
-            "weights again. Train with the config that is meant."
+            f"The config of {workdir} changed during the run: no config reproduces the "
+            "weights. Train again with one config."
         )
     statistics = entry["preprocessing"].get("statistics")
     if to != _PACKAGE:
-        _statistics(entry)  # which are uploaded
+        _statistics(entry)  # raises if the file to upload is missing
     elif statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
         raise errors.UsageError(
-            f"{entry['tag']} needs the statistics {statistics}, which do not ship. "
-            "Publish them together: --to=hf:<owner>/<repo>."
+            f"{entry['tag']} needs the statistics {statistics}, which the package does "
+            "not have. Release both to a hub repository: --to=hf:<owner>/<repo>."
         )
 
 
 def _check_size(new: list[manifest.Entry]) -> None:
-    # Whitening statistics are carried as well.
     kinds = "*" + manifest.SUFFIX, "*.npz"
     sizes = {p.name: p.stat().st_size for kind in kinds for p in _WEIGHTS.glob(kind)}
     sizes |= {entry["tag"] + manifest.SUFFIX: entry["bytes"] for entry in new}
     if sum(sizes.values()) > _LIMIT_BYTES:
         raise errors.ResourceError(
-            f"With {', '.join(entry['tag'] for entry in new)} the package would carry "
+            f"With {', '.join(entry['tag'] for entry in new)} the package would have "
             f"{sum(sizes.values())} bytes; {_LIMIT_BYTES} is the limit. Release to a "
-            "repository of the hub: --to=hf:owner/repo."
+            "hub repository: --to=hf:owner/repo."
         )
 
 
 def _statistics(entry: manifest.Entry) -> Path | None:
-    """Returns the file of the statistics that an entry names; what ships comes first.
+    """Returns the statistics file of an entry that is not in the package, or None.
 
     Raises:
-        NotFoundError: it is not on this machine.
+        NotFoundError: the file is not on this machine.
     """
     name = entry["preprocessing"].get("statistics")
-    if not name:
+    if not name or (_WEIGHTS / f"{name}.npz").is_file():
         return None
-    shipped = _WEIGHTS / f"{name}.npz"
-    kind = "mean" if "_mean-" in name else "zca"
-    return shipped if shipped.is_file() else statistics_file.find(name, kind)
+    return statistics_file.find(name, "mean" if "_mean-" in name else "zca")
 
 
 def published(entry: manifest.Entry, to: str) -> manifest.Entry:
-    """Returns the entry of a run as the manifest will list it, with its sources."""
+    """Returns the manifest entry of a run with its sources."""
     known = manifest.published().get(entry["tag"], entry)["sources"]
     new = [] if to == _PACKAGE else [to]
     return {**entry, "sources": list(dict.fromkeys([*known, *new]))}
 
 
 def build(workdir: Path, entry: manifest.Entry, folder: Path) -> None:
-    """Writes the files of a release into a folder, instead of what is there."""
+    """Writes the files of a release into a folder, and replaces older ones."""
     ours = {k: str(v) for k, v in results.row(workdir, entry).items()}
     rows = [other for other in _rows() if other["sha256"] != entry["sha256"]]
     rows.append({**dict.fromkeys(results.COLUMNS, ""), **ours})
-    statistics = _statistics(entry)
-    if statistics and statistics.parent == _WEIGHTS:
-        statistics = None
     weights = workdir / (entry["tag"] + manifest.SUFFIX)
-    export_release.write(weights, entry, rows, folder, statistics)
-
-
-def ship(workdir: Path, entry: manifest.Entry) -> None:
-    """Copies weights and entry into the package and lists them."""
-    _check_run(workdir, entry, _PACKAGE)
-    _check_size([entry])
-    name = entry["tag"] + manifest.SUFFIX
-    shutil.copyfile(workdir / name, _WEIGHTS / name)
-    _list(entry)
+    export_release.write(weights, entry, rows, folder, _statistics(entry))
 
 
 def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     """Uploads the files of a release in one commit, and downloads them again.
 
     Raises:
-        ResourceError: the hub refused, or what it gives back is something else.
+        ResourceError: the hub refused the files, or returned other ones.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
@@ -182,11 +167,11 @@ def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
         api.create_commit(
             repository, operations, commit_message=f"Release {entry['tag']}"
         )
-    # Its versions raise errors of different HTTP libraries.
+    # Versions of huggingface_hub raise errors of different HTTP libraries.
     except Exception as error:
         raise errors.ResourceError(
-            f"{to} did not take the files: {' '.join(str(error).split())} `hf auth "
-            "login`, or $HF_TOKEN, gives the right to write."
+            f"{to} did not accept the files: {' '.join(str(error).split())} Log in by "
+            "`hf auth login`, or set $HF_TOKEN."
         ) from error
     with tempfile.TemporaryDirectory() as scratch:
         for file in download.files_of(entry):
@@ -212,11 +197,11 @@ def release(
     Args:
         runs: entries by the folders of their runs.
         to: "package" or `hf:owner/repo`.
-        output: gets <tag>/, the files of each release.
-        push: without it nothing but `output` is changed.
+        output: folder for <tag>/, the files of each release.
+        push: if False, only `output` is changed.
 
     Returns:
-        Lines that say what has changed, or would.
+        Lines that list the changes.
     """
     check(runs, to)
     runs = {workdir: published(entry, to) for workdir, entry in runs.items()}
@@ -225,32 +210,32 @@ def release(
         build(workdir, entry, output / entry["tag"])
         lines += _changes(entry, output / entry["tag"], to)
     if not push:
-        return [*lines, "Nothing of this is done yet; --push does it."]
+        return [*lines, "This was a dry run; --push makes the changes."]
     for workdir, entry in runs.items():
         if to != _PACKAGE:
             upload(output / entry["tag"], entry, to)
         results.add(_RESULTS, results.row(workdir, entry))
-        if to != _PACKAGE:
-            _list(entry)
-        else:
-            ship(workdir, entry)
+        if to == _PACKAGE:
+            name = entry["tag"] + manifest.SUFFIX
+            shutil.copyfile(workdir / name, _WEIGHTS / name)
+        _list(entry)
     return lines
 
 
 def _changes(entry: manifest.Entry, folder: Path, to: str) -> list[str]:
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     is_new = all(old["sha256"] != entry["sha256"] for old in _rows())
-    row_of_it = "a new row" if is_new else "has its row already"
+    row = "a new row" if is_new else "no new row"
     name = entry["tag"] + manifest.SUFFIX
     if to == _PACKAGE:
-        place = f"elu_zoo/weights: gets {name}, {entry['bytes']} bytes"
+        place = f"elu_zoo/weights: {name}, {entry['bytes']} bytes"
     else:
-        place = f"{to}: gets {len(sizes)} files, {sum(sizes.values())} bytes"
-    sources = ", ".join(entry["sources"]) or "no source but the package"
+        place = f"{to}: {len(sizes)} files, {sum(sizes.values())} bytes"
+    sources = ", ".join(entry["sources"]) or "no download source"
     return [
         f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}",
         f"  {folder}: {', '.join(sizes)}",
-        f"  configs/results/results.csv: {row_of_it}",
+        f"  configs/results/results.csv: {row}",
         f"  {place}",
         f"  elu_zoo/weights/manifest.json: lists {entry['tag']}, {sources}",
     ]

@@ -1,15 +1,15 @@
-"""Kills, damages, fills up and stops short training runs, and counts what survives.
+"""Counts how training and exports survive kills, damaged files, full disks, signals.
 
 python tools/reliability.py --kills=100 --corruptions=100 --seed=0
 
-Half of the kills are of runs of a dense network on digits, forty in a hundred of a
-convolutional network on CIFAR-10 with two phases of dropout, ten of exports; a fifth as
-many are of runs on JAX. They come at a random time, after a random iteration, or right
-before a random call that changes the file system, evaluates or trains. What is left is
-resumed, and has to end as a run that nobody touched, to the last bit.
+Of --kills, 50 % hit runs of a dense network on digits, 40 % runs of a convolutional
+network on CIFAR-10 with two phases of dropout, 10 % exports; 20 % more hit runs on JAX.
+A kill comes at a random time, after a random iteration, or before a random call that
+changes the file system, evaluates or trains. The run is resumed, and has to be equal
+bit by bit to a run without kills.
 
-A twentieth as many signals, second processes, changed configs and full disks come to
-runs on digits; a full disk takes root, who may make one.
+Signals, second processes, changed configs and full disks hit runs on digits, each 5 %
+as often as kills. Full disks need root, to mount a small file system.
 """
 
 import concurrent.futures
@@ -31,18 +31,18 @@ from faults import damages, disks, kills, runs, stops
 from elu_zoo import errors, files
 
 _ROOT = Path(__file__).resolve().parent.parent
-_KILLS = flags.DEFINE_integer("kills", 100, "Of runs and exports.", 0)
+_KILLS = flags.DEFINE_integer("kills", 100, "Number of kills.", 0)
 _CORRUPTIONS = flags.DEFINE_integer(
-    "corruptions", 100, "Flipped bits of each file of a checkpoint.", 0
+    "corruptions", 100, "Flipped bits per file of a checkpoint.", 0
 )
-_SEED = flags.DEFINE_integer("seed", 0, "Of all draws.")
+_SEED = flags.DEFINE_integer("seed", 0, "Seed of random choices.")
 _DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder with CIFAR-10; $TFDS_DATA_DIR by default."
 )
 _CSV = flags.DEFINE_string(
     "output_csv",
     str(_ROOT / "configs" / "results" / "reliability.csv"),
-    "File for the figures.",
+    "CSV file for the counts.",
 )
 
 _FAILURES = errors.EluZooError, OSError, subprocess.SubprocessError
@@ -50,7 +50,7 @@ _FIELDS = ("fault", "what", "tried", "as_promised", "seed", "date")
 
 
 def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
-    """Returns the name of each fault, what makes it, and how often."""
+    """Returns (fault, function that causes it, number of times)."""
     count, flips = _KILLS.value, _CORRUPTIONS.value
     few = -(-count // 20)
     found = [
@@ -93,7 +93,7 @@ def filled_exports(
 
 
 def write(path: Path, rows: list[tuple]) -> None:
-    """Writes the figures as CSV, atomically."""
+    """Writes the counts as CSV, atomically."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(_FIELDS)
@@ -109,7 +109,7 @@ def main(argv: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         os.environ["ELU_ZOO_HOME"] = f"{name}/home"
         work = jobs(Path(name))
-        # Most of the time a process starts, on one core.
+        # Processes spend most of their time starting, on one core.
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             futures = []
             for number, (_, make, count) in enumerate(work):
@@ -122,7 +122,7 @@ def main(argv: list[str]) -> None:
                     rows += [(fault, *row) for row in future.result()]
                 except _FAILURES as error:
                     failed.append(f"{fault}: {error}")
-                    # No figure may look better for what could not be counted.
+                    # A failed job counts as a broken promise.
                     rows.append((fault, f"of which a {type(error).__name__}", 1, 0))
     for row in rows:
         print(f"{row[1]}: {row[3]} of {row[2]}")

@@ -1,11 +1,11 @@
-"""Puts what was measured into Markdown: every README.md's tables, and whole pages.
+"""Writes results into Markdown: tables in README.md files, and whole pages.
 
-python tools/results_table.py           writes what is out of date
-python tools/results_table.py --check   fails where something is
+python tools/results_table.py           writes the files that are out of date
+python tools/results_table.py --check   exits with 1 if a file is out of date
 
-A README.md of the repository gets its tables between marks, see pages/marks.py; each
-mark stands in one of them. runs.md, speed.md and cards.md of configs/results/ are
-written whole, and its figures/overview.png is drawn anew where its points changed.
+Tables of a README.md are between marks, see pages/marks.py. runs.md, speed.md and
+cards.md of configs/results/ are written whole. figures/overview.png is drawn again if
+its points have changed.
 """
 
 import sys
@@ -24,7 +24,7 @@ _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date
 
 
 def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
-    """Returns what stands between the marks of a README.md, by name."""
+    """Returns functions that make the text of each mark."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     networks = zoo.list_models()
     return {
@@ -39,11 +39,11 @@ def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
 
 
 def made(root: Path) -> dict[str, str]:
-    """Returns what the generated files of a repository are to hold, by path.
+    """Returns the contents of the generated files of a repository, by path.
 
     Raises:
         UsageError: the marks of a README.md are wrong, or a measurement is missing.
-        CorruptError: an entry lacks what its card tells.
+        CorruptError: an entry lacks a field of its card.
     """
     found = measurements.read(root)
     readmes = {p.relative_to(root).as_posix(): p for p in marks.readmes(root)}
@@ -59,30 +59,20 @@ def made(root: Path) -> dict[str, str]:
 
 
 def stale(root: Path, texts: Mapping[str, str]) -> list[str]:
-    """Returns the paths of the generated files that are not up to date.
-
-    Args:
-        root: of the repository.
-        texts: as `made` returns them.
-    """
+    """Returns the paths of generated files that differ from `texts`, see `made`."""
     names = [
         name
         for name, text in texts.items()
         if not (root / name).is_file() or (root / name).read_text() != text
     ]
-    # Another matplotlib draws other bytes: the points tell whether it is up to date.
+    # The points decide: the bytes of the figure depend on matplotlib's version.
     if _POINTS in names or not (root / _PICTURE).is_file():
         names.append(_PICTURE)
     return names
 
 
 def write(root: Path) -> None:
-    """Writes the generated files that are not up to date.
-
-    Raises:
-        UsageError: see `made`; or the figure has to be drawn, without matplotlib.
-        CorruptError: see `made`.
-    """
+    """Writes the generated files that are out of date."""
     texts = made(root)
     for name in stale(root, texts):
         if name == _PICTURE:

@@ -1,1 +1,1 @@
-"""Absl binaries: train, evaluate, predict, export."""
+"""Absl binaries, one per command; shared modules: config, early, flags, streams."""

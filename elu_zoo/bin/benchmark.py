@@ -1,10 +1,11 @@
-"""Times the unit, training steps, predictions and start-up beside other libraries'.
+"""Times the ELU op, training, predictions and start-up against other libraries.
 
 elu-zoo-benchmark                       everything, about 20 minutes
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
-Times are medians over rounds in which all forms run once; ratios are of the same round,
-with 95 % bootstrap intervals. Other work on the machine spoils both.
+In each round all implementations run once. Times are medians over rounds; ratios are of
+times of one round, with 95 % bootstrap intervals. Other load on the machine disturbs
+both.
 """
 
 from pathlib import Path
@@ -16,21 +17,21 @@ from elu_zoo.bin import early, flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "Of op step unit memory policy replicas inference serving start_up; else all.",
+    "op step unit memory policy replicas inference serving start_up; by default all.",
 )
 _MODELS = absl_flags.DEFINE_list(
-    "models", None, "Networks; two dense and a convolutional one by default."
+    "models", None, "Networks; by default two dense and one convolutional."
 )
 _BATCH = absl_flags.DEFINE_integer(
-    "batch_size", None, "Images a training step; 64 or 100 by default.", lower_bound=1
+    "batch_size", None, "Images per training step; by default 64 or 100.", lower_bound=1
 )
 _ROUNDS = absl_flags.DEFINE_integer(
-    "rounds", None, "As many as fit into a set time by default.", lower_bound=1
+    "rounds", None, "By default as many as fit into a fixed time.", lower_bound=1
 )
 _CSV = absl_flags.DEFINE_string(
-    "csv", None, "File for all rows; those of other parts stay in it."
+    "csv", None, "CSV file for the rows; rows of other parts in it are kept."
 )
-_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for bars.")
+_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF of a bar chart.")
 
 
 def main(_: list[str]) -> None:

@@ -5,7 +5,7 @@ import os
 import re
 import runpy
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -18,7 +18,7 @@ _NOT_CONFIGS = ("__init__", "arguments", "common")
 
 
 def define() -> None:
-    """Defines --config, whose entries --config.<entry>=<value> override."""
+    """Defines --config, and --config.<entry> for each entry of the config."""
     config_flags.DEFINE_config_file(
         "config",
         None,
@@ -31,64 +31,68 @@ def define() -> None:
 
 
 def installed() -> list[str]:
-    """Returns the names of the configs that the package carries."""
-    names = (path.name.removesuffix(".py") for path in _folder().glob("*.py"))
+    """Returns the names of the configs in the package."""
+    names = (path.stem for path in _folder().glob("*.py"))
     return sorted(name for name in names if name not in _NOT_CONFIGS)
 
 
 def resolved(argv: list[str]) -> list[str]:
-    """Returns `argv` with the path of its config, after loading it once.
+    """Returns `argv` with the path of its config, after loading the config once.
 
-    absl's parser hides what a config raises, and its unknown entries, behind errors
-    of its own; here they have their own words.
+    absl replaces an exception that a config raises, or an unknown entry, by an error
+    without the cause; here the cause is in the message.
 
     Raises:
-        UsageError: --config is missing, names no config or one that does not load,
-            or an override is of no entry of it.
+        UsageError: --config is missing, names no config or one that cannot be loaded,
+            or an override names an unknown entry.
     """
     argv = _joined(argv)
-    values = dict(a.lstrip("-").partition("=")[::2] for a in argv[1:] if a[:1] == "-")
-    if not values.get("config"):
-        unknown = [key for key in values if key.partition(".")[0] not in flags.FLAGS]
-        for key in unknown:
-            raise errors.unknown("flag", f"--{key}", ["--config"])
+    names = [_flag_name(argument) for argument in argv]
+    given = [a for a, name in zip(argv, names, strict=True) if name == "config"]
+    if not given or not given[0].partition("=")[2]:
+        for name in names:
+            if name and name.partition(".")[0] not in flags.FLAGS:
+                raise errors.unknown("flag", f"--{name}", ["--config"])
         raise errors.UsageError(
             "--config is missing: the path of a config, or one of "
             f"{', '.join(installed())}."
         )
-    is_config = [a.lstrip("-").partition("=")[0] == "config" for a in argv]
-    if sum(is_config) > 1:
-        given = " and ".join(a for a, c in zip(argv, is_config, strict=True) if c)
-        raise errors.UsageError(f"--config is given once. Received: {given}.")
-    name, colon, arguments = values["config"].partition(":")
+    if len(given) > 1:
+        raise errors.UsageError(
+            f"--config is given once. Received: {' and '.join(given)}."
+        )
+    name, colon, arguments = given[0].partition("=")[2].partition(":")
     path = _path(name)
     config = _load(path, arguments)
     known = list(_entries(config))
-    for key in values:
-        entry = key.removeprefix("config.").partition("[")[0]
-        within = any(f"{other}.".startswith(f"{entry}.") for other in known)
-        if key.startswith("config.") and not within:
-            raise errors.unknown("config entry", entry, known)
-        if key.startswith("config."):
-            _check_index(config, key.removeprefix("config."))
-    flag = f"--config={path}{colon}{arguments}"
-    return [flag if c else a for a, c in zip(argv, is_config, strict=True)]
+    for flag in names:
+        if flag.startswith("config."):
+            _check_entry(config, flag.removeprefix("config."), known)
+    argv[argv.index(given[0])] = f"--config={path}{colon}{arguments}"
+    return argv
 
 
 def command(argv: list[str]) -> str:
-    """Returns the part of a command line that decides the numbers of a run."""
+    """Returns the command without the flags that do not change the run's numbers."""
     words, name = ["elu-zoo-train"], ""
     for argument in argv[1:]:
-        is_flag = argument.startswith("-")
-        name = argument.lstrip("-").partition("=")[0] if is_flag else name
+        name = _flag_name(argument) or name
         if name in ("config", "data", "module") or name.startswith("config."):
             words.append(argument)
     return shlex.join(words)
 
 
-def _check_index(config: ConfigDict, key: str) -> None:
-    """Refuses `entry[9]` where the entry has no such item."""
+def _flag_name(argument: str) -> str:
+    """Returns the name of a flag, "" for any other argument."""
+    is_flag = argument.startswith("-")
+    return argument.lstrip("-").partition("=")[0] if is_flag else ""
+
+
+def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
+    """Checks that the config has an entry, and the entry the item `[index]`."""
     entry, bracket, _ = key.partition("[")
+    if not any(f"{other}.".startswith(f"{entry}.") for other in known):
+        raise errors.unknown("config entry", entry, known)
     if not bracket:
         return
     value = config
@@ -108,28 +112,28 @@ def default_workdir(config: ConfigDict) -> Path:
 
 
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
-    """Returns a config that trains on other data, under the name `<config>@<data>`.
+    """Returns a config that trains on the data of --data, named `<config>@<data>`.
 
-    What its schedule says in iterations becomes shares of the run, which may be as long
-    as it likes.
+    Boundaries in iterations become shares of the run: the length of the run changes
+    with the number of images.
 
     Raises:
-        UsageError: the config's name is no folder within another.
+        UsageError: the config's name is not a relative path without "..".
     """
     name = config.get("name", "config")
     if isinstance(name, str) and (
         not name or os.path.isabs(name) or ".." in name.split(os.sep)
     ):
         raise errors.UsageError(
-            "The config entry name is part of a path, runs/<name>/, and stays within "
-            f"it. Received: {name!r}."
+            "The config entry name is part of the path runs/<name>/: a relative path "
+            f'without "..". Received: {name!r}.'
         )
     if data is None:
         return config
     if os.path.isdir(data):
-        data = data.rstrip(os.sep) or os.sep  # one folder is one config
-    _share_boundaries(config)
-    name = re.sub(r"\W+", "_", data.rstrip(os.sep).rpartition(os.sep)[2])
+        data = data.rstrip(os.sep) or os.sep  # photos/ and photos are one config
+    _make_boundaries_shares(config)
+    name = re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
     config.name += f"@{name}"
     if "folder" in config.data and data != config.data.name:
         config.data.folder = data
@@ -138,7 +142,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     return config
 
 
-def _share_boundaries(config: ConfigDict) -> None:
+def _make_boundaries_shares(config: ConfigDict) -> None:
     from elu_zoo.data import load
 
     if config.data.name not in load.names():
@@ -186,11 +190,11 @@ def _load(path: Path, arguments: str) -> ConfigDict:
         config = get_config(arguments) if get_config else None
     except errors.EluZooError:
         raise
-    # A config is the user's code: whatever it raises is news about that file.
+    # The user's code may raise anything.
     except Exception as error:
         raise errors.UsageError(
             f"The config {path} raises {type(error).__name__}: {error}. --debug shows "
-            "where."
+            "the traceback."
         ) from error
     if not isinstance(config, ConfigDict):
         raise errors.UsageError(

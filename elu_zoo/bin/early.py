@@ -1,8 +1,4 @@
-"""Checks of command lines that need neither Keras nor TensorFlow.
-
-Their import takes seconds; what does not exist is refused before it. Each check takes
-what is left of a command line after its flags.
-"""
+"""Checks of command lines before Keras and TensorFlow, whose import takes seconds."""
 
 from pathlib import Path
 
@@ -16,17 +12,12 @@ from elu_zoo.export import versions
 from elu_zoo.weights import pretrained
 
 
-def exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that what a command line names exists, without Keras and TensorFlow.
-
-    Args:
-        model: as of --model.
-        weights: as of --weights.
-        data: as of --data; a name that is no path is not checked.
+def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
+    """Checks that the values of --model, --weights and --data exist; "" is unchecked.
 
     Raises:
-        UsageError: there is no such model, or it has no such weights.
-        NotFoundError: there is no such file or folder.
+        UsageError: an unknown model, or weights that the model does not have.
+        NotFoundError: a file or folder does not exist.
     """
     if model:
         registry.check_name(model)
@@ -37,7 +28,7 @@ def exist(*, model: str = "", weights: str = "", data: str = "") -> None:
 
 
 def shared(argv: list[str]) -> None:
-    """Checks --model, --weights and --data of a binary that takes flags alone."""
+    """Checks --model, --weights and --data of a binary without other arguments."""
     flags.no_arguments(argv)
     _shared()
 
@@ -45,18 +36,18 @@ def shared(argv: list[str]) -> None:
 def _shared() -> None:
     values = absl_flags.FLAGS
     data = values.data if "data" in values else ""
-    exist(model=values.model, weights=values.weights, data=data)
+    check_exist(model=values.model, weights=values.weights, data=data)
 
 
 def networks(argv: list[str]) -> None:
     """Checks --models of the benchmark."""
     flags.no_arguments(argv)
     for model in absl_flags.FLAGS.models or ():
-        exist(model=model)
+        check_exist(model=model)
 
 
 def images(argv: list[str]) -> None:
-    """Checks what is predicted, and by which model."""
+    """Checks the images and the model of elu-zoo-predict."""
     paths, values = argv[1:], absl_flags.FLAGS
     if values["prefetch"].present:
         flags.alone("prefetch", paths)
@@ -64,7 +55,7 @@ def images(argv: list[str]) -> None:
     if bool(paths) == bool(values.data):
         raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
     if paths and values["count"].present:
-        raise errors.UsageError("--count is of --data, not of IMAGE files.")
+        raise errors.UsageError("--count needs --data; leave it out for IMAGE files.")
     of_weights = [values.model, values.weights, values.activation]
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):
         raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
@@ -77,13 +68,16 @@ def images(argv: list[str]) -> None:
 
 
 def config(argv: list[str]) -> None:
-    """Checks what a config names, if it is complete: `resolve` says what it lacks."""
+    """Checks model, weights and data of a config; `resolve` checks the other entries.
+
+    The images are not checked for a run whose folder exists: a finished run does not
+    need them.
+    """
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):
-        exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
-    # Of a finished run, whose folder exists, the images may be gone.
+        check_exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
     if values.workdir is None:
         name, runs = str(values.config.get("name")), Path("runs")
         is_new = not any(x.name.startswith(name) for x in runs.glob("*"))
@@ -95,7 +89,7 @@ def config(argv: list[str]) -> None:
             if not Path(folder).expanduser().is_dir():
                 raise errors.NotFoundError(f"There is no folder {folder}.")
         else:
-            exist(data=values.data or _text(data.get("name")))
+            check_exist(data=values.data or _text(data.get("name")))
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Measures loss and error of weights on a data set's splits.
+"""Measures loss and error of weights on a split of a data set.
 
 elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
 elu-zoo-evaluate --model=elu_imagenet_15 --weights=<run> --data=imagenet2012
@@ -12,10 +12,11 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags
 
 _SPLIT = absl_flags.DEFINE_enum(
-    "split", "test", ["train", "validation", "test"], "Which split is measured."
+    "split", "test", ["train", "validation", "test"], "The split to measure."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
-flags.define(*flags.OF_MODELS, "data", "data_dir")
+flags.define_model()
+flags.define("data", "data_dir")
 absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 
@@ -31,7 +32,7 @@ def main(_: list[str]) -> None:
     entry = found.entry
     trained = entry["config"].get("data", {}) if entry else {}
     data = _load(values, model.input_shape[1:], trained)
-    if len(model.output_shape) == 2:  # of an autoencoder it is an image
+    if len(model.output_shape) == 2:  # a classifier
         classes = model.output_shape[1]
         predictions.check_classes(classes, found, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
@@ -51,8 +52,8 @@ def main(_: list[str]) -> None:
         print(f"note: {data.note}", file=sys.stderr)
     if own and entry.get("images", data.images) != data.images:
         print(
-            f"note: these are not all the images that {entry['tag']} was trained and "
-            f"measured on: {data.images}, then {entry['images']}.",
+            f"note: the images have changed since {entry['tag']} was trained: now "
+            f"{data.images}, then {entry['images']}.",
             file=sys.stderr,
         )
     if own and seen and _SPLIT.value != "test":

@@ -1,10 +1,10 @@
-r"""Exports a model with its weights, as a SavedModel, for ONNX Runtime or LiteRT.
+r"""Exports a model with its weights as a SavedModel, an ONNX or a LiteRT file.
 
 elu-zoo-export --model=mnist_mlp_8x128 --weights=mnist --export_dir=exports
 elu-zoo-export --model=elu_cifar_11 --weights=runs/my_photos --name=my_photos \
     --export_dir=exports
 
-It becomes <export_dir>/<name>/<version>/; a server takes a name's highest version.
+The export is <export_dir>/<name>/<version>/. A server loads the highest version.
 """
 
 import functools
@@ -15,26 +15,29 @@ from elu_zoo.bin import early, flags
 from elu_zoo.export import versions
 
 _EXPORT_DIR = absl_flags.DEFINE_string(
-    "export_dir", None, "Gets <name>/<version>/.", required=True
+    "export_dir", None, "Folder for <name>/<version>/.", required=True
 )
 _NAME = absl_flags.DEFINE_string(
-    "name", None, "The model's name under a server; that of --model by default."
+    "name", None, "Name of the model on a server; by default that of --model."
 )
 _FORMAT = absl_flags.DEFINE_enum(
     "format",
     "saved_model",
     ["saved_model", "onnx", "litert"],
-    "What is written; all but a SavedModel needs the extra of its name.",
+    "onnx and litert need the extra of that name: elu-zoo[onnx], elu-zoo[litert].",
 )
 _VERSION = absl_flags.DEFINE_integer(
-    "version", None, "The next free one by default.", lower_bound=1
+    "version",
+    None,
+    "By default the next free number.",
+    lower_bound=1,
 )
 _REPLACE = absl_flags.DEFINE_bool(
     "replace",
     False,
-    "Write the version although the highest one under this name is of other weights.",
+    "Replace the current version even if it has other weights.",
 )
-flags.define(*flags.OF_MODELS)
+flags.define_model()
 absl_flags.mark_flags_as_required(["model", "weights"])
 
 
@@ -67,7 +70,7 @@ def main(_: list[str]) -> None:
     model = zoo.get_model(values.model, weights=found)
     described = predictor.description(model, values.model, found)
     if _FORMAT.value != "saved_model":
-        del described["classifier"]  # of the signature `features`
+        del described["classifier"]  # only for the signature `features`
     path = export(model, _EXPORT_DIR.value, name=name, **version, **described)
     print(path)
 

@@ -1,4 +1,4 @@
-"""The batch size of a run on few images."""
+"""Smaller default batches for fine-tuning on few images."""
 
 import sys
 
@@ -14,44 +14,44 @@ _FLAG = "config.train.batch_size"
 
 
 def fitted(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
-    """Returns a resolved config whose batch the images to train on fill.
+    """Returns a resolved config whose batch is not larger than the training split.
 
-    The default batch of a config that starts from weights is for data sets of the
-    paper. A batch that --config.train.batch_size sets stays, and so do other configs.
+    Only configs that start from weights change, and only without
+    --config.train.batch_size.
 
     Args:
-        config: to resolve; gets the smaller `train.batch_size`.
-        resolved: of `config`.
+        config: the config; its `train.batch_size` may be reduced.
+        resolved: the resolved `config`.
     """
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:
         return resolved
     try:
         count = _images(resolved)
-    except errors.EluZooError:  # `train` says so, unless the run is finished
+    except errors.EluZooError:  # raised again by `train` unless the run is finished
         return resolved
     size = config.train.batch_size
     if count >= size:
         return resolved
     config.train.batch_size = order.fitting(count)
     logging.warning(
-        "%d images to train on do not fill a batch of %d: batches are of %d. Choose "
-        "another size by --config.train.batch_size.",
+        "%d training images do not fill a batch of %d: the batch size is %d. Choose "
+        "another by --config.train.batch_size.",
         *(count, size, config.train.batch_size),
     )
     return resolve(config)
 
 
 def _images(resolved: ResolvedConfig) -> int:
-    """Returns how many images are trained on."""
-    own, data_dir = resolved.config.data, flags.FLAGS.data_dir
-    if own.name in load.names():
-        count = load.training_images(own.name, own.train_on_validation)
-    elif own.name in load.ENCODED:
-        settings = own.image_size, own.validation_images
-        count = len(imagenet.load(own.folder, *settings, data_dir).train)
+    """Returns the number of training images."""
+    settings, data_dir = resolved.config.data, flags.FLAGS.data_dir
+    if settings.name in load.names():
+        count = load.training_images(settings.name, settings.train_on_validation)
+    elif settings.name in load.ENCODED:
+        sizes = settings.image_size, settings.validation_images
+        count = len(imagenet.load(settings.folder, *sizes, data_dir).train)
     else:
         shape = finetuning.image_shape(resolved.config, resolved.parent)
-        data = load.load(own.name, data_dir, shape)
-        count = len(data.train) + len(data.validation) * own.train_on_validation
-    return min(own.train_examples or count, count)
+        data = load.load(settings.name, data_dir, shape)
+        count = len(data.train) + len(data.validation) * settings.train_on_validation
+    return min(settings.train_examples or count, count)

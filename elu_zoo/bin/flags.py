@@ -1,7 +1,6 @@
-"""The flags that binaries share, and how every binary starts and ends."""
+"""Shared flags, and the start and end of every binary."""
 
 import functools
-import importlib
 import importlib.util
 import logging
 import os
@@ -14,81 +13,55 @@ from typing import TYPE_CHECKING
 from absl import app, flags
 from absl import logging as absl_logging
 
-from elu_zoo import errors, quiet
+from elu_zoo import errors, quiet, user_module
 from elu_zoo.bin import config, streams
 
 if TYPE_CHECKING:
     from elu_zoo.weights.pretrained import Pretrained
 
 app.define_help_flags()
-_NOT_OURS = frozenset(flags.FLAGS)
+_ABSL_FLAGS = frozenset(flags.FLAGS)
 _HELP = frozenset(("--help", "-help", "-h", "--helpshort", "-helpshort"))
 
-_SHARED: dict[str, Callable[[], object]] = {
-    "config": config.define,
-    "data": functools.partial(
-        flags.DEFINE_string,
-        "data",
-        None,
-        "A data set's name, of the zoo or of tensorflow-datasets; a folder "
-        "<class>/<image>; or an .npz file.",
-    ),
-    "data_dir": functools.partial(
-        flags.DEFINE_string,
-        "data_dir",
-        None,
-        "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR by default.",
-    ),
-    "module": functools.partial(
-        flags.DEFINE_string,
-        "module",
-        None,
-        "A Python file, or a module's name, that is imported first: it registers "
-        "networks or activations of your own.",
-    ),
-    "model": functools.partial(
-        flags.DEFINE_string, "model", None, "Name of a model, see list_models()."
-    ),
-    "weights": functools.partial(
-        flags.DEFINE_string,
-        "weights",
-        None,
-        "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
-        "folder of a finished training run.",
-    ),
-    "activation": functools.partial(
-        flags.DEFINE_string,
-        "activation",
-        None,
-        "Activation by name; picks the file where --weights names a data set.",
-    ),
-    "allow_unverified": functools.partial(
-        flags.DEFINE_bool,
-        "allow_unverified",
-        False,
-        "Load a weight file that has no entry beside it.",
-    ),
+_STRINGS = {
+    "data": "A data set's name, of the zoo or of tensorflow-datasets; a folder "
+    "<class>/<image>; or an .npz file.",
+    "data_dir": "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR by default.",
+    "module": "A Python file, or a module's name, that registers your own networks or "
+    "activations; it is imported first.",
+    "model": "Name of a model, see list_models().",
+    "weights": "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
+    "folder of a finished training run.",
+    "activation": "Activation by name; selects the file where --weights names a data "
+    "set.",
 }
-
-# Of binaries that take a model with its weights.
-OF_MODELS = "model", "weights", "activation", "allow_unverified", "module"
-
 _DEBUG = flags.DEFINE_bool(
     "debug",
     False,
-    "Show a traceback with an error, and all that libraries write, with time and file.",
+    "Show a traceback with an error, and all messages of libraries, with time and "
+    "file.",
 )
 
 
 def define(*names: str) -> None:
-    """Defines shared flags by name, once a process."""
+    """Defines shared flags by name."""
     for name in names:
-        if name not in flags.FLAGS:
-            _SHARED[name]()
+        if name == "config":
+            config.define()
+        else:
+            flags.DEFINE_string(name, None, _STRINGS[name])
+
+
+def define_model() -> None:
+    """Defines the flags that name a model with its weights."""
+    define("model", "weights", "activation", "module")
+    flags.DEFINE_bool(
+        "allow_unverified", False, "Load a weight file without an entry beside it."
+    )
 
 
 def pretrained() -> "Pretrained | None":
-    """Returns what the shared flags name as weights, looked up; None without any."""
+    """Returns the weights that the flags name; None without --weights."""
     import elu_zoo.models  # noqa: F401  (registers the networks)
     from elu_zoo.weights.pretrained import find
 
@@ -102,18 +75,18 @@ def pretrained() -> "Pretrained | None":
 
 
 def no_arguments(argv: list[str]) -> None:
-    """Refuses what stands on the command line and is no flag."""
+    """Checks that the command line has flags only."""
     if len(argv) > 1:
         raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
 
 
 def alone(name: str, arguments: list[str]) -> None:
-    """Refuses what is given beside a flag that takes no other one."""
-    others = sorted(set(flags.FLAGS) - _NOT_OURS - {name, "debug"})
+    """Checks that a flag is given without other flags and arguments."""
+    others = sorted(set(flags.FLAGS) - _ABSL_FLAGS - {name, "debug"})
     given = [f"--{other}" for other in others if flags.FLAGS[other].present]
     if given or arguments:
         raise errors.UsageError(
-            f"--{name} takes nothing beside it. Received: "
+            f"--{name} takes no other flag and no argument. Received: "
             f"{' '.join([*given, *arguments])}."
         )
 
@@ -124,13 +97,13 @@ def run(
     *,
     verbose: bool = False,
 ) -> None:
-    """Runs a binary: usage errors in one line and 2, failures 1, resumable 143.
+    """Runs a binary and exits: usage error 2, failure 1, resumable 143.
 
     Args:
-        main: takes what is left of the command line after its flags.
-        check: takes the same, and refuses what it can without Keras and TensorFlow,
-            whose import takes seconds.
-        verbose: log what goes on, not warnings alone.
+        main: takes the command line without its flags, and returns the exit code.
+        check: takes the same, and raises the errors that need neither Keras nor
+            TensorFlow, whose import takes seconds.
+        verbose: log progress as well as warnings.
     """
     streams.protect()
     if _HELP & set(sys.argv[1:]):
@@ -162,50 +135,15 @@ def _run(
     if not _DEBUG.value:
         quiet.start()  # imports TensorFlow
     if module:
-        _import(module)
-        check(argv)  # of names that the module registers
+        user_module.load(module)
+        check(argv)  # the module may register names
     code = main(argv)
-    sys.stdout.flush()  # a full disk is an error while it can still be reported
+    sys.stdout.flush()  # raises here if the disk is full
     return code
 
 
-def _import(module: str) -> None:
-    """Imports a module by its name or its file, under the file's name.
-
-    Raises:
-        UsageError: there is none, or it raises.
-    """
-    name = os.path.basename(module).removesuffix(".py")
-    is_file = module.endswith(".py")
-    if is_file and not os.path.isfile(module):
-        raise errors.NotFoundError(f"There is no file {module} (--module).")
-    other = getattr(sys.modules.get(name), "__file__", None)
-    same = other is not None and os.path.abspath(module) == os.path.abspath(other)
-    taken = name in sys.stdlib_module_names or name in sys.modules
-    if is_file and taken and not same:
-        raise errors.UsageError(
-            f"--module={module}: there is another module {name}. Rename the file."
-        )
-    sys.path.insert(0, "")
-    try:
-        if is_file:
-            specification = importlib.util.spec_from_file_location(name, module)
-            sys.modules[name] = found = importlib.util.module_from_spec(specification)
-            specification.loader.exec_module(found)
-        else:
-            importlib.import_module(module)
-    except errors.EluZooError:
-        raise
-    # It is the user's code: whatever it raises is news about that file.
-    except (Exception, SystemExit) as error:
-        raise errors.UsageError(
-            f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
-            "where."
-        ) from error
-
-
 def _check_backend() -> None:
-    """Checks that Keras' backend is one, and is installed."""
+    """Checks that $KERAS_BACKEND names an installed package."""
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
     known = ("tensorflow", "jax", "torch")
     if name not in known:
@@ -225,7 +163,7 @@ def _fail(message: str, exit_code: int) -> None:
 
 
 def _parse(argv: list[str]) -> list[str]:
-    """Parses flags; what is wrong with them or with the config is a usage error."""
+    """Parses the command line; raises `UsageError` for a wrong flag or config."""
     if "config" in flags.FLAGS:
         argv = config.resolved(argv)
     try:
@@ -244,7 +182,7 @@ def _parse(argv: list[str]) -> list[str]:
 
 def _help(description: str) -> str:
     lines = [description.strip(), "", "Flags:"]
-    for name in sorted(set(flags.FLAGS) - _NOT_OURS):
+    for name in sorted(set(flags.FLAGS) - _ABSL_FLAGS):
         flag = flags.FLAGS[name]
         default = "" if flag.default in (None, False) else f" Default: {flag.default}."
         lines.append(f"  --{'[no]' * flag.boolean}{name}")

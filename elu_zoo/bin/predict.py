@@ -1,12 +1,12 @@
-"""Predicts the classes of images, or an autoencoder's reconstructions of them.
+"""Predicts the classes of images, or reconstructs images with an autoencoder.
 
 elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
 elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_imagenet_15.*'
 
-Of a folder PNG and JPEG files are taken. A file among several that cannot be used is
-named and left out: exit code 1.
+A folder stands for its PNG and JPEG files. An unreadable file among several is named
+and skipped; the exit code is then 1.
 """
 
 import json
@@ -19,19 +19,26 @@ from elu_zoo.bin import early, flags, table
 from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = absl_flags.DEFINE_string(
-    "saved_model", None, "Folder of an exported model, instead of --model --weights."
+    "saved_model",
+    None,
+    "Folder of an exported model, instead of --model --weights.",
 )
 _COUNT = absl_flags.DEFINE_integer("count", 10, "Test images of --data.", lower_bound=1)
-_TOP = absl_flags.DEFINE_integer("top", 3, "Classes shown an image.", lower_bound=1)
+_TOP = absl_flags.DEFINE_integer("top", 3, "Classes per image.", lower_bound=1)
 _PICTURE = absl_flags.DEFINE_string(
-    "picture", "reconstructions.png", "PNG of reconstructions; with --json if named."
+    "picture",
+    "reconstructions.png",
+    "PNG of reconstructions; with --json only if given.",
 )
-_JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object an image.")
-_INVERT = absl_flags.DEFINE_bool("invert", False, "Invert: for dark digits on white.")
+_JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
+_INVERT = absl_flags.DEFINE_bool(
+    "invert", False, "Invert images of dark digits on white."
+)
 _PREFETCH = absl_flags.DEFINE_string(
-    "prefetch", None, "Download the weights whose tags match; takes no other flag."
+    "prefetch", None, "Download the weights whose tags match the pattern, and exit."
 )
-flags.define(*flags.OF_MODELS, "data", "data_dir")
+flags.define_model()
+flags.define("data", "data_dir")
 
 
 def main(argv: list[str]) -> int | None:
@@ -45,9 +52,9 @@ def main(argv: list[str]) -> int | None:
     load = predictor.from_weights if found else predictor.from_saved_model
     model = load(found or _SAVED_MODEL.value)
     if model.is_autoencoder and _TOP.present:
-        raise errors.UsageError("--top is of classifiers; this is an autoencoder.")
+        raise errors.UsageError("--top needs a classifier; this is an autoencoder.")
     if not model.is_autoencoder and _PICTURE.present:
-        raise errors.UsageError("--picture is of autoencoders; this is a classifier.")
+        raise errors.UsageError("--picture needs an autoencoder; this is a classifier.")
     if paths:
         given = inputs.of_files(paths, model)
     else:

@@ -2,11 +2,11 @@
 
 elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
-elu-zoo-reproduce fig4 --activations=elu,my_units:half_tanh --seeds=5
+elu-zoo-reproduce fig4 --module=my_units.py --activations=elu,half_tanh --seeds=5
 
 Experiments: fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise, theory,
-theorems, natural_gradient, or all. A run that is finished is not run again; one that
-was stopped goes on. Runs need MNIST, CIFAR-100 or ImageNet: --data_dir, --imagenet.
+theorems, natural_gradient, or all. Finished runs are not repeated, stopped runs are
+resumed. Runs need MNIST, CIFAR-100 or ImageNet: --data_dir, --imagenet.
 """
 
 import functools
@@ -14,71 +14,66 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
+from elu_zoo import errors
 from elu_zoo.bin import flags
 from elu_zoo.experiments import names
 
 _ACTIVATIONS = absl_flags.DEFINE_list(
-    "activations",
-    None,
-    "To compare, instead of each experiment's own: names of the zoo, or "
-    "module:function of your own.",
+    "activations", None, "Activations to compare, instead of those of each experiment."
 )
 _SEEDS = absl_flags.DEFINE_integer(
-    "seeds", None, "Runs of each arm, paired by seed; by default the budget's."
+    "seeds", None, "Number of seeds; by default that of the budget."
 )
 _BUDGET = absl_flags.DEFINE_enum(
     "budget",
     "short",
     ["smoke", "short", "full"],
-    "full: the paper's length; short: hours on two CPU cores; smoke: a test of the "
-    "way, in minutes.",
+    "full: the paper's length; short: hours on two CPU cores; smoke: a test.",
 )
 _JOBS = absl_flags.DEFINE_integer(
-    "jobs", None, "Runs at once; by default one a core, if memory permits.", 1
+    "jobs", None, "Runs at once; by default one per core, if memory permits.", 1
 )
 _OUTPUT = absl_flags.DEFINE_string(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
 _WORKDIR = absl_flags.DEFINE_string(
-    "workdir", "runs/reproduction", "Gets a folder for each run."
+    "workdir", "runs/reproduction", "Folder for the folders of the runs."
 )
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."
 )
-flags.define("data_dir")
-
-
-def check(argv: list[str]) -> None:
-    names.check(argv[1:])
+flags.define("data_dir", "module")
 
 
 def main(argv: list[str]) -> None:
-    from elu_zoo.experiments import own_activations, reproduce, runner
+    from elu_zoo import activations
+    from elu_zoo.experiments import reproduce, runner
     from elu_zoo.experiments.trial import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)
-    named = _ACTIVATIONS.value
+    given = _ACTIVATIONS.value or []
+    # describe: srelu is shifted_relu.
+    compared = [activations.describe(name)["name"] for name in given]
+    for name in compared:
+        if compared.count(name) > 1:
+            raise errors.UsageError(f"--activations names {name} twice.")
     plan = Plan(
         _BUDGET.value,
-        own_activations.register(named) if named else None,
+        compared,
         _SEEDS.value,
         Path(_WORKDIR.value),
         absl_flags.FLAGS.data_dir,
         _IMAGENET.value,
+        absl_flags.FLAGS.module,
     )
-    reproduce.reproduce(
-        chosen,
-        plan,
-        output,
-        jobs=_JOBS.value or runner.default_jobs(),
-        named=named or (),
-        say=functools.partial(print, flush=True),
-    )
+    jobs = _JOBS.value or runner.default_jobs()
+    say = functools.partial(print, flush=True)
+    reproduce.reproduce(chosen, plan, output, jobs=jobs, say=say)
 
 
 def run() -> None:
-    flags.run(main, check)
+    flags.run(main, lambda argv: names.check(argv[1:]))
 
 
 if __name__ == "__main__":

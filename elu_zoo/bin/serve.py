@@ -1,10 +1,10 @@
-"""Serves exported models on this machine as TensorFlow Serving does, gRPC and REST.
+"""Serves exported models over gRPC and REST, with the API of TensorFlow Serving.
 
 elu-zoo-serve --model_base_path=exports
 elu-zoo-serve --model_base_path=exports/mnist_mlp_8x128 --rest_api_port=8501 --port=8500
 
-The folder is that of one model or of several. New versions are loaded when they appear.
-A page that shows what the models see in an image is at http://127.0.0.1:8501/.
+The folder holds one model or several. New versions are loaded while the server runs.
+http://127.0.0.1:8501/ is a page that predicts images in a browser.
 """
 
 import asyncio
@@ -16,36 +16,41 @@ from absl import flags as absl_flags
 from elu_zoo import errors
 from elu_zoo.bin import flags
 
-# Each is a field of serving.server.Settings.
+# The fields of serving.server.Settings.
 absl_flags.DEFINE_string(
     "model_base_path",
     None,
-    "Folder <name>/<version>/ of models, or <version>/ of one.",
+    "Folder of models, <name>/<version>/, or of one model, <version>/.",
     required=True,
 )
 absl_flags.DEFINE_string(
-    "host", "127.0.0.1", "Address; 0.0.0.0 lets other machines in, unprotected."
+    "host",
+    "127.0.0.1",
+    "Address; 0.0.0.0 accepts other machines, unprotected.",
 )
-absl_flags.DEFINE_integer("port", 8500, "Of gRPC; 0 takes a free one.", 0, 65535)
+absl_flags.DEFINE_integer("port", 8500, "Port of gRPC; 0: any free port.", 0, 65535)
 absl_flags.DEFINE_integer(
-    "rest_api_port", 8501, "Of HTTP; 0 takes a free one.", 0, 65535
+    "rest_api_port", 8501, "Port of HTTP; 0: any free port.", 0, 65535
 )
 absl_flags.DEFINE_bool(
-    "enable_batching", True, "Run requests together that wait for the same signature."
+    "enable_batching", True, "Combine waiting requests of a signature into one batch."
 )
 absl_flags.DEFINE_integer(
-    "max_batch_size", 64, "Examples of a batch, and so of a request.", 1
+    "max_batch_size", 64, "Largest number of examples in a batch or request.", 1
 )
 absl_flags.DEFINE_integer(
-    "max_enqueued_batches", 16, "Batches that may wait for a signature.", 1
+    "max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1
 )
-absl_flags.DEFINE_integer("max_body_bytes", 32 << 20, "Of a request.", 1024)
-absl_flags.DEFINE_integer("rest_api_timeout_in_ms", 30_000, "For an HTTP request.", 1)
+absl_flags.DEFINE_integer("max_body_bytes", 32 << 20, "Limit of a request.", 1024)
+absl_flags.DEFINE_integer("rest_api_timeout_in_ms", 30_000, "Limit of a request.", 1)
 absl_flags.DEFINE_float(
-    "file_system_poll_wait_seconds", 1.0, "Between two looks for new versions.", 0.01
+    "file_system_poll_wait_seconds",
+    1.0,
+    "Interval of checks for new versions.",
+    0.01,
 )
 absl_flags.DEFINE_float(
-    "drain_seconds", 30.0, "How long SIGTERM waits for requests that run.", 0.0
+    "drain_seconds", 30.0, "How long SIGTERM waits for running requests.", 0.0
 )
 
 

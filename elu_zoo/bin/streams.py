@@ -1,4 +1,4 @@
-"""Standard streams whose loss does not end a run."""
+"""Standard streams that may be closed while a binary runs."""
 
 import contextlib
 import os
@@ -7,17 +7,16 @@ import stat
 import sys
 from typing import Any, TextIO
 
-_WAIT_MILLISECONDS = 1000  # for a reader of messages, before one is dropped
+_WAIT_MILLISECONDS = 1000  # until a message is dropped
 
 
 def protect() -> None:
-    """Replaces the standard streams by ones that a binary can always write to.
+    """Wraps the standard streams, so that lost output does not stop a run.
 
-    A closed stream becomes the null device: otherwise the next file that is opened gets
-    its descriptor, and messages are written into that file. Messages on stderr that
-    cannot be written are dropped, and so are results on stdout whose reader has ended;
-    results that do not fit the disk are an error. Characters that a stream's encoding
-    lacks are escaped.
+    A closed stream becomes the null device: otherwise the next opened file would get
+    its descriptor, and messages would be written into that file. A message on stderr is
+    dropped if it cannot be written, a result on stdout if its reader has ended; a full
+    disk is an error for results. Characters outside a stream's encoding are escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -32,12 +31,7 @@ def protect() -> None:
 
 
 class _Stream:
-    """A text stream that drops what it cannot write.
-
-    Args:
-        stream: the stream to write to.
-        dropped: the error that is no failure.
-    """
+    """A text stream that drops text when writing raises the error `dropped`."""
 
     def __init__(self, stream: TextIO, dropped: type[OSError]):
         self._stream, self._dropped = stream, dropped
@@ -56,7 +50,7 @@ class _Stream:
 
 
 class _Messages(_Stream):
-    """A stream that drops messages for which a pipe has no room, too."""
+    """A text stream that also drops messages when its pipe is full."""
 
     _wait = _WAIT_MILLISECONDS
 
@@ -66,7 +60,7 @@ class _Messages(_Stream):
     def _has_room(self) -> bool:
         try:
             descriptor = self._stream.fileno()
-        except (OSError, ValueError):  # a stream in memory
+        except (OSError, ValueError):  # not a file
             return True
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
         if not is_pipe or not hasattr(select, "poll"):  # Windows has no poll
@@ -74,6 +68,6 @@ class _Messages(_Stream):
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
         found = poll.poll(self._wait)
-        # A reader that stopped delays the run once, not at every message.
+        # A stopped reader delays only one message.
         self._wait = _WAIT_MILLISECONDS if found else 0
         return bool(found)

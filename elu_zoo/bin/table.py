@@ -1,4 +1,4 @@
-"""Rows of text as a table on the terminal, or in a file or pipe."""
+"""Tables of text."""
 
 import sys
 
@@ -8,10 +8,9 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows of equal keys; the keys are the table's head.
+    """Prints rows with equal keys; the keys are the heading.
 
-    Cells are wrapped to a terminal's width; elsewhere each row is one line, in which
-    grep finds a file's name whole.
+    A terminal's width wraps the cells. In a file or pipe each row is one line.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -21,7 +20,7 @@ def show(rows: list[dict[str, str]]) -> None:
     for name in rows[0]:
         table.add_column(name, overflow="fold")
     for row in rows:
-        # A file may be named [bold].png.
+        # rich would take the file name [bold].png as markup.
         table.add_row(*(escape(errors.printable(cell)) for cell in row.values()))
     width = None if sys.stdout.isatty() else _UNBOUNDED
     Console(width=width).print(table)

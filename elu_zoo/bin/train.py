@@ -1,4 +1,4 @@
-"""Trains a network as a config says.
+"""Trains a network by a config.
 
 elu-zoo-train --config=quickstart
 elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epochs=10
@@ -14,36 +14,36 @@ from elu_zoo.bin.config import command, default_workdir, with_data
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
     None,
-    "The run's folder; the same folder resumes. By default "
+    "Folder of the run; the same folder resumes it. By default "
     "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
 )
 absl_flags.register_validator("workdir", lambda x: x != "", "Name a folder.")
 _STRATEGY = absl_flags.DEFINE_enum(
-    "strategy", "auto", ["auto", "one", "mirrored", "multi_worker"], "tf.distribute's."
+    "strategy", "auto", ["auto", "one", "mirrored", "multi_worker"], "Of tf.distribute."
 )
 _NUM_DEVICES = absl_flags.DEFINE_integer(
-    "num_devices", None, "GPUs, or logical CPU devices, of this machine.", lower_bound=1
+    "num_devices", None, "Number of GPUs or logical CPU devices.", lower_bound=1
 )
 _COMPILE = absl_flags.DEFINE_enum(
     "compile", "auto", ["auto", "on", "off"], "XLA for the training step."
 )
 _STEPS_PER_CALL = absl_flags.DEFINE_integer(
-    "steps_per_call", None, "Iterations in one program.", lower_bound=1
+    "steps_per_call", None, "Iterations per compiled program.", lower_bound=1
 )
 _ACCUMULATE = absl_flags.DEFINE_integer(
     "accumulate",
     1,
-    "Parts of a device's share of a batch, one after the other to save memory.",
+    "Parts into which each device splits its share of a batch, to save memory.",
     lower_bound=1,
 )
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
-    "allow_config_change", False, "Go on with the folder of a run of another config."
+    "allow_config_change", False, "Resume a run with another config."
 )
 _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "activation_images",
     0,
-    "Keep each unit's mean and median activation over this many training images, "
-    "after each epoch, in activations/; -1 for all.",
+    "Number of training images over which each unit's mean and median activation is "
+    "recorded after each epoch, in activations/; -1 for all.",
 )
 flags.define("config", "data", "data_dir", "module")
 

@@ -36,7 +36,6 @@ def reproduce(
     output: Path,
     *,
     jobs: int,
-    named: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> None:
     """Runs experiments, those that they read first.
@@ -50,7 +49,6 @@ def reproduce(
         output: gets `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
             `claims.csv` and `reproduction.md`.
         jobs: runs at once.
-        named: activations as `own_activations.register` takes them.
         say: is told what goes on, a line at a time.
 
     Raises:
@@ -66,7 +64,7 @@ def reproduce(
     for name in names:
         say(f"{name}: {EXPERIMENTS[name].title}")
         try:
-            _measure(name, plan, output, jobs, named, say)
+            _measure(name, plan, output, jobs, say)
         except (errors.DataError, errors.UsageError, errors.ResourceError) as error:
             # Where processes that train die, those of the next experiment would too.
             trains = bool(EXPERIMENTS[name].trials)
@@ -86,7 +84,6 @@ def _measure(
     plan: Plan,
     output: Path,
     jobs: int,
-    named: Sequence[str],
     say: Callable[[str], None],
 ) -> None:
     experiment, found = EXPERIMENTS[name], points(name, output)
@@ -99,7 +96,7 @@ def _measure(
             kept = others if experiment.covers else []
             found.put_all(plan.budget, [*kept, *computed])
     elif experiment.trials:
-        _train(name, found, plan, output, jobs, named, say)
+        _train(name, found, plan, output, jobs, say)
 
 
 def _train(
@@ -108,7 +105,6 @@ def _train(
     plan: Plan,
     output: Path,
     jobs: int,
-    named: Sequence[str],
     say: Callable[[str], None],
 ) -> None:
     experiment = EXPERIMENTS[name]
@@ -116,7 +112,7 @@ def _train(
     missing = [trial for trial in trials if not found.has(trial)]
     say(f"{name}: {len(trials)} runs, {len(missing)} to go, {jobs} at once")
     for i, (trial, rows) in enumerate(
-        runner.run(missing, plan, experiment.measure, jobs, named), 1
+        runner.run(missing, plan, experiment.measure, jobs), 1
     ):
         if isinstance(rows, str):
             found.put(trial, [{"diverged": rows}])

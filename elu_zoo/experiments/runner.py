@@ -40,7 +40,6 @@ def run(
     plan: Plan,
     measure: Measure,
     jobs: int,
-    named: Sequence[str] = (),
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     """Trains each trial, or resumes it, and yields it with what is measured of it.
 
@@ -50,7 +49,6 @@ def run(
         measure: a function of a module, of a trial, its finished run's folder and the
             plan.
         jobs: runs at once, each in a process with its share of the cores.
-        named: activations as `own_activations.register` takes them.
 
     Yields:
         The rows; of a run that diverged the reason, a string.
@@ -69,9 +67,7 @@ def run(
             # The pool's own limit of tasks can leave it waiting for ever.
             some = waiting[: jobs * _TRIALS_A_PROCESS]
             try:
-                for trial, rows in _in_processes(
-                    some, plan, measure, jobs, named, told
-                ):
+                for trial, rows in _in_processes(some, plan, measure, jobs, told):
                     waiting.remove(trial)
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
@@ -92,14 +88,13 @@ def _in_processes(
     plan: Plan,
     measure: Measure,
     jobs: int,
-    named: Sequence[str],
     told: set[int],
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),
         multiprocessing.get_context("spawn"),
         initializer=worker.start,
-        initargs=(tuple(named), plan.workdir),
+        initargs=(plan.workdir,),
     )
     try:
         futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}

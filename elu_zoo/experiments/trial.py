@@ -30,6 +30,7 @@ class Plan:
         data_dir: see `load.load`.
         imagenet: folder of ImageNet's images; None for what tensorflow-datasets
             prepared.
+        module: a user's file or module that registers activations, see `user_module`.
     """
 
     budget: str
@@ -38,6 +39,7 @@ class Plan:
     workdir: Path
     data_dir: str | None = None
     imagenet: str | None = None
+    module: str | None = None
 
     def __post_init__(self):
         if self.budget not in BUDGETS:

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 from elu_zoo import quiet
@@ -15,11 +14,10 @@ _stopped: list[str] = []  # why this process begins no other run
 _idle = threading.Event()
 
 
-def start(named: Sequence[str], workdir: Path) -> None:
+def start(workdir: Path) -> None:
     """Prepares a process before anything imports TensorFlow.
 
     Args:
-        named: activations as `own_activations.register` takes them.
         workdir: gets what the process prints, in `logs/`.
     """
     # Ctrl-C reaches the parent alone, which tells its children.
@@ -34,10 +32,6 @@ def start(named: Sequence[str], workdir: Path) -> None:
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     quiet.follow()
-    if named:
-        from elu_zoo.experiments import own_activations
-
-        own_activations.register(named)
 
 
 def perform(trial, plan, measure):
@@ -61,7 +55,7 @@ def perform(trial, plan, measure):
 def _perform(trial, plan, measure):
     import keras
 
-    from elu_zoo import errors, files, training
+    from elu_zoo import errors, files, training, user_module
     from elu_zoo.training import recorder
 
     if _stopped:  # this one has been handed out before the signal came
@@ -71,6 +65,8 @@ def _perform(trial, plan, measure):
     with contextlib.suppress(FileNotFoundError):
         return json.loads(diverged.read_text())["reason"]
     keras.backend.clear_session()
+    if plan.module:
+        user_module.load(plan.module)
     config = trial.load()
     try:
         training.train(

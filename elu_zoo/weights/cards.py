@@ -142,7 +142,7 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     name += " after batch normalisation" * entry["arguments"]["batch_norm"]
     found, theirs = results.of_file(entry), results.of_paper(entry, paper)
     interval = f" (95 %: {found.interval})" * bool(found.interval)
-    beside = f"; {theirs.of}: {theirs.value}" if theirs else ""
+    beside = f"; {theirs.name}: {theirs.value}" if theirs else ""
     return (
         f"The network `{entry['model']}` with the activation {name}, trained on "
         f"{entry['dataset']}. Test error **{found.value}**{interval}{beside}. "

@@ -1,4 +1,4 @@
-"""Binaries in an empty folder, and a run and its export that many tests share."""
+"""Runs of binaries in an empty folder; a shared training run and its export."""
 
 import pytest
 from binaries import run_here, run_process
@@ -13,14 +13,14 @@ def cli(tmp_path, monkeypatch):
 
 @pytest.fixture
 def process(tmp_path, monkeypatch):
-    """Runs binaries in processes of their own, in an empty folder."""
+    """Runs binaries in new processes, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return run_process
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
-    """The folder of a finished smoke run, on mnist_5k; tests do not change it."""
+    """The folder of a finished smoke run on mnist_5k; read only."""
     workdir = tmp_path_factory.mktemp("trained") / "run"
     result = run_here("train", "--config=quickstart:smoke=True", "--workdir", workdir)
     assert result.code == 0, result.err
@@ -29,7 +29,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def exported(trained, tmp_path_factory):
-    """The base folder of an export of `trained`; tests do not change it."""
+    """The base folder of an export of `trained`; read only."""
     base = tmp_path_factory.mktemp("exported")
     result = run_here(
         "export", *("--model=mnist_mlp_8x128", "--weights", trained),

@@ -92,7 +92,7 @@ def test_the_table(cli, exported, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--top=3"], 2, "--top is of classifiers; this is an autoencoder."),
+        (["--top=3"], 2, "--top needs a classifier; this is an autoencoder."),
         (["--picture=a.jpg"], 2, "--picture ends in .png, got 'a.jpg'."),
         (["--picture="], 2, "--picture ends in .png, got ''."),
         (["--picture=folder.png"], 1, "Cannot write folder.png: Is a directory."),

@@ -17,7 +17,7 @@ NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
 
 
-def test_the_example_of_its_help_in_two_lines(cli):
+def test_help_keeps_the_line_break_of_the_example(cli):
     result = cli("export", "-h")
     assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
 
@@ -42,7 +42,7 @@ def test_versions(process, cli, trained, tmp_path):
 
 
 def test_another_name(cli, process, trained, tmp_path, monkeypatch):
-    """A trained model beside the zoo's own, and refused or replacing it."""
+    """Other weights under the name of an export are refused or replace it."""
     entry = json.loads((trained / "outcome.json").read_text())
     (published,) = [
         t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")
@@ -70,10 +70,9 @@ def test_another_name(cli, process, trained, tmp_path, monkeypatch):
     assert line.endswith(f"version 2 of {NET} replaces version 1: {change}")
 
 
-@pytest.mark.parametrize("name", ["", "12", ".net", "a/b", "../net", "net\n", "é"])
-def test_a_name_that_no_server_can_carry(cli, trained, tmp_path, monkeypatch, name):
+def test_a_wrong_name(cli, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(origin, "of_weights", pytest.fail)
-    arguments = MODEL, "--weights", trained, "--export_dir=o", f"--name={name}"
+    arguments = MODEL, "--weights", trained, "--export_dir=o", "--name=../net"
     result = cli("export", *arguments)
     assert result.code == 2 and "name must be of letters" in result.error
     assert not (tmp_path / "o").exists()
@@ -94,13 +93,9 @@ def test_unverified_weights(cli, tmp_path):
     ("arguments", "message"),
     [
         ([], "Missing: --export_dir, --model, --weights."),
-        ([MODEL, "--weights=RUN"], "Missing: --export_dir."),
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
-        ([MODEL, "--weights=RUN", "--export_dir=o", "--version=x"], "--version=x"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
-        ([MODEL, "--weights=RUN", "--export_dir=o", "--format=onx"], "--format=onx"),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
-        ([MODEL, "--weights=no/such", "--export_dir=o"], "There is no file no/such."),
     ],
 )
 def test_a_mistake(cli, trained, tmp_path, arguments, message):

@@ -1,4 +1,4 @@
-"""Lookups of --weights: one in every command."""
+"""Lookups of --weights: each command has one."""
 
 import pytest
 
@@ -8,20 +8,19 @@ MODEL, DATA = "--model=mnist_mlp_8x128", "--data=mnist_5k"
 FINETUNE = "--config=finetune:model=mnist_mlp_8x128,weights={},smoke=True"
 
 
-@pytest.mark.parametrize("kind", ["a data set's name", "a run's folder"])
 @pytest.mark.parametrize(
-    ("command", "arguments"),
+    ("command", "arguments", "is_folder"),
     [
-        ("evaluate", (MODEL, "--weights={}", DATA)),
-        ("predict", (MODEL, "--weights={}", DATA, "--count=1")),
-        ("export", (MODEL, "--weights={}", "--export_dir=exports")),
-        ("train", (FINETUNE, DATA, "--workdir=run")),
+        ("evaluate", (MODEL, "--weights={}", DATA), False),
+        ("predict", (MODEL, "--weights={}", DATA, "--count=1"), True),
+        ("export", (MODEL, "--weights={}", "--export_dir=exports"), False),
+        ("train", (FINETUNE, DATA, "--workdir=run"), True),
     ],
 )
 def test_a_command_looks_weights_up_once(
-    cli, trained, monkeypatch, command, arguments, kind
+    cli, trained, monkeypatch, command, arguments, is_folder
 ):
-    weights = "mnist" if kind == "a data set's name" else trained
+    weights = trained if is_folder else "mnist"
     looked_up = []
 
     def recorded(function):

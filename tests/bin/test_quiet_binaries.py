@@ -1,4 +1,4 @@
-"""Lines of a command beside its result: sentences, and everything with --debug."""
+"""stderr of a command: sentences only; with --debug all messages."""
 
 import re
 
@@ -28,7 +28,7 @@ def test_debug(process, trained):
 
 @pytest.mark.slow
 def test_benchmark(process):
-    """Its parts measure in processes of their own, which start others."""
+    """Parts run in processes, which start more processes."""
     parts = "--parts=memory,serving", "--models=mnist_mlp_8x128", "--rounds=1"
     result = process("benchmark", *parts)
     assert (result.code, result.err) == (0, ""), result.err

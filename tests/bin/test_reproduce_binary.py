@@ -1,4 +1,4 @@
-"""What the command passes on, and what it refuses before any work."""
+"""elu-zoo-reproduce: its arguments, and errors before any run."""
 
 import pytest
 
@@ -6,6 +6,14 @@ from elu_zoo import activations
 from elu_zoo.activations import table
 from elu_zoo.experiments import reproduce, runner, timing
 from elu_zoo.experiments.table import EXPERIMENTS
+
+MODULE = """
+import elu_zoo
+
+@elu_zoo.register_activation
+def cube(x):
+    return x**3
+"""
 
 
 @pytest.fixture
@@ -24,16 +32,17 @@ def test_defaults(cli, called, monkeypatch):
     assert result.code == 0, result.err
     ((names, plan, output, named),) = called
     assert names == ["fig2"] and str(output) == "reproduction"
-    assert (plan.budget, plan.activations, plan.seeds) == ("short", None, None)
+    assert (plan.budget, plan.activations, plan.seeds) == ("short", [], None)
     assert (str(plan.workdir), plan.imagenet) == ("runs/reproduction", None)
-    assert (named["jobs"], named["named"]) == (7, ())
+    assert (named["jobs"], plan.module) == (7, None)
 
 
 def test_everything(cli, called, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "_table", dict(table._table))
-    (tmp_path / "units_of_mine.py").write_text("def cube(x):\n    return x**3\n")
+    (tmp_path / "units_of_mine.py").write_text(MODULE)
     result = cli(
-        *("reproduce", "all", "--activations=srelu,units_of_mine:cube", "--seeds=3"),
+        *("reproduce", "all", "--activations=srelu,cube", "--seeds=3"),
+        *("--module=units_of_mine.py",),
         *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
         *("--imagenet=pictures", "--data_dir=prepared"),
     )
@@ -45,7 +54,7 @@ def test_everything(cli, called, tmp_path, monkeypatch):
     assert "cube" in activations.names()
     assert (str(plan.workdir), plan.imagenet) == ("work", "pictures")
     assert plan.data_dir == "prepared"
-    assert (named["jobs"], named["named"]) == (2, ["srelu", "units_of_mine:cube"])
+    assert (named["jobs"], plan.module) == (2, "units_of_mine.py")
 
 
 def test_experiments_that_train_nothing(cli, tmp_path):
@@ -70,8 +79,9 @@ def test_experiments_that_train_nothing(cli, tmp_path):
         (["fig2", "--seeds=0"], "seeds is >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
         (["fig2", "--activations=ellu"], "Did you mean 'elu'"),
-        (["fig2", "--activations=elu,elu"], "named twice"),
-        (["fig2", "--activations=nowhere_to_be_found:f"], "nowhere_to_be_found"),
+        (["fig2", "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
+        (["fig2", "--activations=softmax"], "does not act on each element"),
+        (["fig2", "--module=nowhere.py"], "There is no file nowhere.py"),
         (["fig2", "--output=file/here"], "file is no folder"),
         (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
     ],
@@ -88,7 +98,7 @@ def test_refusals_before_work(cli, called, tmp_path, arguments, words):
 @pytest.mark.data("cifar100")
 @pytest.mark.slow
 def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
-    """Those of figure 6 of one experiment's many; the report is there."""
+    """An experiment without its data is skipped; the report is written."""
     monkeypatch.setattr(timing, "compute", lambda plan: [])
     result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")
     assert result.code == 1

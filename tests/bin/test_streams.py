@@ -1,4 +1,4 @@
-"""Binaries whose standard streams are closed, full, without a reader, or ASCII."""
+"""Binaries with standard streams that are closed, full, without a reader, or ASCII."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from absl import logging
 from elu_zoo import errors, quiet
 from elu_zoo.bin import flags
 
-quiet._import_tensorflow = lambda: None  # it takes seconds
+quiet._import_tensorflow = lambda: None  # takes seconds
 
 def main(argv):
     for i in range(100):
@@ -51,20 +51,29 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "2> >(:)", "<&- 2>&-"])
-@pytest.mark.parametrize(("argument", "code"), [("", 0), ("one", 1), ("fail", 1)])
-def test_messages_that_nobody_reads(run, redirection, argument, code):
+@pytest.mark.parametrize(
+    ("redirection", "argument", "code"),
+    [
+        ("2>&-", "", 0),
+        ("2>/dev/full", "one", 1),
+        ("2> >(:)", "fail", 1),
+        ("<&- 2>&-", "fail", 1),
+    ],
+)
+def test_messages_are_dropped(run, redirection, argument, code):
     assert run(redirection, argument) == (code, "result \N{SNOWMAN}\n", "")
 
 
-@pytest.mark.parametrize("redirection", [">&-", "> >(true)", "2>&1 | head -n 1 > head"])
-@pytest.mark.parametrize(("argument", "code"), [("", 0), ("one", 1)])
-def test_results_that_nobody_reads(run, redirection, argument, code):
+@pytest.mark.parametrize(
+    ("redirection", "argument", "code"),
+    [(">&-", "", 0), ("> >(true)", "one", 1), ("2>&1 | head -n 1 > head", "", 0)],
+)
+def test_results_without_a_reader(run, redirection, argument, code):
     found, out, error = run(f"{redirection}; exit ${{PIPESTATUS[0]}}", argument)
     assert (found, out, "error" in error) == (code, "", False)
 
 
-def test_results_that_do_not_fit(run):
+def test_results_on_a_full_disk_fail(run):
     code, out, error = run("> /dev/full")
     assert code == 1 and error.splitlines()[-1].startswith("error: [Errno 28]")
 

@@ -1,4 +1,4 @@
-"""Tables, where nobody's terminal bounds them and where one does."""
+"""Tables on a terminal and in a file."""
 
 import re
 

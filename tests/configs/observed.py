@@ -1,14 +1,56 @@
-"""What the tables of configs look at."""
+"""Observables of configs: what a run shows of each field."""
 
 import importlib
 import json
 
 import numpy as np
 
+from elu_zoo.bin.config import default_workdir
 from elu_zoo.data import dataset
 from elu_zoo.training import config_fields
 
 CIFAR = ("elu_cifar_11", "elu_cifar_18")
+# Entries of the base run of the CIFAR and ImageNet networks: 3 iterations per epoch.
+SCHEDULE = {
+    "train.boundaries": (1,),
+    "train.learning_rates": (0.01, 0.005),
+    "train.checkpoint_every": 2,
+    "train.checkpoints_kept": 2,
+}
+RATES = [0.01] + [0.005] * 5
+LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
+# field: (another value, observable, its value in the base run, its other value). A
+# value of None is unknown.
+FIELDS = {
+    "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
+    "seed": (1, "kernel", None, None),
+    "schedule": ("fast", "schedule", "paper", "fast"),
+    "model.activation.name": ("relu", "activation", "elu", "relu"),
+    "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
+    "model.init_scale": (4.0, "kernel", None, None),
+    "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
+    "train.label_smoothing": (0.1, "smoothing", None, 0.05),
+    "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
+    "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
+    "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
+    "train.precision": ("float32", "computes", "bfloat16", "float32"),
+    "train.momentum": (0.5, "momentum", 0.9, 0.5),
+    "train.nesterov": (True, "nesterov", False, True),
+    "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
+    "train.boundaries": ((4,), "rates", RATES, [0.01] * 4 + [0.005] * 2),
+    "train.learning_rates": ((0.01, 0.02), "rates", RATES, [0.01] + [0.02] * 5),
+    "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
+    "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
+    "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
+}
+_MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
+# field: entries that have to change with it.
+TOGETHER = {
+    "train.optimizer": _MUON,
+    "train.sgd_factor": _MUON,
+    "train.sgd_decay": _MUON,
+    "train.learning_rate_shape": {"train.boundaries": ()},
+}
 
 
 def get_config(name, arg=""):
@@ -16,17 +58,17 @@ def get_config(name, arg=""):
 
 
 def flat(config):
-    """Returns every field of a config, neutral ones too, by its whole name."""
+    """Returns the fields of a config by their dotted names."""
     return config_fields.flat(json.loads(config.to_json_best_effort()))
 
 
 def loader(shape, classes, images=None):
-    """Returns `load.load` of random images: 96 to train on, 8 for each measure.
+    """Returns a `load.load` of random images: 96, 8 and 8.
 
     Args:
-        shape: of an image.
-        classes: the number of them.
-        images: the name of the images; that of the data set unless given.
+        shape: shape of an image.
+        classes: number of classes.
+        images: name of the images, by default that of the data set.
     """
     generator = np.random.default_rng(0)
 
@@ -42,10 +84,20 @@ def loader(shape, classes, images=None):
     return load
 
 
-def observables(config, workdir, entry):
-    """Returns what the folder of a finished run shows."""
-    from elu_zoo.bin.train import default_workdir
+def of_learner(learner):
+    """Returns the observables of an optimizer and an objective."""
+    found = {
+        name: getattr(learner.optimizer, name, None)
+        for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay")
+    }
+    found["optimizer"] = type(learner.optimizer).__name__
+    # The label is class 1 and the logit of class 1 is 1: half of the mean logit.
+    smoothing = learner.objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
+    return found | {"smoothing": smoothing}
 
+
+def observables(config, workdir, entry):
+    """Returns the observables in the folder of a finished run."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     steps = [p.name[5:] for p in (workdir / "checkpoints").iterdir()]

@@ -1,11 +1,19 @@
-"""Each field of the CIFAR configs acts, and their runs."""
+"""CIFAR configs: each field has an effect; runs on random images."""
 
 import math
 
 import keras
 import numpy as np
+import observed
 import pytest
-from observed import CIFAR, flat, get_config, loader, observables
+from observed import (
+    CIFAR,
+    flat,
+    get_config,
+    loader,
+    observables,
+    of_learner,
+)
 
 from elu_zoo import registry, training, zoo
 from elu_zoo.data import load
@@ -19,42 +27,30 @@ def dropout(stacks):
     return tuple((rate,) * stacks for rate in (0.1, 0.2, 0.3))
 
 
-# The run from which one field at a time is changed: 3 iterations in each epoch.
+# The base run; each test changes one field.
 BASE = {
+    **observed.SCHEDULE,
     "model.width": 0.02,
     "data.train_examples": 48,
     "data.train_on_validation": False,
     "train.batch_size": 16,
-    "train.boundaries": (1,),
-    "train.learning_rates": (0.01, 0.005),
-    "train.checkpoint_every": 2,
-    "train.checkpoints_kept": 2,
     "train.phase_boundaries": (2, 4),
     "train.dropout": dropout(7),
     "train.dropout_placement": ("last", "all", "last"),
 }
-RATES = [0.01] + [0.005] * 5
-LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
-# Of the second stack, in each iteration: after it, and after its first layer.
+# Dropout rates in each iteration: after the second stack, after its first layer.
 AFTER, INSIDE = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
 ZEROS = ((0.0,) * 7,) * 3
 
-# field: (another value, observable, what it is in the base run, and then);
-# None: the value is not known before, but differs.
 FIELDS = {
-    "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
-    "seed": (1, "kernel", None, None),
+    **observed.FIELDS,
     "smoke": (False, "workdir", None, "runs/elu_cifar_11-cifar100/elu-s0"),
-    "schedule": ("fast", "schedule", "paper", "fast"),
     "schedule_epochs": (4, "share", 0.0061, 0.5),
     "model.name": ("elu_cifar_18", "parameters", 1104, 16226),
-    "model.activation.name": ("relu", "activation", "elu", "relu"),
-    "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
     "model.batch_norm": (True, "parameters", 1104, 1104 + 4 * 52),
     "model.width": (0.04, "parameters", 1104, 3449),
     "model.padding": ("same", "pads", 3, 0),
     "model.kernel_decay": (0.25, "decay", 0.0005, 0.25),
-    "model.init_scale": (4.0, "kernel", None, None),
     "model.initial_kernels": ("orthogonal", "kernel", None, None),
     "data.name": ("cifar10", "dataset", "cifar100", "cifar10"),
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
@@ -63,43 +59,21 @@ FIELDS = {
     "data.cutout": (8, "corners", [0, 8], None),
     "data.augmentation": ("none", "corners", [0, 8], None),
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
-    "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(10)), 1.5),
-    "train.label_smoothing": (0.1, "smoothing", None, 0.05),
-    "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
-    "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
-    "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
-    "train.precision": ("float32", "computes", "bfloat16", "float32"),
-    "train.momentum": (0.5, "momentum", 0.9, 0.5),
-    "train.nesterov": (True, "nesterov", False, True),
-    "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
-    "train.boundaries": ((4,), "rates", RATES, [0.01] * 4 + [0.005] * 2),
-    "train.learning_rates": ((0.01, 0.02), "rates", RATES, [0.01] + [0.02] * 5),
-    "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
-    "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
-    "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
     "train.phase_boundaries": ((1, 5), "after", AFTER, [0.1] + [0.2] * 4 + [0.3]),
     "train.dropout": (ZEROS, "after", AFTER, [0.0] * 6),
     "train.dropout_placement": (("all",) * 3, "inside", INSIDE, AFTER),
 }
-# The large network has a stack more; straight lines have a rate more.
-MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
-TOGETHER = {
-    "train.optimizer": MUON,
-    "train.sgd_factor": MUON,
-    "train.sgd_decay": MUON,
-    "model.name": {"train.dropout": dropout(8)},
-    "train.learning_rate_shape": {"train.boundaries": ()},
-}
+TOGETHER = {**observed.TOGETHER, "model.name": {"train.dropout": dropout(8)}}
 
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Runs the loop on random images, with a step that only tells what it is given."""
+    """Trains on random images with a step that only records its inputs."""
     random_data = loader((32, 32, 3), classes=10, images="cifar10")
     found = {}
 
-    def told(self, batches, rates, first, draws):
+    def record(self, batches, rates, first, draws):
         model = self._update._model
         layers = {layer.name: layer for layer in model.layers}
         conv, count = layers["stack2_conv1"], len(batches)
@@ -115,15 +89,9 @@ def observe(tmp_path_factory):
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         learner = self._update._learner
-        optimizer, objective = learner.optimizer, learner.objective
-        found["optimizer"] = type(optimizer).__name__
-        for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay"):
-            found[name] = getattr(optimizer, name, None)
+        found.update(of_learner(learner))
         labels = self._labels.numpy()[batches[0]]
-        z = np.zeros((len(labels), 10), "float32")
-        loss = objective(None, labels, z)
-        # A logit of 1 where the label is another class, half of the mean of two.
-        found["smoothing"] = objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
+        loss = learner.objective(None, labels, np.zeros((len(labels), 10), "float32"))
         return np.full(count, np.mean(loss))
 
     constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
@@ -134,7 +102,7 @@ def observe(tmp_path_factory):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(step_resident.ResidentStep, "run", told)
+            patch.setattr(step_resident.ResidentStep, "run", record)
             patch.setattr(Evaluator, "__call__", lambda *_: measured)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
@@ -147,7 +115,7 @@ def observe(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """What the base run shows, made once."""
+    """Observables of the base run."""
     return observe(changed())
 
 
@@ -158,7 +126,7 @@ def changed(entries=()):
 
 
 def small(name, arg=""):
-    """A smoke run's 20 iterations on the few images that there are."""
+    """Returns a smoke config of 20 iterations."""
     config = get_config(name, f"{arg},smoke=True")
     config.update_from_flattened_dict({"model.width": 0.01, "train.batch_size": 10})
     config.data.train_examples = 100
@@ -182,7 +150,7 @@ def test_the_table_is_complete():
 
 @pytest.mark.parametrize("arg", ["", "activation=relu,seed=3", "dataset=cifar10"])
 @pytest.mark.parametrize("smoke", [False, True])
-def test_the_large_network_differs_in_nothing_else(smoke, arg):
+def test_differences_of_the_large_network(smoke, arg):
     dataset = arg.partition("dataset=")[2] or "cifar100"
     expected = {
         "name": f"elu_cifar_18-{dataset}",
@@ -211,7 +179,7 @@ def test_the_large_network_passes_its_phases(observe):
     "name", ["elu_cifar_11", pytest.param("elu_cifar_18", marks=pytest.mark.slow)]
 )
 def test_a_run_on_random_images(name, tmp_path, monkeypatch):
-    """Nothing is told instead of done; the weights take raw images again."""
+    """A real run; its weights predict from raw images."""
     random_data = loader((32, 32, 3), classes=10, images="cifar10")
     monkeypatch.setattr(load, "load", random_data)
     entry = training.train(small(name, "dataset=cifar10"), tmp_path)

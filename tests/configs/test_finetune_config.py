@@ -76,7 +76,6 @@ def test_it_is_the_networks_own_config_otherwise(model):
             {"name": "finetune-elu_cifar_11-runs_my_net_elu_s0"},
         ),
         ("weights=none", {"name": "finetune-elu_cifar_11-none", "model.weights": ""}),
-        ("activation=relu", {"model.activation.name": "relu"}),
         ("freeze=", {}),
         (
             "freeze=body",
@@ -96,7 +95,6 @@ def test_it_is_the_networks_own_config_otherwise(model):
             {"data.train_examples": 500, "name": "finetune-elu_cifar_11-cifar100-500"},
         ),
         ("validation=False", {"data.train_on_validation": True}),
-        ("seed=3", {"seed": 3}),
         (
             "smoke=True",
             {

@@ -10,7 +10,13 @@ CORES = len(os.sched_getaffinity(0))
 THREADS = "TF_NUM_INTRAOP_THREADS"
 DEADLINE = 300  # seconds, of a machine that does much else
 
-OWN_UNITS = "def third_power(x):\n    return 0.1 * x**3 + 0.5 * x\n"
+OWN_UNITS = """
+import elu_zoo
+
+@elu_zoo.register_activation
+def third_power(x):
+    return 0.1 * x**3 + 0.5 * x
+"""
 # What processes import: what is measured, and a stand-in for `worker.perform`, for
 # which a trial is one word.
 OF_PROCESSES = '''
@@ -98,7 +104,7 @@ def train(workdir):
 if __name__ == "__main__":
     workdir, what, awaited = Path(sys.argv[1]), globals().get(sys.argv[2]), sys.argv[3]
     pool = concurrent.futures.ProcessPoolExecutor(
-        1, multiprocessing.get_context("spawn"), worker.start, ((), workdir)
+        1, multiprocessing.get_context("spawn"), worker.start, (workdir,)
     )
     pool.submit(*((train, workdir) if what else (os.write, 1, b"now")))
     while not any(p.stat().st_size for p in workdir.glob(awaited)):

@@ -73,9 +73,9 @@ class Runs:
         self.asked = []
         self.ends = {}  # by activation and seed: an error, or why it diverged
 
-    def __call__(self, trials, plan, measure, jobs, named=()):
+    def __call__(self, trials, plan, measure, jobs):
         self.asked.append([(t.activation, t.seed) for t in trials])
-        self.arguments = measure, jobs, named
+        self.arguments = measure, jobs
         for trial in trials:
             end = self.ends.get((trial.activation, trial.seed))
             if isinstance(end, Exception):
@@ -161,9 +161,9 @@ def test_what_is_written(go, rows, tmp_path):
 
 
 def test_what_the_runner_is_given(go, runs):
-    go(jobs=2, named=("my:unit",), activations=("tanh",), seeds=1)
+    go(jobs=2, activations=("tanh",), seeds=1)
     assert runs.asked == [[("tanh", 0)]]
-    assert runs.arguments == (measure, 2, ("my:unit",))
+    assert runs.arguments == (measure, 2)
 
 
 def test_finished_runs_are_not_run_again(go, runs, rows, tmp_path):

@@ -20,9 +20,10 @@ from elu_zoo.training.step_resident import ResidentStep
 def session(of_processes, tmp_path_factory):
     """A plan, and what three runs in two processes come back with."""
     load.load("mnist_5k")  # decoded before: not by two processes at once
-    plan = Plan("smoke", None, None, tmp_path_factory.mktemp("session"))
-    trials, named = [ELU, DIVERGING, OWN], ("elu", "own_units:third_power")
-    return plan, dict(runner.run(trials, plan, of_processes.measure, 2, named))
+    workdir = tmp_path_factory.mktemp("session")
+    plan = Plan("smoke", None, None, workdir, module="own_units.py")
+    trials = [ELU, DIVERGING, OWN]
+    return plan, dict(runner.run(trials, plan, of_processes.measure, 2))
 
 
 def test_rows(session):

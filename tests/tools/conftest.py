@@ -1,4 +1,4 @@
-"""The packages of tools/ are found as when its scripts are run."""
+"""Puts tools/ on sys.path, as for its scripts."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
-"""A stand-in of the Hugging Face Hub: what an upload and a download need of it.
+"""A fake Hugging Face Hub for uploads and downloads.
 
-It takes files as `regular` ones, base64 in the commit; the hub itself takes large ones
-through another storage.
+Files are `regular`, base64 in the commit; the real hub stores large files elsewhere.
 """
 
 import base64
@@ -14,12 +13,7 @@ TOKEN = "secret"
 
 
 class Hub(loopback.Handler):
-    """Answers of one hub, with one repository at most.
-
-    Attributes:
-        files: content by name, of the repository.
-        commits: the summaries of its commits.
-    """
+    """A hub with one repository: its files by name, and summaries of its commits."""
 
     files: dict[str, bytes]
     commits: list[str]
@@ -65,7 +59,7 @@ class Hub(loopback.Handler):
             self.answer(content[:-1] + b"?" if self.damages else content)
 
     def body(self) -> bytes:
-        """Returns what comes with a request, of a stated length or in chunks."""
+        """Returns the body of a request, of known length or in chunks."""
         if "Content-Length" in self.headers:
             return self.rfile.read(int(self.headers["Content-Length"]))
         parts = []

@@ -1,4 +1,4 @@
-"""The README's table of weights, its line of claims, and its figure's points."""
+"""The README's table of weights, counts of claims and faults, and figure."""
 
 import re
 
@@ -70,12 +70,12 @@ def test_rows(published, expected):
     assert lines(published)[1] == [f"| `elu_cifar_11` | {row}" for row in expected]
 
 
-def test_batch_normalised_networks_have_a_row_of_their_own():
+def test_batch_normalised_networks_have_another_row():
     names = [row.split(" | ")[0] for row in lines([entry(), entry(**NORMALISED)])[1]]
     assert names == ["| `elu_cifar_11`", "| `elu_cifar_11` + batch norm"]
 
 
-def test_an_activation_of_its_own_gets_a_column():
+def test_other_activations_get_a_column():
     head, (row,), _ = lines([entry("prelu")])
     assert head.split(" | ")[-4:-2] == ["shifted_relu", "prelu"]
     assert row.split(" | ")[-4:-2] == ["", "35.00 %"]

@@ -17,7 +17,7 @@ CONTENTS = {
 BOTH = block("runs") + "between\n" + block("tally")
 
 
-def test_only_what_stands_between_the_marks_changes():
+def test_only_text_between_marks_changes():
     found = marks.filled({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
     all_ = "[all](configs/results/claims.csv)"
     new = block("runs", "new") + "between\n" + block("tally", all_)
@@ -33,7 +33,7 @@ def test_only_what_stands_between_the_marks_changes():
         ("elu_zoo/models/README.md", "../../configs/results/claims.csv"),
     ],
 )
-def test_marks_may_stand_in_any_page_and_link_from_there(page, target):
+def test_links_are_relative_to_the_page(page, target):
     texts = {"other/README.md": block("runs"), page: block("tally")}
     assert f"[all]({target})" in marks.filled(texts, CONTENTS)[page]
 
@@ -46,21 +46,21 @@ BEGINS, ENDS = (mark.format("runs") + "\n" for mark in (marks.BEGIN, marks.END))
     [
         ({"a": block("rnus") + BOTH}, "Unknown mark in a 'rnus'. Did you mean 'runs'"),
         ({"a": block("runs")}, "No README.md has the mark 'tally'. Put the lines <"),
-        ({"a": BOTH, "b": block("runs")}, "'runs' stands in a and in b, but may"),
+        ({"a": BOTH, "b": block("runs")}, "'runs' is in a and in b. Remove one"),
         (
             {"a": BOTH + block("runs")},
-            "'runs' stands in a and in a, but may",
+            "'runs' is in a and in a. Remove one",
         ),
         (
             {"a": BEGINS + block("tally")},
-            "Marks of a are no pairs .* runs begin, ta",
+            "The marks of a have to be pairs .* runs begin, ta",
         ),
         (
             {"a": ENDS + block("tally")},
-            "Marks of a are no pairs .* runs end, tall",
+            "The marks of a have to be pairs .* runs end, tall",
         ),
-        ({"a": ENDS + BEGINS + block("tally")}, "Marks of a are no pairs"),
-        ({"a": BEGINS + block("tally") + ENDS}, "Marks of a are no pairs"),
+        ({"a": ENDS + BEGINS + block("tally")}, "The marks of a have to be pairs"),
+        ({"a": BEGINS + block("tally") + ENDS}, "The marks of a have to be pairs"),
     ],
 )
 def test_wrong_marks(texts, message):
@@ -80,7 +80,7 @@ def test_wrong_marks(texts, message):
         ("env/lib", False),
     ],
 )
-def test_which_files_are_looked_at(folder, found, tmp_path):
+def test_skipped_folders(folder, found, tmp_path):
     (tmp_path / ".gitignore").write_text("*.svg\n/runs/\n")
     (tmp_path / "env").mkdir()
     (tmp_path / "env/pyvenv.cfg").touch()

@@ -1,4 +1,4 @@
-"""The script that makes images small, as it is run in a shell."""
+"""tools/prepare_data.py with its command line."""
 
 import importlib.util
 import json
@@ -18,7 +18,7 @@ OWN = "folder output data_dir image_size quality max_bad_examples".split()
 
 
 def _remove_flags():
-    """Removes what binaries defined in this process; each defines its own again."""
+    """Removes flags that binaries defined in this process."""
     flags.FLAGS.unparse_flags()
     for name in list(flags.FLAGS):
         module = flags.FLAGS.find_module_defining_flag(name, "")
@@ -73,7 +73,7 @@ def test_prepares_a_folder(run, images, tmp_path, capsys):
     assert len(data.train) + len(data.test) == 9
 
 
-def test_tells_when_nothing_is_unusual(run, images, tmp_path, capsys):
+def test_report_without_unusual_images(run, images, tmp_path, capsys):
     for name in ("a/4", "b/7"):
         (images / f"{name}.JPEG").unlink()
     run(f"--folder={images}", f"--output={tmp_path / 'out'}", "--image_size=8")
@@ -117,7 +117,7 @@ def test_an_error_is_one_line(run, images, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_sigterm_leaves_nothing_behind(run, images, tmp_path, monkeypatch):
+def test_sigterm_removes_the_output(run, images, tmp_path, monkeypatch):
     write_mean = statistics_file.write_mean
 
     def stopped(*arguments):

@@ -1,4 +1,4 @@
-"""Trials of the schedule quick: their configs and order, and no test image in any."""
+"""Trials of the schedule quick: their configs and order, without test images."""
 
 import csv
 from pathlib import Path

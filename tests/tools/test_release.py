@@ -1,4 +1,4 @@
-"""Releases: what is built, what is refused, and what a push changes, and where."""
+"""Releases: built files, refusals, and changes by --push."""
 
 import csv
 import gzip
@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import tarfile
 import types
 
@@ -25,7 +26,7 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.weights import manifest
 
 TO = "hf:owner/repo"
-# Now, while nothing has removed its flags.
+# Read now: other tests remove the flags.
 DEFAULTS = {
     name: getattr(release_weights, f"_{name.upper()}").default
     for name in ("results_only", "push", "to", "output")
@@ -34,7 +35,7 @@ LAST = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
 
 
 def finished(folder, **changes):
-    """Makes the folder of a finished run of a small network; returns its entry."""
+    """Writes the folder of a finished run of a small network; returns the entry."""
     made, content, _ = made_weights.make()
     of_weights = "tag model arguments sha256 bytes parameters".split()
     same = (e for e in manifest.published().values() if e["model"] == made["model"])
@@ -49,7 +50,7 @@ def finished(folder, **changes):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """(folder, entry) of a finished run; tests do not change it."""
+    """(folder, entry) of a finished run; read only."""
     folder = tmp_path_factory.mktemp("runs") / "run"
     return folder, finished(folder)
 
@@ -67,7 +68,7 @@ def repository(tmp_path, monkeypatch):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A stand-in of the hub, to which huggingface_hub talks."""
+    """A fake hub server for huggingface_hub."""
     monkeypatch.setattr(hub_stand_in.Hub, "files", {}, raising=False)
     monkeypatch.setattr(hub_stand_in.Hub, "commits", [], raising=False)
     monkeypatch.setenv("HF_TOKEN", hub_stand_in.TOKEN)
@@ -112,9 +113,9 @@ def test_a_dry_run(run, repository, tmp_path):
     assert [re.sub(r"\d+ bytes", "N bytes", line) for line in lines[1:]] == [
         f"  {folder}: {', '.join(names)}",
         "  configs/results/results.csv: a new row",
-        f"  elu_zoo/weights: gets {names[3]}, N bytes",
-        f"  elu_zoo/weights/manifest.json: lists {tag}, no source but the package",
-        "Nothing of this is done yet; --push does it.",
+        f"  elu_zoo/weights: {names[3]}, N bytes",
+        f"  elu_zoo/weights/manifest.json: lists {tag}, no download source",
+        "This was a dry run; --push makes the changes.",
     ]
 
     with tarfile.open(folder / names[2]) as tar:
@@ -132,7 +133,7 @@ def test_a_dry_run(run, repository, tmp_path):
     assert loaded.class_names == tuple(entry["classes"])
 
 
-def test_an_archive_says_nothing_of_who_packed_it_or_when(tmp_path):
+def test_an_archive_is_reproducible(tmp_path):
     contents = {"b/1/x.pb": b"x" * 9000, "b/1/variables/y": b"", "a": b"z"}
     archives = []
     for turn, names in enumerate((list(contents), list(contents)[::-1])):
@@ -162,7 +163,7 @@ def test_an_archive_says_nothing_of_who_packed_it_or_when(tmp_path):
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Builds releases without an export, which takes most of the time."""
+    """Builds releases without an export, to save time."""
 
     def write(weights, entry, rows, folder, statistics=None):
         made_weights.write(folder, entry, weights.read_bytes())
@@ -197,7 +198,7 @@ def test_a_push_to_the_hub(run, repository, tmp_path, hub):
     assert sorted(tree(repository)) == ["results.csv", "weights/manifest.json"]
     assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
     size = sum(len(content) for content in hub.files.values())
-    assert f"  {TO}: gets 4 files, {size} bytes" in lines
+    assert f"  {TO}: 4 files, {size} bytes" in lines
 
 
 @pytest.mark.parametrize("fault", ["token", "damage", "gone"])
@@ -205,7 +206,7 @@ def test_a_failed_upload_changes_nothing(
     run, repository, tmp_path, hub, cheap, monkeypatch, fault
 ):
     workdir, entry = run
-    reason = f"{TO} did not take the files: .*HF_TOKEN"
+    reason = f"{TO} did not accept the files: .*HF_TOKEN"
     if fault == "token":
         monkeypatch.setenv("HF_TOKEN", "another")
     elif fault == "gone":
@@ -219,7 +220,7 @@ def test_a_failed_upload_changes_nothing(
     assert tree(repository) == {}
 
 
-def test_statistics_that_do_not_ship_are_released_to_the_hub(
+def test_statistics_outside_the_package_are_uploaded(
     repository, tmp_path, hub, cheap, monkeypatch
 ):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
@@ -228,8 +229,13 @@ def test_statistics_that_do_not_ship_are_released_to_the_hub(
     )
     described = {"kind": "mean_crop", "statistics": path.stem}
     entry = finished(tmp_path / "run", preprocessing=described)
-    with pytest.raises(errors.UsageError, match=f"{path.stem}, which do not ship"):
+    message = f"{path.stem}, which the package does not have"
+    with pytest.raises(errors.UsageError, match=message):
         release_weights.check({tmp_path / "run": entry}, "package")
+    in_package = repository / "weights" / path.name
+    shutil.copy(path, in_package)
+    release_weights.check({tmp_path / "run": entry}, "package")
+    in_package.unlink()
     release_weights.release({tmp_path / "run": entry}, TO, tmp_path / "o", True)
     assert hub.files[path.name] == path.read_bytes()
     missing = {**entry, "preprocessing": {"statistics": f"images_zca-{'0' * 16}"}}
@@ -237,7 +243,7 @@ def test_statistics_that_do_not_ship_are_released_to_the_hub(
         release_weights.check({tmp_path / "run": missing}, TO)
 
 
-def test_a_source_that_is_known_stays(run, monkeypatch):
+def test_known_sources_are_kept(run, monkeypatch):
     _, entry = run
     known = {**entry, "sources": ["https://host/x"]}
     monkeypatch.setattr(manifest, "published", lambda: {entry["tag"]: known})
@@ -251,7 +257,7 @@ def test_a_source_that_is_known_stays(run, monkeypatch):
     [
         ("hub", "--to is package or hf:owner/repo, got 'hub'"),
         ("hf:owner", "--to is package or hf:owner/repo"),
-        (TO, "has one README.md, the card of one run; got 2 runs"),
+        (TO, "has one README.md, the card of one run. Received: 2 runs"),
     ],
 )
 def test_refused_destinations(run, to, message):
@@ -273,7 +279,7 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
     with pytest.raises(errors.UsageError, match="is a smoke run"):
         release_weights.check({workdir: smoke}, TO)
     changed = {**entry, "config_changes": ["after iteration 20: seed: 0 -> 1"]}
-    with pytest.raises(errors.UsageError, match="config of .* was changed on its way"):
+    with pytest.raises(errors.UsageError, match="config of .* changed during the run"):
         release_weights.check({workdir: changed}, TO)
     with pytest.raises(errors.CorruptError, match="h5 is damaged: its SHA-256 is not"):
         release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
@@ -291,7 +297,7 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
 
 @pytest.fixture
 def script(monkeypatch, tmp_path, capsys):
-    """Runs the script with flags; binaries of other tests have removed its own."""
+    """Runs the script with values of its flags, which other tests may have removed."""
 
     def script(*workdirs, **given):
         for name, default in DEFAULTS.items():
@@ -313,7 +319,7 @@ def test_a_run_that_is_not_finished(script, run, tmp_path):
 def test_flags(script, run, repository, tmp_path, cheap, hub):
     workdir, entry = run
     output = tmp_path / "o"
-    assert script(workdir, output=output).endswith("--push does it.\n")
+    assert script(workdir, output=output).endswith("--push makes the changes.\n")
     assert tree(repository) == {} and len(tree(output)) == 3
     said = script(workdir, results_only=True)
     assert said.startswith(f"{entry['tag']}: error ") and len(said.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""tools/reliability.py in short: damaged checkpoints, and with time all else."""
+"""tools/reliability.py with few faults."""
 
 import csv
 import subprocess
@@ -11,7 +11,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "reliability.py"
 
 
 def figures(path, kills, corruptions):
-    """Returns the rows that the tool writes, by fault and what was tried."""
+    """Returns the counts of the tool by fault and kind."""
     done = subprocess.run(
         [
             sys.executable,

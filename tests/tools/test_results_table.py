@@ -1,4 +1,4 @@
-"""tools/results_table.py: which files are made, and which are out of date."""
+"""tools/results_table.py: generated files, and files that are out of date."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ def test_the_committed_files_are_up_to_date():
 
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of what the generated files are made of, and of themselves."""
+    """A copy of the sources of generated files, and of these files."""
     readmes = [name for name in results_table.made(ROOT) if name.endswith("README.md")]
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     for name in (".gitignore", *readmes):
@@ -38,12 +38,12 @@ def stale(root):
 
 
 @pytest.mark.parametrize("name", ["README.md", *PAGES])
-def test_a_changed_file_is_found_and_mended(copy, name):
+def test_a_changed_file_is_written_again(copy, name):
     text = (copy / name).read_text()
     (copy / name).write_text(text.replace("0", "1"))
     assert stale(copy) == [name]
     results_table.write(copy)
-    if name != "README.md":  # its prose is not made
+    if name != "README.md":  # the text outside the marks stays changed
         assert (copy / name).read_text() == text
     assert stale(copy) == []
 
@@ -54,7 +54,7 @@ def test_a_missing_page_is_found(copy, name):
     assert stale(copy) == [name]
 
 
-def test_the_figure_is_drawn_anew_where_its_points_changed(copy):
+def test_the_figure_is_drawn_again_for_new_points(copy):
     before = (copy / PICTURE).read_bytes()
     rows = copy / "configs/results/results.csv"
     seed = "elu_cifar_11-cifar100-fast30,elu_cifar_11,cifar100,elu,False,0,"
@@ -82,13 +82,13 @@ def test_the_card_page_has_a_linked_section_for_every_file():
     page = (ROOT / "configs/results/cards.md").read_text()
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert titles == manifest.list_weights()
-    # As GitHub and others make anchors of titles.
+    # Anchors of GitHub.
     anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
     assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors
     assert len(re.findall(r"^### Limits$", page, re.MULTILINE)) == len(titles)
 
 
 @pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
-def test_the_licence_is_said_in_the_same_words(name):
+def test_the_licence_has_the_same_words(name):
     text = " ".join((ROOT / name).read_text().split())
     assert text.count(cards.LICENCE) == 1

@@ -1,4 +1,4 @@
-"""The tables of training runs: which runs they have, and beside what."""
+"""Tables of training runs: their rows, and the paper's numbers."""
 
 import pytest
 from pages import runs
@@ -86,7 +86,7 @@ def test_the_papers_figure(changed, text):
     assert runs.published([RUN | changed], paper) == text
 
 
-def test_the_page_has_the_paper_beside_its_own_schedule_alone():
+def test_the_papers_number_needs_the_papers_schedule():
     folder = TOOLS.parent / "configs/results"
     lines = (folder / "runs.md").read_text().splitlines()
     cells = [line.split("|")[1:-1] for line in lines if line.startswith("| ")][1:]
@@ -94,7 +94,7 @@ def test_the_page_has_the_paper_beside_its_own_schedule_alone():
     assert cells and beside == {"paper, 140 epochs"}
 
 
-def test_fine_tuned_runs_have_a_table_of_their_own():
+def test_table_of_fine_tuned_runs():
     """Errors 30, 31, 32 with ELU, of the same seeds 33, 35, 34 with ReLU."""
     errors_of = {
         ("cifar100", "elu"): (30, 31, 32),

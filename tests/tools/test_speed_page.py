@@ -1,4 +1,4 @@
-"""What the benchmark's rows become: tables, and five numbers."""
+"""Tables and five numbers of the benchmark's rows."""
 
 import pytest
 from pages import speed
@@ -71,7 +71,7 @@ FIVE = [
 
 
 def test_five_numbers():
-    """Each ratio is its own row's; times are twice the ratio, in milliseconds."""
+    """Times are twice the ratio, in milliseconds."""
     found = speed.five(FIVE, lambda target: f"../{target}")
     for words in (
         "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.50 to 7.00) times as long",
@@ -88,7 +88,7 @@ def test_five_numbers():
 
 
 @pytest.mark.parametrize("index", range(len(FIVE)))
-def test_a_number_that_was_not_measured(index):
+def test_a_missing_row(index):
     left = FIVE[:index] + FIVE[index + 1 :]
     with pytest.raises(errors.UsageError, match=f"--parts={FIVE[index].part} --csv"):
         speed.five(left, str)

@@ -45,8 +45,8 @@ def test_card(tag):
         f"minutes on {entry['hardware']} |"
         if entry["wall_time_seconds"] < 5400
         else f"hours on {entry['hardware']} |",
-        f"| {file.of} | {file.value} | {file.interval} |",
-        f"| {recipe.of} | {recipe.value} | {recipe.interval} |",
+        f"| {file.name} | {file.value} | {file.interval} |",
+        f"| {recipe.name} | {recipe.value} | {recipe.interval} |",
         "The error is the last step's",
         "picks neither step nor run by its test error",
         "rounded to float16",
@@ -59,7 +59,7 @@ def test_card(tag):
         assert promised in card, promised
     assert "None" not in card
     assert ("| the paper" in card) == (entry["schedule"] == "paper")
-    assert not theirs or f"| {theirs.of} | {theirs.value} |" in card
+    assert not theirs or f"| {theirs.name} | {theirs.value} |" in card
 
 
 @published

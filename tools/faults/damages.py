@@ -1,4 +1,4 @@
-"""Damaged checkpoints: they are passed over for the one before, and that is said."""
+"""Damaged checkpoints: they are skipped with a warning."""
 
 import logging
 import random
@@ -15,7 +15,7 @@ _FILES = "arrays.npz", "manifest.json"
 
 
 def kinds(flips: int) -> list[tuple[str, int]]:
-    """Returns each damage with its number: the tenth it cuts at, the draw of a bit."""
+    """Returns pairs (damage, number); "truncated" cuts at that tenth of the file."""
     others = ("zeroed", "deleted", "swapped", "grown")
     return [
         *(("truncated", tenth) for tenth in range(10)),
@@ -27,7 +27,7 @@ def kinds(flips: int) -> list[tuple[str, int]]:
 def damage(
     kind: str, number: int, path: Path, older: Path, generator: random.Random
 ) -> None:
-    """Damages a file, of which `older` is another version."""
+    """Damages a file; `older` is an older version of it."""
     content = path.read_bytes()
     if kind == "deleted":
         path.unlink()
@@ -48,20 +48,14 @@ def damage(
 def of_checkpoints(
     flips: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Damages each file of the newest of two checkpoints in each way.
-
-    Args:
-        flips: how often one bit of a file is flipped; the other damages come once.
-        generator: draws places.
-        folder: for the checkpoints.
-    """
+    """Damages each file of the newest checkpoint in each way."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
     said: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())
     logger = logging.getLogger("absl")
     logger.addHandler(handler)
-    logger.propagate = False  # hundreds of lines
+    logger.propagate = False  # there are hundreds of warnings
     tried = passed = silent = 0
     for name in _FILES:
         for kind, number in kinds(flips):
@@ -92,7 +86,7 @@ def of_checkpoints(
 def of_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Damages the newest checkpoint of killed runs, which then go on to their end."""
+    """Damages the newest checkpoint of killed runs, and resumes the runs."""
     kind.finish(folder / "whole")
     expected = runs.result(folder / "whole")
     identical = 0

@@ -1,4 +1,4 @@
-"""A full disk: a file system of its own, filled up while a run or an export writes."""
+"""A full disk: a small file system, filled while a run or an export writes."""
 
 import contextlib
 import itertools
@@ -15,7 +15,7 @@ from faults import runs
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Yields a folder that is a file system in memory, of a fixed size."""
+    """Mounts a file system of fixed size in memory at a folder."""
     folder.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     subprocess.run(mount, check=True, capture_output=True)
@@ -26,7 +26,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def can_mount(folder: Path) -> bool:
-    """Whether this process may make a file system of its own."""
+    """Whether this process may mount a file system."""
     try:
         with small_disk(folder / "trial", 1):
             return True
@@ -35,12 +35,12 @@ def can_mount(folder: Path) -> bool:
 
 
 def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None:
-    """Writes files that leave no more than these bytes free, until a process ends."""
+    """Fills the disk up to `left` bytes, again and again until a process ends."""
     for number in itertools.count():
         free = shutil.disk_usage(disk).free - left
         if free > 0:
             with (disk / f"ballast{number}").open("wb", buffering=0) as ballast:
-                # OSError: somebody else took it meanwhile.
+                # OSError: another process has used the space.
                 with contextlib.suppress(OSError):
                     os.posix_fallocate(ballast.fileno(), 0, free)
         if process is None or process.poll() is not None:
@@ -49,7 +49,7 @@ def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None
 
 
 def make_room(disk: Path) -> None:
-    """Removes what `fill` wrote."""
+    """Removes the files of `fill`."""
     for ballast in disk.glob("ballast*"):
         ballast.unlink()
 
@@ -57,7 +57,7 @@ def make_room(disk: Path) -> None:
 def of_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Fills the disk of runs; they end, and go on once there is room."""
+    """Fills the disk of runs, frees it, and resumes the runs."""
     whole = folder / "whole"
     kind.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
@@ -85,7 +85,7 @@ def of_runs(
 def of_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
-    """Exports to a disk that is too small; nothing may be left there."""
+    """Exports to a disk that is too small, and counts exports that leave no file."""
     flags = ["--model=mnist_mlp_8x128", f"--weights={workdir}"]
     runs.finish(runs.start("export", [*flags, f"--export_dir={folder / 'whole'}"]))
     needed = sum(p.stat().st_size for p in (folder / "whole").rglob("*"))

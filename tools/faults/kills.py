@@ -1,4 +1,4 @@
-"""kill -9: of runs, at all of their moments, and of exports."""
+"""kill -9 of runs and of exports."""
 
 import random
 import shutil
@@ -20,9 +20,9 @@ _KILLS_A_RUN = 10
 def of_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Kills runs `count` times; returns what came of what is promised of them."""
+    """Kills runs `count` times, and counts the kept promises."""
     whole = folder / "whole"
-    runs.finish(kind.start(whole))  # fits statistics, once a machine
+    runs.finish(kind.start(whole))  # fits the statistics before the time is measured
     shutil.rmtree(whole)
     seconds = kind.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
@@ -36,7 +36,7 @@ def of_runs(
                 kind, workdir, generator, seconds, total, moments
             )
             if code != -signal.SIGKILL:
-                break  # it was done before its time came
+                break  # finished before the kill
             killed += 1
             newest = runs.newest_step(workdir)
             kept += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
@@ -45,7 +45,7 @@ def of_runs(
                 resumed += step == before
         before, known = runs.newest_step(workdir), len(runs.starts(workdir))
         kind.finish(workdir)
-        if not known or runs.starts(workdir)[known:]:  # it was not finished before
+        if not known or runs.starts(workdir)[known:]:
             starts += 1
             resumed += runs.starts(workdir)[known:] == [before]
         identical += runs.result(workdir) == expected
@@ -69,10 +69,10 @@ def _started_and_killed(
     total: int,
     moments: Counter[str],
 ) -> int:
-    """Starts a run, kills it at a random moment, and returns how it ended.
+    """Starts a run, kills it at a random moment, and returns its exit code.
 
     Raises:
-        EluZooError: it ended by itself, and not well.
+        EluZooError: the run failed before the kill.
     """
     how = generator.choice(("call", "iteration", "time"))
     calls = int(generator.expovariate(1 / 80)) if how == "call" else None
@@ -102,7 +102,7 @@ def _started_and_killed(
 def of_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
-    """Kills exports of a finished run; every version that is there has to be whole."""
+    """Kills exports of a finished run, and counts the complete versions."""
     images = load.load("mnist_5k").test.images[:16]
     model = "mnist_mlp_8x128"
 

@@ -1,4 +1,4 @@
-"""Short real runs: how they start, end, die, and what they determine."""
+"""Short training runs that can be killed, and hashes of their results."""
 
 import dataclasses
 import json
@@ -13,11 +13,11 @@ import numpy as np
 from elu_zoo import errors, files
 from elu_zoo.data import load
 
-# What was tried, how often, how often it was as promised.
+# (what, number of trials, number of kept promises).
 Count = tuple[str, int, int]
 
-EVERY = 5  # iterations between two checkpoints
-EPOCH = 10  # iterations of an epoch on digits
+EVERY = 5  # iterations per checkpoint
+EPOCH = 10  # iterations per epoch on digits
 _SHARED = (
     "--config.train.momentum=0.9",
     "--config.train.boundaries=()",
@@ -37,8 +37,8 @@ _IMAGES = (
     "--config.train.dropout_placement=('last','all')",
     *_SHARED,
 )
-# A process that dies right before the n-th of these calls, or, for a signal, stays in
-# one of them: those that change a file system, and the parts of a run.
+# Kills the process before the n-th call of functions that change the file system or
+# are parts of a run.
 _DYING = """
 import importlib, os, signal, sys, time
 left = int(sys.argv.pop(1))
@@ -64,6 +64,7 @@ dying('elu_zoo.training.state:Checkpoints', 'restore')
 dying('elu_zoo.training.loss:Objective', '_totals')
 dying('elu_zoo.training.records:Timer', 'call')
 """
+# Sleeps in the 20th training call, so that a signal comes during a call.
 _HELD = """
 import sys, time
 from elu_zoo.training.records import Timer
@@ -82,29 +83,23 @@ HELD = -1  # instead of a number of calls
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of run.
-
-    Attributes:
-        name: as a figure names it.
-        flags: of elu-zoo-train, without the folder.
-        backend: of Keras.
-    """
+    """A kind of run: its name in the results, flags of elu-zoo-train, and backend."""
 
     name: str
     flags: tuple[str, ...]
     backend: str = "tensorflow"
 
     def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
-        """Starts or resumes a run, which dies before a call if `calls` are given."""
+        """Starts or resumes a run; see `start`."""
         arguments = [*self.flags, f"--workdir={workdir}"]
         return start("train", arguments, calls, KERAS_BACKEND=self.backend)
 
     def changed(self, *flags: str) -> "Kind":
-        """Returns runs with more flags."""
+        """Returns the kind with additional flags."""
         return dataclasses.replace(self, flags=(*self.flags, *flags))
 
     def finish(self, workdir: Path) -> float:
-        """Runs to the end, and returns the seconds it took."""
+        """Runs to the end, and returns the seconds."""
         begin = time.monotonic()
         finish(self.start(workdir))
         return time.monotonic() - begin
@@ -115,11 +110,9 @@ JAX = Kind("digits, dense network, JAX", _DIGITS, "jax")
 
 
 def images(folder: Path, data_dir: str | None) -> Kind:
-    """Returns runs on 640 images of CIFAR-10, two phases of dropout.
+    """Returns runs on 640 images of CIFAR-10 with two phases of dropout.
 
-    Args:
-        folder: gets these images as a file.
-        data_dir: of tensorflow-datasets.
+    The images are written to `folder`.
     """
     data = load.load("cifar10", data_dir)
     path = folder / "cifar.npz"
@@ -135,7 +128,7 @@ def images(folder: Path, data_dir: str | None) -> Kind:
 def start(
     binary: str, arguments: list[str], calls: int | None = None, **environment: str
 ) -> subprocess.Popen:
-    """Starts a binary, which dies before a call if `calls` are given, or is held up."""
+    """Starts a binary; before call number `calls` it is killed, if `HELD` it sleeps."""
     code = f"from elu_zoo.bin import {binary}; {binary}.run()"
     before = [] if calls is None else [str(calls)]
     dying = "" if calls is None else _HELD if calls == HELD else _DYING
@@ -149,11 +142,7 @@ def start(
 
 
 def finish(process: subprocess.Popen) -> str:
-    """Waits for a process, and returns what it said.
-
-    Raises:
-        EluZooError: it ended with another code than 0.
-    """
+    """Waits for a process that has to exit with 0, and returns its output."""
     with process:
         output = process.communicate(timeout=600)[0]
     if process.returncode:
@@ -162,7 +151,7 @@ def finish(process: subprocess.Popen) -> str:
 
 
 def result(workdir: Path) -> dict[str, str]:
-    """Returns hashes of all that a run determines: the checkpoint, rows, weights."""
+    """Returns hashes of the last checkpoint, the metrics and the weights of a run."""
     newest = max((workdir / "checkpoints").glob("step-*"))
     with np.load(newest / "arrays.npz") as arrays:
         found = {name: files.sha256(arrays[name].tobytes()) for name in arrays.files}
@@ -173,34 +162,30 @@ def result(workdir: Path) -> dict[str, str]:
 
 
 def newest_step(workdir: Path) -> int:
-    """Returns the iteration of the newest checkpoint, 0 without one."""
+    """Returns the iteration of the newest checkpoint, or 0."""
     names = [path.name for path in (workdir / "checkpoints").glob("step-*")]
     return int(max(names).removeprefix("step-")) if names else 0
 
 
 def last_row(workdir: Path) -> int:
-    """Returns the iteration of the last row of metrics.jsonl, 0 without one."""
+    """Returns the iteration of the last row of metrics.jsonl, or 0."""
     return _steps(workdir / "metrics.jsonl", "epoch")[-1]
 
 
 def starts(workdir: Path) -> list[int]:
-    """Returns from which iteration each start of a run went on."""
+    """Returns the first iteration of each start of a run."""
     return _steps(workdir / "timing.jsonl", "strategy")[1:]
 
 
 def _steps(path: Path, key: str) -> list[int]:
-    """Returns 0, and `step` of the whole rows that have a key."""
+    """Returns 0 and the `step` of each complete row with a key."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
     rows = [json.loads(line) for line in lines]
     return [0, *(row["step"] for row in rows if key in row)]
 
 
 def past(workdir: Path, step: int, process: subprocess.Popen) -> bool:
-    """Waits until a checkpoint is past an iteration, or the process has ended.
-
-    Returns:
-        Whether the process goes on.
-    """
+    """Waits for a checkpoint after an iteration; returns False if the process ends."""
     while newest_step(workdir) <= step and process.poll() is None:
         time.sleep(0.001)
     return process.poll() is None

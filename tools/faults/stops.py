@@ -8,14 +8,14 @@ from pathlib import Path
 
 from faults import runs
 
-_SECONDS = 10  # within which a run that was told to stop has left
+_SECONDS = 10  # limit from a signal to the exit
 _AT_ONCE_SECONDS = 2
 
 
 def signalled(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Stops runs by a signal, half of them by two, and lets them go on to their end."""
+    """Stops runs by one and by two signals, and resumes them."""
     kind.finish(folder / "whole")
     expected = runs.result(folder / "whole")
     stopped = identical = left = 0
@@ -30,7 +30,7 @@ def signalled(
             seconds = time.monotonic() - begin
         said = f"error: {sent.name} after iteration" in output
         stopped += process.returncode == 143 and said and seconds < _SECONDS
-        # In a call that lasts a minute the first signal has to wait.
+        # During a long call the first signal waits, the second one ends the process.
         with kind.start(folder / "held", runs.HELD) as process:
             for line in process.stdout:
                 if line == "held\n":
@@ -59,7 +59,7 @@ def signalled(
 def refused(
     kind: runs.Kind, count: int, _: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Starts a second process in a folder, and one of another config."""
+    """Starts a second process in the folder of a run, and one with another config."""
     endless = kind.changed("--config.train.epochs=1000000")
     second = changed = allowed = 0
     for number in range(count):

@@ -1,4 +1,4 @@
-"""The page of model cards: a table of the published weights, and a card of each."""
+"""cards.md: a table of the published weights, and a model card for each."""
 
 import re
 
@@ -10,10 +10,9 @@ _HEAD = f"""# Model cards
 
 Written by `python tools/results_table.py` from the entries beside the weights and from
 [results.csv](results.csv), as `elu_zoo.model_card(tag)` prints them. "This file" is the
-error of a file's weights on the test images and Wilson's 95 % interval, for the draw of
-those images; "its recipe" is the mean ± standard deviation of all runs that differ by
-the seed alone and Student's 95 % interval of the mean, for the draw of the seeds. The
-paper's number is there where the recipe is the paper's.
+test error of the weight file with Wilson's 95 % interval over test images. "Its recipe"
+is the mean ± standard deviation over runs that differ only in the seed, with Student's
+95 % interval of the mean. The paper's number is given if the recipe is the paper's.
 
 {cards.LICENCE}
 
@@ -24,7 +23,7 @@ paper's number is there where the recipe is the paper's.
 def page(rows: runs.Rows, paper: runs.Rows) -> str:
     """Returns cards.md."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
-    # A card's title is a section of this page. Made first: they check the entries.
+    # Made first: cards check the entries.
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
     lines = []
     for entry in published:
@@ -40,7 +39,7 @@ def page(rows: runs.Rows, paper: runs.Rows) -> str:
 
 
 def anchor(tag: str) -> str:
-    """Returns the address of a card in its page, as GitHub makes it."""
+    """Returns the anchor that GitHub makes of a card's title."""
     return tag.lower().replace(".", "")
 
 

@@ -1,4 +1,4 @@
-"""Counts: claims of the paper that hold, and faults that training survived."""
+"""Counts of claims of the paper that hold, and of survived faults."""
 
 from elu_zoo.experiments import judging
 from pages import marks, runs
@@ -7,7 +7,7 @@ _REPORT = "configs/results/reproduction.md"
 
 
 def tally(claims: runs.Rows, link: marks.Link) -> str:
-    """Returns how many claims of the paper hold, in one line."""
+    """Returns a line with the number of claims that hold."""
     own = [row["verdict"] for row in claims if row["whose"] == "the paper's"]
     holds, fails, open_ = (own.count(verdict) for verdict in judging.VERDICTS)
     return (
@@ -19,10 +19,10 @@ def tally(claims: runs.Rows, link: marks.Link) -> str:
 
 
 def survived(rows: runs.Rows) -> str:
-    """Returns what reliability.csv counts, in Markdown, a line a fault."""
+    """Returns the counts of reliability.csv in Markdown, one line per fault."""
     counts: dict[str, dict[str, list[int]]] = {}
     for row in rows:
-        what = row["what"].partition(", ")[0]  # of whatever kind of run
+        what = row["what"].partition(", ")[0]  # without the kind of run
         found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
         found[0] += int(row["as_promised"])
         found[1] += int(row["tried"])

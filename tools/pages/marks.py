@@ -1,4 +1,4 @@
-"""Marks of README.md files: pairs of comments between which a script writes."""
+"""Marks of README.md files: pairs of comments around generated text."""
 
 import os
 import re
@@ -11,15 +11,14 @@ BEGIN = "<!-- {}: begin (tools/results_table.py) -->"
 END = "<!-- {}: end -->"
 _MARK = re.compile(r"<!-- (\w+): (?:(begin) \(tools/results_table\.py\)|end) -->")
 
-Link = Callable[[str], str]  # from a path in the repository to that in a page
+Link = Callable[[str], str]  # from a path in the repository to a link of a page
 Content = Callable[[Link], str]
 
 
 def readmes(root: Path) -> list[Path]:
-    """Returns every README.md of a repository, sorted by path.
+    """Returns the README.md files of a repository, sorted by path.
 
-    Folders that .gitignore names, such as those of runs, hidden ones and virtual
-    environments are passed over.
+    Folders in .gitignore, hidden folders and virtual environments are skipped.
     """
     lines = (root / ".gitignore").read_text().split()
     ignored = {line.strip("/") for line in lines if line.endswith("/")}
@@ -39,15 +38,14 @@ def _walk(root: Path, ignored: set[str]) -> Iterator[Path]:
 
 
 def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str, str]:
-    """Returns pages with what stands between their marks made anew.
+    """Returns the pages that have marks, with new text between the marks.
 
     Args:
-        texts: of the pages, by their path in the repository, such as
-            "configs/README.md"; those without marks are left out of the result.
-        contents: by mark, in Markdown.
+        texts: texts of pages by path in the repository, such as "configs/README.md".
+        contents: functions that make the text of a mark, by the name of the mark.
 
     Raises:
-        UsageError: a mark that is unknown, has no end, stands twice or in no page.
+        UsageError: a mark is unknown, has no end, or is not in exactly one page.
     """
     places: dict[str, str] = {}
     found = {}
@@ -56,8 +54,8 @@ def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[st
         for name in names:
             if name in places:
                 raise errors.UsageError(
-                    f"The mark {name!r} stands in {places[name]} and in {page}, but "
-                    "may stand once, in one page: take one of them away."
+                    f"The mark {name!r} is in {places[name]} and in {page}. Remove one "
+                    "of them."
                 )
             places[name] = page
             text = between(text, name, contents[name](link_from(page)))
@@ -66,13 +64,13 @@ def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[st
     for name in contents.keys() - places.keys():
         raise errors.UsageError(
             f"No README.md has the mark {name!r}. Put the lines {BEGIN.format(name)} "
-            f"and {END.format(name)} where its content shall stand."
+            f"and {END.format(name)} into the page that shall have its text."
         )
     return found
 
 
 def _names(page: str, text: str, known: Mapping[str, Content]) -> list[str]:
-    """Returns the names of a page's marks, which it checks."""
+    """Returns the names of a page's marks, after checking them."""
     found = [(m[1], bool(m[2])) for m in _MARK.finditer(text)]
     for name, _ in found:
         if name not in known:
@@ -80,15 +78,15 @@ def _names(page: str, text: str, known: Mapping[str, Content]) -> list[str]:
     names = [name for name, begins in found if begins]
     if found != [mark for name in names for mark in ((name, True), (name, False))]:
         raise errors.UsageError(
-            f"Marks of {page} are no pairs of {BEGIN.format('name')} and, below it, "
-            f"{END.format('name')}. They are, in this order: "
+            f"The marks of {page} have to be pairs of {BEGIN.format('name')} and "
+            f"{END.format('name')}. Received, in this order: "
             f"{', '.join(name + (' begin' if b else ' end') for name, b in found)}."
         )
     return names
 
 
 def between(text: str, name: str, content: str) -> str:
-    """Returns a text with what stands between the marks of a name made anew."""
+    """Returns a text with new content between the marks of a name."""
     begin, end = BEGIN.format(name), END.format(name)
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
@@ -96,6 +94,6 @@ def between(text: str, name: str, content: str) -> str:
 
 
 def link_from(page: str) -> Link:
-    """Returns what makes a link of a page out of a path in the repository."""
+    """Returns a function from a path in the repository to a link of a page."""
     folder = PurePosixPath(page).parent
     return lambda target: Path(os.path.relpath(target, folder)).as_posix()

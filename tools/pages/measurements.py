@@ -1,4 +1,4 @@
-"""Measurements: the rows of the CSV files in configs/results/."""
+"""The rows of the CSV files in configs/results/."""
 
 import dataclasses
 from pathlib import Path
@@ -11,15 +11,7 @@ FOLDER = Path("configs") / "results"  # of the repository
 
 @dataclasses.dataclass(frozen=True)
 class Measurements:
-    """Rows of what was measured, each as its CSV file has them.
-
-    Attributes:
-        runs: of results.csv, one a finished run.
-        paper: of paper.csv, the paper's own numbers.
-        claims: of claims.csv.
-        faults: of reliability.csv.
-        times: of benchmark.csv.
-    """
+    """Rows of results.csv, paper.csv, claims.csv, reliability.csv and benchmark.csv."""
 
     runs: list[results.Row]
     paper: list[results.Row]
@@ -29,7 +21,7 @@ class Measurements:
 
 
 def read(root: Path) -> Measurements:
-    """Returns the measurements of a repository."""
+    """Reads the CSV files of a repository."""
     folder = root / FOLDER
     names = "results.csv", "paper.csv", "claims.csv", "reliability.csv"
     tables = (results.read_file(folder / name) for name in names)

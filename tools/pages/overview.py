@@ -1,4 +1,4 @@
-"""The README's figure: test errors by activation, a dot a run, pairs joined."""
+"""The README's figure: test errors by activation, one dot per run, pairs joined."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ _PANELS = {
 
 
 def points(rows: runs.Rows) -> runs.Rows:
-    """Returns the runs that the figure shows, by panel, activation and seed."""
+    """Returns the rows of the figure, sorted by panel, activation and seed."""
     found = [
         {column: row[column] for column in _COLUMNS}
         for row in rows
@@ -38,7 +38,7 @@ def _place(row: dict[str, str]) -> tuple:
 
 
 def text(rows: runs.Rows) -> str:
-    """Returns overview.csv, the points of the figure, of the rows of results.csv."""
+    """Returns overview.csv, the points of the figure."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, _COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -47,27 +47,18 @@ def text(rows: runs.Rows) -> str:
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:
-    """Draws the figure.
-
-    Args:
-        rows: of results.csv.
-        stem: the path without suffix.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
-    """
+    """Draws the figure of rows of results.csv to `stem` with the suffixes."""
     found = points(rows)
     figures.paired([_panel(config, found) for config in _PANELS], stem, height=3.2)
 
 
 def _panel(config: str, found: runs.Rows) -> PairPanel:
-    own = [row for row in found if row["config"] == config]
-    by_unit: dict[str, dict[int, float]] = {}
-    for row in own:
-        values = by_unit.setdefault(row["activation"], {})
+    shown = [row for row in found if row["config"] == config]
+    by_activation: dict[str, dict[int, float]] = {}
+    for row in shown:
+        values = by_activation.setdefault(row["activation"], {})
         values[int(row["seed"])] = float(row["test_error_percent"])
-    count = len({row["seed"] for row in own})
+    count = len({row["seed"] for row in shown})
     seeds = "one seed" if count == 1 else f"{count} seeds"
-    title = _PANELS[config].format(epochs=own[0]["epochs"], seeds=seeds)
-    return PairPanel(title, "test error, %", by_unit)
+    title = _PANELS[config].format(epochs=shown[0]["epochs"], seeds=seeds)
+    return PairPanel(title, "test error, %", by_activation)

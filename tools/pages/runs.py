@@ -1,4 +1,4 @@
-"""Tables of training runs: all that followed a whole schedule, and the fine-tuned."""
+"""runs.md: tables of training runs with a whole schedule, and of fine-tuned runs."""
 
 import re
 import statistics
@@ -11,25 +11,23 @@ from elu_zoo import results
 Rows = list[results.Row]
 
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
-# Fine-tuned networks have a table of their own, depths a figure.
+# Fine-tuned networks are in another table, depths in a figure.
 _ELSEWHERE = re.compile("finetune-|mnist_depth-")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _PAGE = """# Training runs
 
 Written by `python tools/results_table.py` from [results.csv](results.csv), which has a
-row for each run; fine-tuned networks and parts of schedules are there alone.
+row for each run, also of fine-tuned networks and of parts of schedules.
 
 {}
 
-Mean and standard deviation over runs of the same seeds; the error is the last step's,
-of the weights rounded to float16 as they ship (seed 0, of the autoencoder with ELU
-only): the share of images that are misclassified, or of an autoencoder the squared
-reconstruction error of pixels in [0, 1], summed over an image. No test image was used
-to choose anything. The paper gives its MNIST runs as curves, without numbers. `fast` is
-not the paper's schedule but our own, for machines without a GPU, at a rate chosen for
-ELU and ReLU: of shifted ReLU some runs did not start to learn at it. The paper's number
-stands beside runs of the whole schedule that the paper, or a network's authors, had,
-and beside no others.
+Numbers are mean and standard deviation over seeds, after the last step, of weights
+rounded to float16. The error is the share of misclassified images; for an autoencoder
+it is the squared error of pixels in [0, 1], summed over an image. No test image was
+used to choose a setting. The paper shows its MNIST runs as curves, without numbers.
+`fast` is our schedule, for machines without a GPU, with a learning rate chosen for ELU
+and ReLU; some runs of shifted ReLU do not learn at that rate. The paper's number is
+given only for whole schedules of the paper, or of a network's authors.
 """
 
 
@@ -39,13 +37,11 @@ def page(rows: Rows, paper: Rows) -> str:
 
 
 def table(rows: Rows, paper: Rows) -> str:
-    """Returns one Markdown row for each config, activation and normalisation.
-
-    Runs of a part of their schedule are left out.
+    """Returns a Markdown table of whole schedules by config, data and activation.
 
     Args:
-        rows: of results.csv.
-        paper: of paper.csv, the paper's own figures.
+        rows: rows of results.csv.
+        paper: rows of paper.csv.
     """
     groups = defaultdict(list)
     for row in rows:
@@ -73,13 +69,10 @@ def table(rows: Rows, paper: Rows) -> str:
 
 
 def finetuned(rows: Rows) -> str:
-    """Returns the errors of fine-tuned networks, a row for each number of labels.
+    """Returns a Markdown table of errors of fine-tuned networks by number of labels.
 
     The last column is the mean difference between runs of one seed, ELU's body minus
     ReLU's, with Student's 95 % interval.
-
-    Args:
-        rows: of results.csv; others than of the config finetune are left out.
     """
     arms = defaultdict(dict)  # (number of labels, weights, activation): error by seed
     for row in rows:
@@ -109,29 +102,21 @@ def finetuned(rows: Rows) -> str:
 
 
 def error(runs: Rows) -> str:
-    """Returns what the runs measure on the test images, with its unit."""
+    """Returns the test error of runs with its unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
     return spread([float(r["test_error_percent"]) for r in runs]) + " %"
 
 
 def schedule(run: Mapping[str, Any]) -> str:
-    """Returns whose schedule a run followed, how long, and what share of it that is.
-
-    Args:
-        run: a row of results.csv, or an entry.
-    """
+    """Returns schedule, epochs and share of the schedule of a run or an entry."""
     share = float(run["schedule_share"])
     part = f" ({share:.0%} of it)" if share < 1 else ""
     return f"{run['schedule']}, {run['epochs']} epochs{part}"
 
 
 def published(runs: Rows, paper: Rows) -> str:
-    """Returns the paper's own figure for what runs of one config are.
-
-    "" where it has none, or where the runs followed another schedule than the paper's,
-    or a part of it.
-    """
+    """Returns the paper's error, "" unless the runs have the paper's schedule."""
     if any((r["schedule"], float(r["schedule_share"])) != ("paper", 1) for r in runs):
         return ""
     row = results.published(runs[0], paper)

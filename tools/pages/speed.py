@@ -1,4 +1,4 @@
-"""What elu-zoo-benchmark measured: a page of tables, and five numbers."""
+"""speed.md: tables of elu-zoo-benchmark; five numbers for the README."""
 
 import string
 
@@ -13,16 +13,16 @@ _PAGE = string.Template("""\
 # Speed
 
 Written by `python tools/results_table.py` from [benchmark.csv](benchmark.csv), which
-has all rows of `elu-zoo-benchmark`, with the quartiles and the parts that are not shown
-here (`policy`: why steps are compiled as they are; `replicas`).
+has all rows of `elu-zoo-benchmark` with quartiles, also of the parts `policy` (compiled
+or plain steps) and `replicas`.
 
-The forms of a table ran in turn, in rounds of an order drawn by chance; numbers are
-ratios to the form that is **1**, medians over the rounds with 95 % bootstrap intervals,
-so that less is faster.
+In each round the implementations of a table ran once, in random order. Numbers are
+ratios to the implementation with **1**: medians over the rounds with 95 % bootstrap
+intervals. Less is faster.
 
 $machine
 
-Nothing of this was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and
+Nothing was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and
 `unit` run without TensorFlow, but the size of their work is chosen for a CPU. The tests
 of a machine with GPUs that TensorFlow sees (the op, all GPUs against one, resuming,
 export) are `python -m pytest -m gpu -n 0`; they have not been run.
@@ -31,26 +31,26 @@ export) are `python -m pytest -m gpu -n 0`; they have not been run.
 
 On noise, without dropout, in the precision of our configs. Other libraries train the
 same network from the same weights by the same updates, in float32 unless it says
-bfloat16; the `limit` is the time that the step's products would take as products of two
-matrices of 2048 x 2048.
+bfloat16. `limit` is the time of as many multiplications in products of two matrices of
+2048 x 2048.
 
 $step
 
 ## What the activation costs
 
-In our step: ELU beside ReLU, and beside ReLU with batch normalisation (which computes
-in float32, and the units after it).
+In our step: ELU, ReLU, and ReLU with batch normalisation (in float32, as the activation
+after it).
 
 $unit
 
-The memory of the process beyond TensorFlow's own, of one run each:
+Memory of the process in addition to TensorFlow's, of one run each:
 
 $memory
 
 ## The op alone
 
-Beside a copy, which is the least that an activation can take, and an exponential that
-is only roughly one (Schraudolph, 1999).
+Compared with a copy, which is the lower limit, and with a rough approximation of the
+exponential (Schraudolph, 1999).
 
 $op
 
@@ -58,23 +58,23 @@ $schraudolph
 
 ## A prediction
 
-From NumPy images to NumPy numbers in float32; our SavedModel gives probabilities and
-classes beside the logits.
+From NumPy images to NumPy outputs in float32; our SavedModel returns logits,
+probabilities and classes.
 
 $inference
 
 ## Serving
 
-Our server over gRPC (the stock client) and REST, to clients on the same two cores that
-send their next image as soon as they have an answer, beside threads that predict in
-their own process; `unbatched` is `--enable_batching=false`. p95 and p99 are in
+Our server over gRPC (with the client of TensorFlow Serving) and REST, compared with
+threads that predict in one process. Clients run on the same two cores and send the next
+image after each answer. `unbatched` is `--enable_batching=false`. p95 and p99 are in
 [benchmark.csv](benchmark.csv).
 
 $serving
 
 ## To start
 
-From nothing to the end of a program.
+From the start of a process to its end.
 
 $start_up
 """)
@@ -101,12 +101,7 @@ def page(rows: Rows) -> str:
 
 
 def table(part: str, rows: Rows) -> str:
-    """Returns what was measured of a part of the benchmark, in Markdown.
-
-    Args:
-        part: `machine`, `schraudolph`, or a part of elu-zoo-benchmark.
-        rows: of benchmark.csv.
-    """
+    """Returns a part of the benchmark, `machine` or `schraudolph`, in Markdown."""
     if part == "machine":
         return f"Measured on: {rows[0].machine}."
     if part == "schraudolph":
@@ -119,16 +114,16 @@ def table(part: str, rows: Rows) -> str:
         shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
     chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
-    # Of the smaller tensors the file tells.
+    # The smaller tensors are in the file only.
     largest = [row for row in chosen if "1e7" in row.case]
     return report.markdown(largest if part == "op" else chosen)
 
 
 def five(rows: Rows, link: marks.Link) -> str:
-    """Returns five numbers that sum up the tables, as a list.
+    """Returns five numbers of the benchmark, as a Markdown list.
 
     Raises:
-        UsageError: the benchmark was not measured whole.
+        UsageError: a row is missing.
     """
     one, op = "elu_cifar_11, batch of 1", "forward, 1e7 elements"
     clients = "elu_cifar_11, 32 clients, throughput"
@@ -155,8 +150,8 @@ def _row(rows: Rows, part: str, case: str, form: str) -> report.Row:
         if (row.part, row.case, row.form) == (part, case, form):
             return row
     raise errors.UsageError(
-        f"benchmark.csv has no row of {part!r}, {case!r}, {form!r}, which the README "
-        "shows. Measure that part anew with what it takes installed: "
+        f"benchmark.csv has no row {part!r}, {case!r}, {form!r}, which the README "
+        "needs. Install the libraries of that part and measure it again: "
         f"elu-zoo-benchmark --parts={part} --csv=configs/results/benchmark.csv"
     )
 

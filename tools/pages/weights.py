@@ -1,4 +1,4 @@
-"""The table of published weights: a row a recipe, a column an activation."""
+"""The table of published weights: a row per recipe, a column per activation."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from pages import marks, runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _NOTE = (
-    "Test errors after the last step, of the weights rounded as they ship. With ±: "
-    "mean and standard deviation over runs, as many as the brackets say, that differ "
-    "by the seed alone; the file is of one of them. The paper's number stands beside "
-    "its own recipe only. [A card of each file]({cards}), [all runs]({runs})."
+    "Test errors after the last step, of weights rounded to float16. With ±: mean and "
+    "standard deviation over seeds, with the number of runs in brackets; the file is "
+    "one of these runs. The paper's number is given only for its recipe. "
+    "[A card for each file]({cards}), [all runs]({runs})."
 )
 
 
@@ -23,16 +23,14 @@ def table(
     networks: Sequence[str],
     link: marks.Link,
 ) -> str:
-    """Returns the errors of published weights, in Markdown.
-
-    Files of one network and data set share a row where their recipe is the same.
+    """Returns a Markdown table of the errors of published weights.
 
     Args:
-        published: entries of the files.
-        rows: of results.csv.
-        paper: of paper.csv.
-        networks: the registered ones.
-        link: of the page.
+        published: entries of the weight files.
+        rows: rows of results.csv.
+        paper: rows of paper.csv.
+        networks: names of the registered networks.
+        link: makes links relative to the page.
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
     for entry in published:
@@ -80,7 +78,7 @@ def _schedule(entry: Entry) -> str:
 
 
 def _of_paper(group: dict[str, Entry], paper: runs.Rows) -> str:
-    """Returns the paper's numbers of a row, "" where the recipe is not the paper's."""
+    """Returns the paper's numbers for a row, "" if the recipe is not the paper's."""
     found = {unit: results.of_paper(entry, paper) for unit, entry in group.items()}
     numbers = {unit: m.value for unit, m in found.items() if m}
     if not numbers:

@@ -1,4 +1,4 @@
-"""The rivals' `paper` schedules are what their authors' code and papers say."""
+"""Table 1's baselines: the `paper` schedules are those of their authors."""
 
 import math
 

@@ -1,0 +1,43 @@
+"""Import of a user's module, which registers networks and activations: `--module`."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from elu_zoo import errors
+
+
+def load(module: str) -> None:
+    """Imports a Python file, or a module by its name; a second call changes nothing.
+
+    Raises:
+        UsageError: the file does not exist, another module has its name, or the
+            import fails.
+    """
+    path, folder = Path(module), os.getcwd()
+    is_file = path.suffix == ".py"
+    if is_file and not path.is_file():
+        raise errors.NotFoundError(f"There is no file {module} (--module).")
+    name_is_taken = errors.UsageError(
+        f"--module={module}: another module is named {path.stem}. Rename the file."
+    )
+    if is_file:
+        folder = str(path.parent.resolve())
+        if path.stem in sys.stdlib_module_names:
+            raise name_is_taken
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found = importlib.import_module(path.stem if is_file else module)
+    except errors.EluZooError:
+        raise
+    # The user's code may raise anything.
+    except (Exception, SystemExit) as error:
+        raise errors.UsageError(
+            f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
+            "the traceback."
+        ) from error
+    file = getattr(found, "__file__", None)
+    if is_file and not (file and os.path.samefile(file, path)):
+        raise name_is_taken
