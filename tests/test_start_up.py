@@ -9,7 +9,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import models, registry
-from elu_zoo.experiments import names, table
+from elu_zoo.paper import experiments, names
 
 BINARIES = sorted(
     path.stem
@@ -124,4 +124,4 @@ def test_what_does_not_exist_is_said_before_anything_slow_is_imported(
 
 def test_the_names_that_are_checked_early():
     assert sorted(registry.NETWORKS) == sorted(models.__all__)
-    assert names.NAMES == tuple(table.EXPERIMENTS)
+    assert names.NAMES == tuple(experiments.EXPERIMENTS)

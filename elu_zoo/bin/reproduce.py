@@ -15,7 +15,7 @@ from pathlib import Path
 from absl import flags as absl_flags
 
 from elu_zoo.bin import flags
-from elu_zoo.experiments import names
+from elu_zoo.paper import names
 
 _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations",
@@ -53,8 +53,9 @@ def check(argv: list[str]) -> None:
 
 
 def main(argv: list[str]) -> None:
-    from elu_zoo.experiments import own_activations, reproduce, runner
-    from elu_zoo.experiments.trial import Plan
+    from elu_zoo.paper import reproduce
+    from elu_zoo.paper.run import own_activations, runner
+    from elu_zoo.paper.run.spec import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)

@@ -1,6 +1,6 @@
 """Counts: claims of the paper that hold, and faults that training survived."""
 
-from elu_zoo.experiments import judging
+from elu_zoo.paper import judging
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"

@@ -1,0 +1,1 @@
+"""The paper's theorems and measures as functions on arrays."""

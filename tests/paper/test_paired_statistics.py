@@ -1,0 +1,202 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.paper import statistics
+
+stats = pytest.importorskip("scipy.stats")
+NAN = math.nan
+
+
+def midranks(values):
+    return np.array(
+        [(values < v).sum() + ((values == v).sum() + 1) / 2 for v in values]
+    )
+
+
+def enumerated(differences):
+    """W, P(W <= w) and P(W >= w) by all 2**n choices of signs; zeros as Pratt does."""
+    ranks, signs = midranks(abs(differences)), np.sign(differences)
+    w = ranks[signs > 0].sum()
+    flips = np.array(list(itertools.product([0, 1], repeat=len(ranks))))
+    all_w = flips @ np.where(signs == 0, 0, ranks)
+    return w, (all_w <= w).mean(), (all_w >= w).mean()
+
+
+# Whole numbers: their differences have ties and zeros, and no rounding.
+DRAWS = [(n, spread, seed) for n in range(1, 11) for spread in (1, 3, 99)
+         for seed in range(3)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "spread", "seed"), DRAWS)
+def test_p_is_that_of_all_signs(n, spread, seed):
+    generator = np.random.default_rng(seed)
+    ours, theirs = generator.integers(-spread, spread + 1, (2, n)).astype(float)
+    w, less, greater = enumerated(ours - theirs)
+    found = statistics.paired(ours, theirs)
+    assert (found.w, found.p, found.opposite) == (w, less, greater)
+    found = statistics.paired(ours, theirs, alternative="greater")
+    assert (found.w, found.p, found.opposite) == (w, greater, less)
+    assert found.n == n and found.smallest == 2.0**-n <= min(less, greater)
+
+
+@pytest.mark.parametrize("alternative", ["less", "greater"])
+@pytest.mark.parametrize("n", [2, 5, 10, 25, 40])
+def test_p_is_scipys(n, alternative):
+    ours, theirs = np.random.default_rng(n).normal(size=(2, n))
+    expected = stats.wilcoxon(ours, theirs, alternative=alternative, method="exact")
+    found = statistics.paired(ours, theirs, alternative=alternative)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
+    assert found.w == expected.statistic
+
+
+@pytest.mark.parametrize("alternative", ["less", "greater"])
+def test_p_is_scipys_with_ties_and_zeros(alternative):
+    ours, theirs = np.array([3.0, 1, 2, 2, 5, 0, 4]), np.array([4.0, 1, 3, 4, 4, 2, 6])
+    every_sign = stats.PermutationMethod(n_resamples=2**7)
+    expected = stats.wilcoxon(
+        ours, theirs, zero_method="pratt", alternative=alternative, method=every_sign
+    )
+    found = statistics.paired(ours, theirs, alternative=alternative)
+    assert (found.w, found.p) == (expected.statistic, expected.pvalue)
+
+
+def test_of_many_tied_pairs_too():
+    less = statistics.paired([1.0] * 100, [2.0] * 100)
+    assert (less.p, less.opposite, less.w) == (2.0**-100, 1.0, 0.0)
+
+
+def against_zero(differences, **arguments):
+    return statistics.paired(differences, [0.0] * len(differences), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p", "effect", "text", "verdict"),
+    [
+        ([-1] * 10, 1 / 1024, -1, "p < 0.001 (n = 10)", "holds"),
+        ([-1] * 9, 1 / 512, -1, "p = 0.002 (n = 9)", "holds"),
+        ([-1] * 5, 1 / 32, -1, "p = 0.031 (n = 5)", "holds"),
+        ([-1] * 4, 1 / 16, -1, "p = 0.062 (n = 4)", "not decided"),
+        ([-1], 1 / 2, -1, "p = 0.500 (n = 1)", "not decided"),
+        ([1] * 5, 1, 1, "p = 1.000 (n = 5)", "does not hold"),
+        ([1] * 4, 1, 1, "p = 1.000 (n = 4)", "not decided"),
+        ([-5, -4, -3, -2, 1], 2 / 32, -13 / 15, "p = 0.062 (n = 5)", "not decided"),
+        ([-6, -5, -4, -3, -2, 1], 2 / 64, -19 / 21, "p = 0.031 (n = 6)", "holds"),
+        ([6, 5, 4, 3, 2, -1], 63 / 64, 19 / 21, "p = 0.984 (n = 6)", "does not hold"),
+        # A pair without difference speaks for neither side.
+        ([-2, -2, -2, -2, 0], 1 / 16, -14 / 15, "p = 0.062 (n = 5)", "not decided"),
+        ([0] * 9 + [-1], 1 / 2, -10 / 55, "p = 0.500 (n = 10)", "not decided"),
+        ([0] * 6, 1, 0, "p = 1.000 (n = 6)", "not decided"),
+        ([-1, 1], 3 / 4, 0, "p = 0.750 (n = 2)", "not decided"),
+    ],
+)
+def test_known_comparisons(differences, p, effect, text, verdict):
+    found = against_zero(differences)
+    assert found.p == p
+    assert found.effect == pytest.approx(effect)
+    assert statistics.p_text(found) == text
+    assert statistics.verdict(found) == verdict
+
+
+def test_the_two_claims_mirror_each_other():
+    less = against_zero([-3, -2, -1, 4, 0])
+    greater = statistics.paired([0.0] * 5, [-3, -2, -1, 4, 0], alternative="greater")
+    assert less.p == greater.p and less.opposite == greater.opposite
+    assert less.effect == -greater.effect and less.difference == -greater.difference
+
+
+def test_what_decides_is_for_the_caller_to_say():
+    four, five = against_zero([-1] * 4), against_zero([-1] * 5)
+    assert statistics.verdict(four, level=0.07, least=4) == "holds"
+    assert statistics.verdict(five, least=6) == "not decided"
+    assert statistics.verdict(five, level=0.03) == "not decided"
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_no_p_is_written_that_n_pairs_cannot_give(n):
+    assert statistics.claimable(n, 0.001) == (n >= 10)
+    assert ("<" in statistics.p_text(against_zero([-1] * n))) == (n >= 10)
+
+
+def test_differences_that_rounding_made_unequal_are_tied():
+    ours, theirs = [0.3, 0.2, 28.75, 0.7], [0.2, 0.1, 28.85, 0.7]
+    assert len({abs(a - b) for a, b in zip(ours, theirs, strict=True)}) == 4
+    assert statistics.paired(ours, theirs).w == 6  # (2 + 3 + 4) / 3, twice
+
+
+def test_the_interval_holds_the_difference_and_is_the_same_each_time():
+    ours, theirs = np.random.default_rng(0).normal(size=(2, 30))
+    found = statistics.paired(ours, theirs)
+    assert found.difference == pytest.approx(ours.mean() - theirs.mean())
+    assert found.low < found.difference < found.high
+    assert found == statistics.paired(ours, theirs)
+    half = 1.96 * (ours - theirs).std(ddof=1) / math.sqrt(30)  # of a normal mean
+    assert found.high - found.low == pytest.approx(2 * half, rel=0.1)
+    narrow = statistics.paired(ours, theirs, confidence=0.5)
+    assert found.low < narrow.low < narrow.high < found.high
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([2.5], (1, 2.5, NAN, NAN, NAN)),
+        ([2.5, 2.5, 2.5], (3, 2.5, 0, 2.5, 2.5)),
+        ([1.0, 3.0], (2, 2.0, math.sqrt(2), 1.0, 3.0)),
+    ],
+)
+def test_spread(values, expected):
+    found = statistics.spread(values)
+    fields = (found.n, found.mean, found.deviation, found.low, found.high)
+    assert fields == pytest.approx(expected, nan_ok=True)
+
+
+def test_one_pair_has_no_interval():
+    found = against_zero([-0.5])
+    assert found.difference == -0.5
+    assert math.isnan(found.low) and math.isnan(found.high)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-90, 1e90])
+def test_very_small_and_very_large_numbers(scale):
+    found = against_zero([-scale, -2 * scale, -3 * scale])
+    assert found.p == (1 / 8 if scale > 1e-100 else 1)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "arguments", "words"),
+    [
+        ([1, 2], [1], {}, "2 of ours and 1 of theirs"),
+        ([1] * 1001, [2] * 1001, {}, "1000 at most. Received: 1001 of ours"),
+        ([], [], {}, "one or more finite numbers.*as ours"),
+        ([1, NAN], [1, 2], {}, "as ours"),
+        ([1, 2], [1, -math.inf], {}, "as theirs"),
+        ([1e200], [1], {}, "none beyond"),
+        ([[1, 2]], [[1, 2]], {}, "finite numbers"),
+        (["a"], [1], {}, "finite numbers"),
+        (None, [1], {}, "finite numbers"),
+        ([1], [2], {"alternative": "two-sided"}, "'less' or 'greater'.*two-sided"),
+        ([1], [2], {"confidence": 95}, "confidence is in"),
+    ],
+)
+def test_wrong_arguments(ours, theirs, arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        statistics.paired(ours, theirs, **arguments)
+
+
+@pytest.mark.parametrize("values", [[], [1, math.inf], [NAN]])
+def test_a_spread_of_what_is_no_number(values):
+    with pytest.raises(errors.UsageError, match="finite numbers"):
+        statistics.spread(values)
+
+
+@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0]])
+def test_without_scipy(monkeypatch, values):
+    monkeypatch.setattr(statistics.importlib.util, "find_spec", lambda _: None)
+    for call in (statistics.spread, against_zero):
+        with pytest.raises(
+            errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""
+        ):
+            call(values)
