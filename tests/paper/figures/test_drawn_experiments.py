@@ -72,7 +72,7 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_figures_and_tables(name, tmp_path, monkeypatch):
     # Where the time goes: the tests of figures look at resolution and layout.
-    monkeypatch.setattr(sheet, "_DPI", (40,))
+    monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
