@@ -150,16 +150,6 @@ def unit(activation, kernel, bias):
     return model
 
 
-def test_a_linear_unit_passes_all_noise():
-    model = unit("linear", [3.0, -2.0], [1.0, 0.0])
-    found = noise_response(model, PIXELS, sigma=0.5, draws=400)
-    layer = found.layers["act_dense"].every
-    np.testing.assert_allclose(layer.noise, [9 * 0.25, 4 * 0.25], rtol=0.1)
-    np.testing.assert_allclose(layer.signal, np.array([9, 4]) * PIXELS.var())
-    assert layer.noise_gain() == layer.signal_gain() == 1
-    np.testing.assert_allclose(found.logit_noise, layer.noise)
-
-
 @pytest.mark.parametrize(
     ("activation", "gain", "saturated"),
     [
