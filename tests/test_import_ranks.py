@@ -23,8 +23,8 @@ RANKS = (
     "models data",
     "zoo predictions",
     "export training serving",
-    "analysis",
-    "experiments benchmark",
+    "paper",
+    "benchmark",
     "bin",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
@@ -102,7 +102,7 @@ def wrong_imports(name: str, source: str) -> list[str]:
         elif top in ("tools", "tests", "configs"):
             allowed = False
         elif top != "elu_zoo" or not rest or rest[0] in (own, *FREE):
-            allowed = rest[:1] != ["configs"] or own in ("bin", "experiments")
+            allowed = rest[:1] != ["configs"] or own in ("bin", "paper")
             allowed = allowed or (
                 name in READ_CONFIGS and imported == "elu_zoo.configs"
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
-from elu_zoo.experiments import names, table
+from elu_zoo.paper import experiments, names
 
 BINARIES = sorted(
     path.stem
@@ -118,4 +118,4 @@ def test_early_errors_import_nothing_slow(started, line, message):
 
 
 def test_names_known_without_imports():
-    assert names.NAMES == tuple(table.EXPERIMENTS)
+    assert names.NAMES == tuple(experiments.EXPERIMENTS)

@@ -16,7 +16,7 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import flags
-from elu_zoo.experiments import names
+from elu_zoo.paper import names
 
 _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations", None, "Activations to compare, instead of those of each experiment."
@@ -47,8 +47,9 @@ flags.define("data_dir", "module")
 
 def main(argv: list[str]) -> None:
     from elu_zoo import activations
-    from elu_zoo.experiments import reproduce, runner
-    from elu_zoo.experiments.trial import Plan
+    from elu_zoo.paper import reproduce
+    from elu_zoo.paper.run import runner
+    from elu_zoo.paper.run.spec import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)

@@ -4,8 +4,10 @@ import pytest
 
 from elu_zoo import activations
 from elu_zoo.activations import table
-from elu_zoo.experiments import reproduce, runner, timing
-from elu_zoo.experiments.table import EXPERIMENTS
+from elu_zoo.paper import reproduce
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.figures import timing
+from elu_zoo.paper.run import runner
 
 MODULE = """
 import elu_zoo

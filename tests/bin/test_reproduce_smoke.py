@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from elu_zoo.experiments.table import EXPERIMENTS
+from elu_zoo.paper.experiments import EXPERIMENTS
 
 
 @pytest.mark.slow

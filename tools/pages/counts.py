@@ -1,6 +1,6 @@
 """Counts of claims of the paper that hold, and of survived faults."""
 
-from elu_zoo.experiments import judging
+from elu_zoo.paper import judging
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"

@@ -4,8 +4,8 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo.analysis import figures
-from elu_zoo.analysis.paired_dots import PairPanel
+from elu_zoo.paper.plots import figures
+from elu_zoo.paper.plots.paired_dots import PairPanel
 from pages import runs
 
 STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository

@@ -1,1 +1,0 @@
-"""Arrays and models in, numbers out."""

@@ -1,1 +1,0 @@
-"""The paper's experiments: trained, measured, drawn and held against its claims."""

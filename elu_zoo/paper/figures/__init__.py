@@ -1,0 +1,1 @@
+"""The paper's experiments: one file for each figure or table."""

@@ -1,0 +1,277 @@
+"""Theorem 1 as a preconditioner: natural gradient of units beside plain SGD."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from string import ascii_lowercase
+
+import numpy as np
+
+from elu_zoo import errors, zoo
+from elu_zoo.data import load, order
+from elu_zoo.paper import grouping, paired, statistics
+from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper.plots import figures, palette
+from elu_zoo.paper.plots.panels import Panel, Series, zoom
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.theory.natural_gradient import precondition
+from elu_zoo.paper.theory.perceptron import UNITS, Perceptron
+
+NATURAL, SGD, LONGER = "natural gradient", "SGD", "SGD for longer"
+RATES = {
+    SGD: (0.01, 0.03, 0.1, 0.3),
+    NATURAL: (0.003, 0.01, 0.03, 0.1),
+    LONGER: (0.01, 0.03, 0.1, 0.3),
+}
+_ITERATIONS, _LONGER = 60, 1200  # the latter for as many seconds, and more
+_COLUMNS = 4  # units
+_LOOKS = {SGD: "relu", NATURAL: "elu", LONGER: "leaky_relu"}  # markers and colours
+_UNITS = "elu", "relu"
+_SEEDS = 1, 5, 5  # by budget
+_BATCH, _MEASURED, _EVERY = 500, 2000, 10
+_DAMPING = 0.1  # times E(delta^2), added to the diagonal of F
+_DIVERGED = 1e9  # in place of a loss that is not finite
+
+
+def compute(plan: Plan) -> list[dict]:
+    """Returns losses along the runs; rates are chosen by the first seed's last loss.
+
+    Raises:
+        UsageError: a unit whose derivative is not known here.
+    """
+    units = plan.arms(*_UNITS)
+    if unknown := [name for name in units if name not in UNITS]:
+        raise errors.UsageError(
+            f"natural_gradient knows the derivatives of {', '.join(UNITS)}. "
+            f"Received: {', '.join(unknown)}."
+        )
+    data = load.load("mnist", plan.data_dir).train
+    images = _halved(data.images)
+    rows = []
+    for unit in units:
+        for method, rates in RATES.items():
+            tried = {
+                rate: _run(plan, unit, method, rate, 0, images, data.labels)
+                for rate in plan.of(rates[1:2], rates, rates)
+            }
+            best = min(tried, key=lambda rate: tried[rate][-1]["train_loss"])
+            for seed in plan.runs(*_SEEDS):
+                found = tried[best] if seed == 0 else None
+                rows += found or _run(
+                    plan, unit, method, best, seed, images, data.labels
+                )
+    return rows
+
+
+def _covers(plan: Plan, rows: Rows) -> bool:
+    known = {(row["activation"], row["seed"]) for row in rows}
+    units, seeds = plan.arms(*_UNITS), plan.runs(*_SEEDS)
+    return all((unit, str(seed)) in known for unit in units for seed in seeds)
+
+
+def _halved(images: np.ndarray) -> np.ndarray:
+    """Returns means of 2 x 2 pixels in [0, 1], `(n, 196)`."""
+    n, height, width, _ = images.shape
+    blocks = images.reshape(n, height // 2, 2, width // 2, 2)
+    return blocks.mean(axis=(2, 4)).reshape(n, -1) / 255
+
+
+def _run(
+    plan: Plan,
+    unit: str,
+    method: str,
+    rate: float,
+    seed: int,
+    images: np.ndarray,
+    labels: np.ndarray,
+) -> list[dict]:
+    network = Perceptron(unit, _initial(unit, seed, plan))
+    generator = np.random.Generator(np.random.Philox(seed))
+    most = _LONGER if method == LONGER else _ITERATIONS
+    rows, seconds, last = [], 0.0, plan.of(10, most, most)
+    an_epoch = len(images) // _BATCH
+    run = {"activation": unit, "method": method, "rate": rate, "seed": seed}
+    for step in range(last + 1):
+        if step % _EVERY == 0:
+            with np.errstate(over="ignore", invalid="ignore"):
+                loss = network.loss(images[:_MEASURED], labels[:_MEASURED])
+            loss = loss if np.isfinite(loss) else _DIVERGED
+            times = {"step": step, "seconds": round(seconds, 3)}
+            rows.append({**run, **times, "train_loss": loss})
+        start = time.perf_counter()
+        epoch, place = divmod(step, an_epoch)
+        if not place:
+            chosen = order.permutation(seed, epoch, len(images))
+        batch = chosen[place * _BATCH : (place + 1) * _BATCH]
+        with np.errstate(over="ignore", invalid="ignore"):  # where it diverges
+            found = network.passes(images[batch], labels[batch], generator)
+        if not np.isfinite(found.loss):
+            missing = range(step - step % _EVERY + _EVERY, last + 1, _EVERY)
+            lost = {**run, "train_loss": _DIVERGED, "seconds": seconds}
+            return [*rows, *({**lost, "step": i} for i in missing)]
+        for i, gradient in enumerate(found.gradients):
+            delta2 = (found.deltas[i] ** 2).mean(axis=0)
+            if method == NATURAL and delta2.any():  # else the whole layer is dead
+                # A unit that is nearly dead has a nearly singular F.
+                damping = _DAMPING * np.maximum(delta2, delta2.mean())
+                gradient = precondition(
+                    found.inputs[i], found.deltas[i], gradient, damping
+                )
+            network.weights[i] = network.weights[i] - rate * gradient
+        seconds += time.perf_counter() - start
+    return rows
+
+
+def _initial(unit: str, seed: int, plan: Plan) -> list[np.ndarray]:
+    model = zoo.get_model(
+        "mnist_mlp_8x128",
+        preprocessing=False,
+        activation=unit,
+        input_shape=(14, 14, 1),
+        width=plan.of(0.125, 0.25, 0.25),
+        seed=seed,
+    )
+    flat = model.get_weights()
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return [np.vstack([kernel, bias]) for kernel, bias in pairs]
+
+
+def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
+    own = rows["natural_gradient"]
+    units = _units(own)[:_COLUMNS]
+    letters = iter(ascii_lowercase)
+    panels = [
+        [_panel(own, unit, axis, next(letters)) for unit in units]
+        for axis in ("iteration", "seconds")
+    ]
+    shown = [row for row in panels if any(row)]
+    figures.draw(shown, stem, height=0.5 + 2.5 * len(shown))
+
+
+def _panel(rows: Rows, unit: str, axis: str, letter: str) -> Panel | None:
+    timed = axis == "seconds"
+    other, natural = (_of(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL))
+    found = [s for m in (other, natural) if m and (s := m.series(timed))]
+    if not found:
+        return None
+    title = f"{letter}  {palette.label(unit)}"
+    panel = Panel(title, axis, "training loss", found, logy=True)
+    if timed and natural and other and len(found) == 2:
+        end = natural.seconds(natural.last)
+        shown = max(end, min(1.5 * end, other.seconds(other.last)))
+        return zoom(panel, 0, 1.02 * shown)
+    return panel
+
+
+@dataclasses.dataclass(frozen=True)
+class _Method:
+    """The runs of a unit by one method: losses by seed and step."""
+
+    name: str
+    rate: str
+    losses: dict[str, dict[int, float]]
+    total: float  # seconds of all steps, mean of runs
+
+    @property
+    def last(self) -> int:
+        return max(max(run) for run in self.losses.values())
+
+    def seconds(self, step: int) -> float:
+        return self.total * step / self.last
+
+    def at(self, seconds: float) -> int:
+        """Returns the last measured step that took no longer."""
+        (run, *_) = self.losses.values()
+        return max(step for step in run if self.seconds(step) <= seconds)
+
+    def ends(self, step: int) -> dict[int, float]:
+        """Returns the loss after a step by seed, of runs that did not diverge."""
+        found = {int(seed): run[step] for seed, run in self.losses.items()}
+        return {seed: loss for seed, loss in found.items() if loss < _DIVERGED}
+
+    def series(self, over_seconds: bool) -> Series | None:
+        runs = [r for r in self.losses.values() if max(r.values()) < _DIVERGED]
+        if not runs:
+            return None
+        x = [self.seconds(step) if over_seconds else step for step in runs[0]]
+        losses = [list(run.values()) for run in runs]
+        return Series(_LOOKS[self.name], x, losses, label=self.name)
+
+
+def _of(rows: Rows, unit: str, method: str) -> _Method | None:
+    runs = [r for r in rows if (r["activation"], r["method"]) == (unit, method)]
+    if not runs:
+        return None
+    losses: dict[str, dict[int, float]] = {}
+    for row in runs:
+        losses.setdefault(row["seed"], {})[int(row["step"])] = float(row["train_loss"])
+    last = max(max(run) for run in losses.values())
+    total = np.mean([float(r["seconds"]) for r in runs if int(r["step"]) == last])
+    return _Method(method, runs[0]["rate"], losses, float(total))
+
+
+def _units(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["activation"] for row in rows))
+
+
+def _summary(rows: Mapping[str, Rows]) -> str:
+    own, lines = rows["natural_gradient"], []
+    for unit in _units(own):
+        methods = [m for name in RATES if (m := _of(own, unit, name))]
+        lines += [_line(unit, method) for method in methods]
+        named = {method.name: method for method in methods}
+        if NATURAL not in named:
+            continue
+        natural = named[NATURAL]
+        for other in (SGD, LONGER):
+            if other in named:
+                lines.append(_difference(unit, natural, named[other]))
+    titles = "activation", "method", "rate", "runs", "training loss, end"
+    return grouping.markdown((*titles, "iterations", "ms an iteration"), lines)
+
+
+def _line(unit: str, method: _Method) -> list[object]:
+    found = list(method.ends(method.last).values())
+    lost = len(method.losses) - len(found)
+    end = grouping.spread(found) + f" ({lost} diverged)" * bool(lost)
+    each = f"{method.seconds(1) * 1000:.3g}"
+    return [unit, method.name, method.rate, len(method.losses), end, method.last, each]
+
+
+def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
+    """Returns that of paired runs: after equal iterations, or as many seconds."""
+    step = min(natural.last, other.last)
+    if other.name == LONGER:
+        step = other.at(natural.seconds(natural.last))
+    pair = grouping.pairs(natural.ends(natural.last), other.ends(step))
+    text = "no pair"
+    if pair[0]:
+        found = statistics.paired(*pair)
+        text = f"{paired.interval(found)}, {statistics.p_text(found)}"
+    name = f"{natural.name} - {other.name}"
+    return [unit, name, "", len(pair[0]), text, f"{natural.last} and {step}", ""]
+
+
+EXPERIMENT = Experiment(
+    title="Theorem 1 as a preconditioner",
+    section="2",
+    draw=_draw,
+    summary=_summary,
+    compute=compute,
+    columns=(
+        *("activation", "method", "rate", "seed", "step", "train_loss", "seconds"),
+    ),
+    covers=_covers,
+    note=(
+        "Eight layers of 32 units on MNIST at half its resolution, in NumPy; batches "
+        f"of {_BATCH}, {_ITERATIONS} iterations. Each unit's gradient is multiplied by "
+        "the inverse of its own Fisher matrix, of the same batch and of labels drawn "
+        f"from the network's softmax, with {_DAMPING} E(delta^2), of the unit or of "
+        "the mean of its layer, whichever is larger, added to the diagonal. "
+        "Each method has the rate with the lowest last training loss of seed 0, of "
+        f"{RATES[SGD]} and {RATES[NATURAL]}. Equal iterations are far from equal time: "
+        f"SGD for longer has {_LONGER:,}, and is compared where it took as many "
+        "seconds; p is one-sided, that the natural gradient's loss is lower."
+    ),
+)

@@ -1,0 +1,85 @@
+"""The lemmas and theorems in numbers: how far their two sides are apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from elu_zoo.paper import grouping
+from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.theory import natural_gradient
+
+_UNITS, _EXAMPLES = 10, 400
+
+
+def compute(plan: Plan) -> list[dict]:
+    """Returns the relative distance of both sides of each statement, by draw."""
+    return [
+        {"statement": statement, "draw": draw, "distance": distance}
+        for draw in range(20)
+        for statement, distance in _distances(draw).items()
+    ]
+
+
+def _distances(draw: int) -> dict[str, float]:
+    generator = np.random.Generator(np.random.Philox(draw))
+    mixing = np.eye(_UNITS) + 0.3 * generator.standard_normal((_UNITS, _UNITS))
+    shift = generator.standard_normal(_UNITS)
+    inputs = generator.standard_normal((_EXAMPLES, _UNITS)) @ mixing + shift
+    deltas = generator.standard_normal(_EXAMPLES) * np.exp(0.2 * inputs[:, 0])
+    gradient = generator.standard_normal(_UNITS + 1)
+    fisher = natural_gradient.unit_fisher(inputs, deltas)
+    inverse = np.linalg.inv(fisher)
+    found = natural_gradient.moments(inputs, deltas)
+    update = natural_gradient.natural_gradient(inputs, deltas, gradient)
+    a, b, c = fisher[:-1, :-1], fisher[:-1, -1], fisher[-1, -1]
+    s = 1 / (c - b @ np.linalg.solve(a, b))
+    u = -s * np.linalg.solve(a, b)
+    block = np.block(
+        [[np.linalg.inv(a) + np.outer(u, u) / s, u[:, None]], [u, np.array(s)]]
+    )
+    mean, p_mean = found.weighted_mean, found.mean
+    second = np.linalg.solve(found.weighted_second, mean)
+    variance = np.linalg.solve(found.weighted_variance, mean)
+    direct = inverse @ gradient
+    k = 1 + found.covariance @ variance / found.delta2
+    return {
+        "Lemma 1": _apart(block, inverse),
+        "Lemma 2, second part": _apart(1 / (1 - mean @ second), 1 + mean @ variance),
+        "Lemma 2, third part": _apart(
+            (1 - p_mean @ second) / (1 - mean @ second),
+            1 + (mean - p_mean) @ variance,
+        ),
+        "Theorem 1, update": _apart(np.append(update.weights, update.bias), direct),
+        "Theorem 1, s": _apart(update.s, inverse[-1, -1]),
+        "Theorem 2, bias shift": _apart(
+            update.shift_from_means, np.append(p_mean, 1) @ direct
+        ),
+        "Theorem 2, k by the covariance": _apart(update.k, k),
+    }
+
+
+def _apart(one, other) -> float:
+    return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
+
+
+def _summary(rows: Mapping[str, Rows]) -> str:
+    own, lines = rows["theorems"], []
+    for statement in dict.fromkeys(row["statement"] for row in own):
+        found = [float(r["distance"]) for r in own if r["statement"] == statement]
+        lines.append([statement, len(found), f"{max(found):.1g}"])
+    return grouping.markdown(("statement", "draws", "largest relative distance"), lines)
+
+
+EXPERIMENT = Experiment(
+    title="Lemmas and theorems in numbers",
+    section="2 and appendices A and B",
+    draw=None,
+    summary=_summary,
+    compute=compute,
+    columns=("statement", "draw", "distance"),
+    note=(
+        f"{_UNITS} correlated incoming units with means that are not 0, {_EXAMPLES} "
+        "examples, float64, against matrices inverted whole."
+    ),
+)

@@ -1,0 +1,146 @@
+"""Numbers with intervals as dots with error bars: of depths, noise levels, timings."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elu_zoo.paper.plots import palette, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LINES = "--", ":", "-."  # of references
+_NAME_STEP = 0.16  # distance of the dots at one name; names are 1 apart
+_NUMBER_STEP = 0.012  # of the axis' length, between the dots at one number
+_MAX_TICKS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Dots:
+    """Numbers of one activation, each with an interval.
+
+    Attributes:
+        activation: name of an activation, which decides colour and marker.
+        x: `(points,)`, all numbers, such as layers, or all names, such as networks.
+        middle: `(points,)`; NaN: not measured.
+        low: `(points,)`, lower ends of the intervals; NaN: no interval.
+        high: `(points,)`, upper ends.
+        batch_norm: the networks have batch normalisation: drawn dashed and hollow.
+    """
+
+    activation: str
+    x: Sequence[float] | Sequence[str]
+    middle: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    batch_norm: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class DotPanel:
+    """Dots with common axes.
+
+    Numbers are on the x axis, and lines join their dots. Names are on the y axis, and
+    their error bars are horizontal. Dots at one x are drawn a little apart.
+
+    Attributes:
+        title: above the panel.
+        name: what `x` is, such as "layers"; may be "" for names.
+        value: what the dots are, with the unit.
+        dots: all with numbers, or all with names.
+        references: lines at a value, by label in the legend, such as {"ReLU": 1}; at
+            most three.
+        logx: logarithmic x axis, if `x` are numbers.
+    """
+
+    title: str
+    name: str
+    value: str
+    dots: Sequence[Dots]
+    references: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    logx: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """All different names among `x`, in their order; [] for numbers."""
+        every = [x for dots in self.dots for x in dots.x]
+        return list(dict.fromkeys(x for x in every if isinstance(x, str)))
+
+
+def height(panel: DotPanel) -> float:
+    """Returns the height of a panel in inches."""
+    if not panel.names:
+        return 2.8
+    return 0.9 + len(panel.names) * max(0.3, _NAME_STEP * len(panel.dots))
+
+
+def plot(axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]) -> None:
+    """Draws a panel."""
+    if panel.names:
+        _plot_names(axes, panel, looks)
+    else:
+        _plot_numbers(axes, panel, looks)
+    draw_line = axes.axvline if panel.names else axes.axhline
+    for (label, value), line in zip(panel.references.items(), _LINES, strict=False):
+        draw_line(value, color="#555555", linestyle=line, linewidth=1, label=label)
+
+
+def _plot_names(
+    axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
+) -> None:
+    names = panel.names
+    # The dots at a name are centred on it, however many it has.
+    present = {
+        name: [i for i, dots in enumerate(panel.dots) if name in dots.x]
+        for name in names
+    }
+    step = min(_NAME_STEP, 0.7 / max(map(len, present.values())))
+    for i, dots in enumerate(panel.dots):
+        y = []
+        for x in dots.x:
+            place = present[x].index(i) - (len(present[x]) - 1) / 2
+            y.append(names.index(x) + step * place)
+        axes.errorbar(
+            dots.middle, y, xerr=_errors(dots), linestyle="", **_style(dots, looks)
+        )
+    sheet.finish(axes, panel.title, panel.value, panel.name)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    for i in range(1, len(names), 2):
+        axes.axhspan(i - 0.5, i + 0.5, color="#f4f4f4", zorder=0)
+
+
+def _plot_numbers(
+    axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
+) -> None:
+    ticks = sorted({x for dots in panel.dots for x in dots.x})
+    length = np.ptp(np.log(ticks) if panel.logx else ticks) or 1
+    for i, dots in enumerate(panel.dots):
+        shift = _NUMBER_STEP * length * (i - (len(panel.dots) - 1) / 2)
+        x = np.array(dots.x, float)
+        x = x * np.exp(shift) if panel.logx else x + shift
+        line = "--" if dots.batch_norm else "-"
+        axes.errorbar(
+            x, dots.middle, yerr=_errors(dots), linestyle=line, **_style(dots, looks)
+        )
+    if panel.logx:
+        axes.set_xscale("log")
+    sheet.finish(axes, panel.title, panel.name, panel.value)
+    if len(ticks) <= _MAX_TICKS:
+        axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+        axes.set_xticks([], minor=True)
+
+
+def _style(dots: Dots, looks: Mapping[str, palette.Look]) -> dict[str, object]:
+    label = palette.label(dots.activation, dots.batch_norm)
+    return {**looks[dots.activation].style(dots.batch_norm), "label": label}
+
+
+def _errors(dots: Dots) -> np.ndarray:
+    """Returns the lengths of the error bars, `(2, points)`."""
+    lengths = np.subtract([dots.middle, dots.high], [dots.low, dots.middle])
+    return np.maximum(lengths, 0)  # rounding may make them negative

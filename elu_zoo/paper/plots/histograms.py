@@ -1,0 +1,93 @@
+"""Histograms of values >= 0 over many decades, with a bin of zeros."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elu_zoo.paper.plots import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BINS = 8  # in a decade
+_MAX_TICKS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class LogAxis:
+    """The logarithmic x axis of all histograms in a figure.
+
+    Attributes:
+        low: decimal logarithm of the lowest bin's lower edge.
+        high: decimal logarithm of the highest bin's upper edge.
+        has_zeros: whether any value is 0.
+    """
+
+    low: int
+    high: int
+    has_zeros: bool
+
+    @property
+    def zero(self) -> float:
+        """The place of zeros on the axis."""
+        return 10 ** (self.low - 0.6)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The edges of all bins; the first is the bin of zeros."""
+        count = (self.high - self.low) * _BINS + 1
+        bins = np.logspace(self.low, self.high, count)
+        return np.concatenate([[self.zero / 1.4, self.zero * 1.4], bins])
+
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """Returns the places of values on the axis."""
+        inside = np.clip(values, 10.0**self.low, 10.0**self.high)
+        return np.where(values > 0, inside, self.zero)
+
+
+def axis(
+    arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None
+) -> LogAxis:
+    """Returns an axis for all values: of whole decades, or of the decades given."""
+    values = np.concatenate(arrays)
+    positive = values[values > 0]
+    if decades is None and positive.size:
+        low = math.floor(math.log10(positive.min()))
+        decades = low, math.floor(math.log10(positive.max())) + 1
+    return LogAxis(*(decades or (-1, 0)), bool((values == 0).any()))
+
+
+def plot(
+    axes: "Axes",
+    values: Mapping[str, np.ndarray],
+    axis: LogAxis,
+    looks: Mapping[str, palette.Look],
+) -> None:
+    """Draws a histogram of each activation's `(units,)`, and marks its median."""
+    axes.set_xscale("log")
+    for i, (name, units) in enumerate(values.items()):
+        colour, places = looks[name].colour, axis.places(np.asarray(units))
+        axes.hist(places, axis.edges, histtype="stepfilled", color=colour, alpha=0.3)
+        axes.hist(places, axis.edges, histtype="step", color=colour, linewidth=1.3)
+        axes.plot(
+            axis.places(np.median(units)),
+            0.14 * i,  # no marker hides another
+            transform=axes.get_xaxis_transform(),
+            linestyle="",
+            clip_on=False,
+            zorder=4,
+            label=palette.label(name),
+            **looks[name].style(),
+        )
+    step = math.ceil((axis.high - axis.low + 1) / _MAX_TICKS)
+    decades = range(axis.low, axis.high + 1, step)
+    ticks = [10.0**decade for decade in decades]
+    names = [f"$10^{{{decade}}}$" for decade in decades]
+    if axis.has_zeros:
+        ticks, names = [axis.zero, *ticks], ["0", *names]
+    axes.set_xticks(ticks, names)
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(axis.edges[0] if axis.has_zeros else 10.0**axis.low, 10.0**axis.high)

@@ -1,0 +1,57 @@
+"""Paired runs as dots: a column for each activation, a line for each seed."""
+
+import dataclasses
+import statistics
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from elu_zoo.paper.plots import palette, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SEED_SHIFT = 0.07  # horizontal distance of two seeds; activations are 1 apart
+_MEAN_WIDTH = 0.3  # half of the mean's line
+
+
+@dataclasses.dataclass(frozen=True)
+class PairPanel:
+    """Paired runs on one axis.
+
+    A thin line joins the runs of a seed. A short line is the mean of an activation.
+
+    Attributes:
+        title: above the panel.
+        value: what the dots are, with the unit.
+        runs: for each activation, in the order shown, a number by seed.
+    """
+
+    title: str
+    value: str
+    runs: Mapping[str, Mapping[int, float]]
+
+
+def plot(axes: "Axes", panel: PairPanel, looks: Mapping[str, palette.Look]) -> None:
+    """Draws a panel."""
+    names = list(panel.runs)
+    seeds = sorted({seed for values in panel.runs.values() for seed in values})
+    middle = (len(seeds) - 1) / 2
+    for i, seed in enumerate(seeds):
+        shift = _SEED_SHIFT * (i - middle)
+        places = [j for j, name in enumerate(names) if seed in panel.runs[name]]
+        x = [place + shift for place in places]
+        y = [panel.runs[names[place]][seed] for place in places]
+        axes.plot(x, y, color="#999999", linewidth=0.7, zorder=2)
+        for place, dot_x, dot_y in zip(places, x, y, strict=True):
+            style = looks[names[place]].style()
+            axes.plot(dot_x, dot_y, linestyle="", zorder=3, **style)
+    for place, name in enumerate(names):
+        values = panel.runs[name].values()
+        if len(values) > 1:
+            ends = place - _MEAN_WIDTH, place + _MEAN_WIDTH
+            axes.hlines(statistics.mean(values), *ends, color=looks[name].colour)
+    axes.set_xticks(range(len(names)), [palette.label(name) for name in names])
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.grid(False, axis="x")
+    axes.tick_params(axis="x", length=0)
+    sheet.finish(axes, panel.title, "", panel.value)

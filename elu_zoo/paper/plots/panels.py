@@ -1,0 +1,205 @@
+"""Panels of curves: the runs of each activation as a line and their spread.
+
+`figures.draw` draws the panels.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from elu_zoo import errors
+
+Summary = Literal["mean", "median", "quartiles"]
+_RIBBON_RUNS = 5  # fewer runs are drawn as thin lines
+_AT_CHANCE = 0.995  # share of the chance value above which a run has not learned
+_MARGIN = 0.05  # of the axis' length, at both ends
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """Runs of one activation, drawn as a line with their spread.
+
+    The spread is a ribbon for five runs or more; fewer runs are thin lines.
+
+    Attributes:
+        activation: name of an activation or method, which decides colour and marker.
+        x: `(points,)`, rising, such as epochs.
+        runs: `(runs, points)`, or one shorter array for a run that ended early. NaN:
+            not measured. Points without any measurement are left out.
+        batch_norm: the networks have batch normalisation: drawn dashed.
+        dotted: drawn dotted, without spread, such as validation beside training loss.
+            `Panel.dotted` is its label in the legend.
+        summary: "mean" with a ribbon of one standard deviation, "median" without a
+            ribbon, or "quartiles": the median with a ribbon between the quartiles.
+        label: in the legend; by default the activation's, such as "ELU + BN".
+    """
+
+    activation: str
+    x: Sequence[float]
+    runs: Sequence[Sequence[float]]
+    batch_norm: bool = False
+    dotted: bool = False
+    summary: Summary = "mean"
+    label: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Panel:
+    """Curves with common axes.
+
+    Attributes:
+        title: above the panel.
+        xlabel: with its unit.
+        ylabel: with its unit.
+        series: in the order of the legend.
+        xlim: (low, high); by default all points are visible.
+        ylim: likewise.
+        logx: logarithmic x axis.
+        logy: logarithmic y axis.
+        dotted: label of the dotted curves.
+        chance: y of a network that guesses, drawn as a line. Where some runs of a
+            series end there and others do not, all are drawn as thin lines, because
+            no run is near their mean.
+    """
+
+    title: str
+    xlabel: str
+    ylabel: str
+    series: Sequence[Series]
+    xlim: tuple[float, float] | None = None
+    ylim: tuple[float, float] | None = None
+    logx: bool = False
+    logy: bool = False
+    dotted: str = "validation"
+    chance: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """Line and spread of a series.
+
+    Attributes:
+        x: `(points,)`, where something was measured.
+        middle: `(points,)`, the line; None if only the runs are drawn.
+        low: `(points,)`, lower end of everything drawn.
+        high: `(points,)`, upper end.
+        thin: `(runs, points)`, runs drawn as thin lines instead of a ribbon.
+    """
+
+    x: np.ndarray
+    middle: np.ndarray | None
+    low: np.ndarray
+    high: np.ndarray
+    thin: np.ndarray
+
+
+def curve(series: Series, *, logy: bool = False, chance: float | None = None) -> Curve:
+    """Returns the line and the spread of a series.
+
+    Args:
+        series: one run or more, with a point or more.
+        logy: on a logarithmic axis the ribbon of a standard deviation ends at the
+            lowest run.
+        chance: see `Panel`.
+    """
+    x = np.asarray(series.x, np.float64)
+    runs = np.full((len(series.runs), len(x)), np.nan)
+    for row, values in zip(runs, series.runs, strict=True):
+        row[: len(values)] = values
+    known = ~np.isnan(runs).all(axis=0)
+    x, runs = x[known], runs[:, known]
+    mean = series.summary == "mean"
+    middle = np.nanmean(runs, axis=0) if mean else np.nanmedian(runs, axis=0)
+    no_runs = runs[:0]
+    lowest, highest = np.nanmin(runs, axis=0), np.nanmax(runs, axis=0)
+    if series.dotted or len(runs) == 1:
+        return Curve(x, middle, middle, middle, no_runs)
+    if _is_bimodal(runs, chance):
+        return Curve(x, None, lowest, highest, runs)
+    if series.summary == "median":
+        return Curve(x, middle, middle, middle, no_runs)
+    if len(runs) < _RIBBON_RUNS:
+        return Curve(x, middle, lowest, highest, runs)
+    if series.summary == "quartiles":
+        return Curve(x, middle, *np.nanpercentile(runs, [25, 75], axis=0), no_runs)
+    count = (~np.isnan(runs)).sum(axis=0)
+    squares = np.nansum((runs - middle) ** 2, axis=0)
+    deviation = np.sqrt(squares / np.maximum(count - 1, 1))
+    low = middle - deviation
+    if logy:
+        low = np.maximum(low, lowest)
+    return Curve(x, middle, low, middle + deviation, no_runs)
+
+
+def _is_bimodal(runs: np.ndarray, chance: float | None) -> bool:
+    """Whether some runs end at chance and others do not."""
+    if chance is None:
+        return False
+    ends = [run[~np.isnan(run)][-1] for run in runs]
+    at_chance = np.array(ends) >= _AT_CHANCE * chance
+    return bool(at_chance.any() and not at_chance.all())
+
+
+def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Panel:
+    """Returns the panel's part with low <= x <= high.
+
+    The y axis fits what is visible there.
+
+    Args:
+        panel: the whole panel.
+        low: lower end of x.
+        high: upper end of x.
+        title: title of the part; by default the panel's.
+
+    Raises:
+        UsageError: no curve has a point there.
+    """
+    curves = [
+        curve(series, logy=panel.logy, chance=panel.chance) for series in panel.series
+    ]
+    visible = [
+        _visible(each.x, y, low, high, panel)
+        for each in curves
+        for y in (each.low, each.high)
+    ]
+    values = np.concatenate(visible) if visible else np.empty(0)
+    if not values.size:
+        raise errors.UsageError(
+            f"The panel {panel.title!r} has no point from {low} to {high}."
+        )
+    # A level line stands in the middle.
+    margin = np.ptp(values) * _MARGIN or abs(values[0]) * _MARGIN or 1.0
+    ylim = np.array([values.min() - margin, values.max() + margin])
+    if panel.logy:
+        ylim = np.exp(ylim)
+    return dataclasses.replace(
+        panel,
+        title=panel.title if title is None else title,
+        xlim=(low, high),
+        ylim=tuple(ylim.tolist()),
+    )
+
+
+def _visible(
+    x: np.ndarray, y: np.ndarray, low: float, high: float, panel: Panel
+) -> np.ndarray:
+    """Returns a line's y from low to high, and where it crosses these ends.
+
+    On a logarithmic axis the values are logarithms.
+    """
+    shown = np.full(len(x), True)
+    if panel.logx:
+        shown &= x > 0
+    if panel.logy:
+        shown &= y > 0
+    x, y = x[shown], y[shown]
+    inside = (x >= low) & (x <= high)
+    crossed = [end for end in (low, high) if x.size and x[0] < end < x[-1]]
+    if panel.logy:
+        y = np.log(y)
+    places = np.log(x) if panel.logx else x
+    ends = np.log(crossed) if panel.logx else crossed
+    crossings = np.interp(ends, places, y) if crossed else np.empty(0)
+    return np.concatenate([y[inside], crossings])

@@ -1,0 +1,100 @@
+"""Sheet of a figure: its size, style, legend and files."""
+
+import contextlib
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elu_zoo import errors, files
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+WIDTH = 8.0  # inches
+DPI = 150
+LEGEND_HEIGHT = 0.4  # inches
+_STYLE = Path(__file__).with_name("figures.mplstyle")
+_LEGEND_COLUMNS = 5
+
+
+@contextlib.contextmanager
+def sheet(stem: Path, height: float) -> Iterator["Figure"]:
+    """Yields an empty figure and writes it to `<stem>.png` and `<stem>.svg`.
+
+    Nothing is written if the block raises. Equal data give equal bytes.
+
+    Args:
+        stem: path without suffix.
+        height: inches.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+        OSError: the folder cannot be written.
+    """
+    try:
+        from matplotlib import style
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise errors.UsageError(
+            'Figures need matplotlib: pip install "elu-zoo[paper]"'
+        ) from error
+    # "default" replaces the settings of the user's matplotlibrc.
+    with style.context(["default", _STYLE]):
+        figure = Figure((WIDTH, height), layout="constrained")
+        yield figure
+        for suffix, metadata in (".png", {}), (".svg", {"Date": None, "Creator": None}):
+            content = io.BytesIO()
+            figure.savefig(content, format=suffix[1:], dpi=DPI, metadata=metadata)
+            files.write_bytes(stem.with_name(stem.name + suffix), content.getvalue())
+
+
+def legend(figure: "Figure") -> None:
+    """Adds one legend below all panels, with each label once."""
+    from matplotlib.container import ErrorbarContainer
+
+    handles = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    # Dots with error bars stand before lines of reference.
+    labels = sorted(
+        handles, key=lambda label: not isinstance(handles[label], ErrorbarContainer)
+    )
+    rows = math.ceil(len(handles) / _LEGEND_COLUMNS)
+    figure.legend(
+        [handles[label] for label in labels],
+        labels,
+        loc="outside lower center",
+        ncols=math.ceil(len(handles) / rows),
+    )
+
+
+def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
+    """Sets the title, labels and ticks of a panel after everything is drawn."""
+    axes.set_title(title)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    for axis in axes.xaxis, axes.yaxis:
+        if axis.get_scale() == "log":
+            _set_log_ticks(axis)
+
+
+def _set_log_ticks(axis: "Axis") -> None:
+    """Writes plain numbers on a logarithmic axis of few decades."""
+    from matplotlib import ticker
+
+    low, high = sorted(axis.get_view_interval())
+    if high > 1000 * low:
+        return
+    if high > 100 * low:
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 3)))
+    elif high > 10 * low:
+        axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    else:
+        axis.set_major_locator(ticker.MaxNLocator(5))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(ticker.NullLocator())

@@ -1,0 +1,1 @@
+"""Runs of the experiments: specs, worker processes, results stores."""

@@ -1,0 +1,63 @@
+"""Rows of a finished run: one for each epoch, or for each of many iterations."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elu_zoo.training import recorder, result
+from elu_zoo.training.activation_statistics import Statistics
+
+Row = dict[str, Any]
+_ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs; enough for a figure
+
+
+def epochs(workdir: Path) -> list[Row]:
+    """Returns the rows of metrics.jsonl: epochs 1 to 50, then every fifth, the last.
+
+    The last row also has the measures of the test images, `test_...`.
+    """
+    lines = (workdir / "metrics.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows[-1] |= final(workdir)
+    last = rows[-1]["epoch"]
+    return [row for row in rows if is_kept(row["epoch"], last)]
+
+
+def is_kept(epoch: int, last: int) -> bool:
+    """Whether the curve of a run of `last` epochs has a point at an epoch."""
+    return epoch <= _ALL_UNTIL or epoch % _THEN_EVERY == 0 or epoch == last
+
+
+def final(workdir: Path) -> Row:
+    """Returns the measures of the test images, `test_...`, at the end of a run."""
+    metrics = result.find(workdir)["metrics"]
+    return {k: v for k, v in metrics.items() if k.startswith("test_")}
+
+
+def iterations(workdir: Path, every: int) -> list[Row]:
+    """Returns the training loss over iterations, and the rows of test.jsonl.
+
+    Args:
+        workdir: folder of a run whose spec observes losses.
+        every: number of iterations that each loss is a mean of; the last row has the
+            remaining ones.
+    """
+    losses = recorder.read_losses(workdir)
+    rows: dict[int, Row] = {}
+    for start in range(0, len(losses), every):
+        part = losses[start : start + every]
+        rows[start + len(part)] = {"train_loss": float(part.mean(dtype=np.float64))}
+    for row in recorder.read_rows(workdir):
+        rows.setdefault(row["step"], {}).update(row)
+    return [{"step": step} | rows[step] for step in sorted(rows)]
+
+
+def activations(workdir: Path) -> dict[int, Statistics]:
+    """Returns the statistics of all units by epoch; 0 is before training."""
+    folder = workdir / recorder.ACTIVATIONS
+    return {
+        int(path.stem.removeprefix("epoch-")): Statistics.load(path)
+        for path in sorted(folder.glob("epoch-*.npz"))
+    }

@@ -1,0 +1,1 @@
+"""Theorems and measures of the paper as functions of arrays and models."""

@@ -1,0 +1,260 @@
+"""Bias shifts of the units of a classifier (paper, section 2).
+
+`elu_zoo.paper.theory.natural_gradient` defines the terms.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.paper.theory import natural_gradient, unit_draws
+
+_LARGEST = 0.1  # share of the covariances that `positive_share` counts
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BiasShift:
+    """Measures of each unit of a layer, float64 `(units,)`.
+
+    Measures that need q are NaN for a dead unit, whose deltas are all 0.
+
+    Attributes:
+        k: factor of the correction (Theorem 2), 1 where nothing is corrected.
+        weighted_mean_length: Euclidean length of E_q(a).
+        mean_length: Euclidean length of E_p(a), the same for all units.
+        input_correlation: mean absolute correlation of all pairs of incoming units
+            that vary; the same for all units. NaN: no pair.
+        delta2: E_p(delta^2).
+        effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
+            of q. Where it is small, a few draws decide all measures.
+        positive_share: share of positive components among the largest tenth, rounded
+            up, of Cov_p(delta^2, a) by absolute value; without incoming units that do
+            not vary.
+        uncorrected_shift: bias shift of the natural gradient without correction, b = 0
+            and s = 1 / c; None without labels.
+        shift: bias shift of the natural gradient; None without labels.
+        cosine: cosine between gradient and natural gradient; None without labels; NaN
+            for a gradient of 0.
+    """
+
+    k: np.ndarray
+    weighted_mean_length: np.ndarray
+    mean_length: np.ndarray
+    input_correlation: np.ndarray
+    delta2: np.ndarray
+    effective_draws: np.ndarray
+    positive_share: np.ndarray
+    uncorrected_shift: np.ndarray | None
+    shift: np.ndarray | None
+    cosine: np.ndarray | None
+
+
+def bias_shift(
+    model: keras.Model,
+    images: Any,
+    *,
+    labels: Any = None,
+    fisher: str = "drawn",
+    layers: Sequence[str] | None = None,
+    damping: float = 0.0,
+    draws: int = 4096,
+    seed: int = 0,
+) -> dict[str, BiasShift]:
+    """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
+
+    The loss is the mean cross-entropy of the labels. A shift is the change of the
+    unit's mean net input when the natural gradient is added to its weights; a step of
+    learning rate eta shifts by -eta times it.
+
+    The theory is about perceptrons. In a convolution each position of each image is a
+    draw of z: a is its patch, `(height * width * channels,)` with the zeros of the
+    padding, delta is the derivative by the net input there, and the gradient is the
+    mean over these draws (the gradient of an image is their sum over its positions).
+
+    An incoming unit that is 0 in all draws with delta not 0 has a zero row in F and is
+    left out, the limit of small damping. If F is still singular, for example because
+    a unit is seldom active, damping is required.
+
+    The model is not changed, but no other thread may use it during the call.
+
+    Args:
+        model: one input, and one output, logits `(batch, classes)`.
+        images: `(examples, height, width, channels)`, as the model takes them.
+        labels: class of each image, integers `(examples,)`; None: no shifts.
+        fisher: the y of the deltas. "drawn": one for each image from the model's
+            softmax. "expected": the expectation over all classes, without the noise of
+            a draw; needs a backward pass for each class. "given": `labels`, which
+            makes F the "empirical Fisher matrix" instead of the theorems' matrix.
+        layers: names of `Dense` and `Conv2D` layers with a bias; None for all.
+        damping: >= 0, variance of imaginary noise on each incoming activation:
+            Var_q(a) + damping * identity replaces Var_q(a), also in F, but not for the
+            bias. k = 1 remains true where E_q(a) is 0 or E_p(a).
+        draws: largest number of draws of z, chosen by the seed among all images and
+            positions. A unit with d incoming units takes about draws * d^2 + d^3
+            operations.
+        seed: >= 0, of the labels and the draws.
+
+    Returns:
+        The measures by layer name, in the order of the model.
+
+    Raises:
+        UsageError: an argument or the model does not fit, or a Fisher matrix is
+            singular without damping.
+    """
+    images = _check_images(model, images)
+    errors.check_choice("fisher", fisher, ("drawn", "expected", "given"))
+    errors.check_integer("seed", seed, minimum=0)
+    errors.check_integer("draws", draws, minimum=1)
+    errors.check_number("damping", damping, "is finite and >= 0", lambda v: v >= 0)
+    selected = _select(model, layers)
+    p = _probabilities(model, images)
+    if labels is not None or fisher == "given":
+        labels = _check_labels(labels, *p.shape)
+    if fisher == "expected":
+        targets = [(np.full(len(p), c, "int32"), p[:, c]) for c in range(p.shape[1])]
+    else:
+        targets = [(_draw(p, seed) if fisher == "drawn" else labels, np.ones(len(p)))]
+    found = {}
+    for layer in selected:
+        chosen = unit_draws.positions(layer, len(images), draws, seed)
+        collected = unit_draws.collect(model, layer, images, targets, labels, chosen)
+        try:
+            found[layer.name] = _of_layer(*collected, damping)
+        except errors.UsageError as error:
+            raise errors.UsageError(f"Layer {layer.name!r}: {error}") from error
+    return found
+
+
+def _of_layer(inputs, squares, losses, damping) -> BiasShift:
+    """Returns the measures of a layer from the arrays that `collect` returns."""
+    count, units = squares.shape
+    delta2 = squares.mean(axis=0)
+    alive = delta2 > 0  # dead units are computed too, and are NaN in the end
+    c, noise = np.where(alive, [delta2, damping * delta2], 1)
+    mean = inputs.mean(axis=0)
+    b = inputs.T @ squares / count
+    g, g_0 = np.zeros_like(b), np.zeros(units)
+    if losses is not None:
+        g, g_0 = inputs.T @ losses / count, losses.mean(axis=0)
+    right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
+    solved = natural_gradient.precondition(inputs, deltas, right, noise, bias=False)
+    a_g, a_b = solved[..., 0], solved[..., 1]
+    unexplained = 1 - (b * a_b).sum(axis=0) / c  # share of the bias unit
+    if (unexplained < 1e-12).any():
+        raise errors.UsageError("An incoming unit is constant. Give damping > 0.")
+    s = 1 / (c * unexplained)
+    update_0 = s * (g_0 - (b * a_g).sum(axis=0))
+    update = a_g - update_0 * a_b
+    shift = mean @ update + update_0
+    cosine = _cosine(np.vstack([g, g_0]), np.vstack([update, update_0]))
+    spread = np.maximum(((squares / c) ** 2).mean(axis=0), 1)
+    covariance = (squares - delta2).T @ (inputs - mean) / count
+    varying = max(1, math.ceil(_LARGEST * (np.ptp(inputs, axis=0) > 0).sum()))
+    order = np.argsort(-np.abs(covariance), axis=1)[:, :varying]
+    largest = np.take_along_axis(covariance, order, axis=1)
+    of_alive = np.where(alive, 1, np.nan)
+    return BiasShift(
+        k=of_alive * c * s * (1 - mean @ a_b),
+        weighted_mean_length=of_alive * np.linalg.norm(b, axis=0) / c,
+        mean_length=np.full(units, np.linalg.norm(mean)),
+        input_correlation=np.full(units, _correlation(inputs)),
+        delta2=delta2,
+        effective_draws=of_alive * count / spread,
+        positive_share=of_alive * (largest > 0).mean(axis=1),
+        uncorrected_shift=None if losses is None else of_alive * (mean @ a_g + g_0 / c),
+        shift=None if losses is None else of_alive * shift,
+        cosine=None if losses is None else of_alive * cosine,
+    )
+
+
+def _cosine(one, other):
+    """Returns the cosine between columns; NaN if one of them is 0."""
+    lengths = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
+    unknown = np.full(len(lengths), np.nan)
+    return np.divide((one * other).sum(axis=0), lengths, unknown, where=lengths > 0)
+
+
+def _correlation(inputs):
+    varying = inputs[:, np.ptp(inputs, axis=0) > 0]
+    if varying.shape[1] < 2:
+        return np.nan
+    sizes = np.abs(np.corrcoef(varying, rowvar=False))
+    return sizes[~np.eye(len(sizes), dtype=bool)].mean()
+
+
+def _check_images(model, images):
+    inputs, outputs = (getattr(model, n, None) or () for n in ("inputs", "outputs"))
+    shapes = [tuple(tensor.shape) for tensor in (*inputs, *outputs)]
+    if (len(inputs), len(outputs)) != (1, 1) or len(shapes[1]) != 2:
+        raise errors.UsageError(
+            "bias_shift takes a built Keras model of one input and one output, logits "
+            f"(batch, classes). Received shapes: {shapes}."
+        )
+    images, shape = np.asarray(images), shapes[0][1:]
+    if images.shape[1:] != shape or not images.size or images.dtype.kind not in "uif":
+        expected, received = f"(examples, *{shape})", f"{images.dtype} {images.shape}"
+        raise errors.UsageError(f"images are numbers {expected}. Received: {received}.")
+    return images
+
+
+def _check_labels(labels, count, classes):
+    labels = np.asarray(labels)
+    fits = labels.shape == (count,) and labels.dtype.kind in "ui"
+    if not fits or labels.min() < 0 or labels.max() >= classes:
+        raise errors.UsageError(
+            f"labels are {count} integers in 0..{classes - 1}. Received: {labels!r}."
+        )
+    return labels.astype("int32")
+
+
+def _select(model, names):
+    reasons = {layer.name: _unfit(layer) for layer in model.layers}
+    if names is None:
+        names = [name for name, reason in reasons.items() if not reason]
+    if isinstance(names, str) or not names:
+        raise errors.UsageError(
+            "layers is a list of names of Dense and Conv2D layers with a bias. "
+            f"Received: {names!r}."
+        )
+    for name in names:
+        if name not in reasons:
+            raise errors.unknown(f"layer of {model.name}", name, reasons)
+        if reasons[name]:
+            raise errors.UsageError(f"Layer {name!r} {reasons[name]}; leave it out.")
+    return [layer for layer in model.layers if layer.name in names]
+
+
+def _unfit(layer) -> str:
+    if not isinstance(layer, keras.layers.Dense | keras.layers.Conv2D):
+        return f"is {type(layer).__name__}, neither Dense nor Conv2D"
+    if not layer.use_bias:
+        return "has no bias, whose interaction the natural gradient corrects"
+    is_first = getattr(layer, "data_format", "") == "channels_first"
+    if is_first or getattr(layer, "groups", 1) > 1:
+        return "is a convolution with groups, or with channels first"
+    return ""
+
+
+def _probabilities(model, images):
+    parts = unit_draws.parts(model, len(images))
+    logits = [unit_draws.float64(model(images[part], training=False)) for part in parts]
+    logits = np.concatenate(logits)
+    if not np.isfinite(logits).all():
+        raise errors.UsageError("The model's logits for these images are not finite.")
+    if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1, atol=1e-3):
+        raise errors.UsageError(
+            "The model returns probabilities. Give a model without softmax: logits."
+        )
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def _draw(probabilities, seed):
+    generator = np.random.Generator(np.random.Philox(seed))
+    ends = np.cumsum(probabilities, axis=1)[:, :-1]
+    return (generator.random((len(ends), 1)) >= ends).sum(axis=1).astype("int32")

@@ -1,0 +1,289 @@
+"""The unit natural gradient and its correction of the bias shift (paper, section 2).
+
+A unit has d incoming units and a bias. Each of n examples has probability p = 1 / n; in
+it the incoming units have the activations a, and delta = d ln p(y | z) / d net at the
+unit. The distribution q weights the examples by delta^2. Vectors and matrices over the
+unit's weights have the bias last: (w^T, w_0). Everything is computed in float64.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from elu_zoo import errors
+
+# Smallest share of an incoming unit's second moment that the other units and the bias
+# may leave unexplained. Below it float64 has only rounding errors.
+_TOLERANCE = 1e-12
+_SINGULAR = (
+    "The Fisher matrix of {} is singular: wherever delta is not 0, an incoming "
+    "unit is constant or a linear combination of others, or there are fewer such "
+    "examples than weights. Give {}more examples."
+)
+_NO_FISHER = (
+    "All deltas of {} are 0, as of a dead unit: it has neither a Fisher matrix nor a "
+    "distribution q. Leave the unit out{}."
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of the incoming activations under p and q.
+
+    Attributes:
+        delta2: E_p(delta^2), > 0.
+        mean: E_p(a), `(d,)`.
+        weighted_mean: E_q(a), `(d,)`.
+        weighted_second: E_q(a a^T), `(d, d)`.
+        weighted_variance: Var_q(a), `(d, d)`.
+        covariance: Cov_p(delta^2, a), `(d,)`.
+    """
+
+    delta2: float
+    mean: np.ndarray
+    weighted_mean: np.ndarray
+    weighted_second: np.ndarray
+    weighted_variance: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NaturalGradient:
+    """The update of Theorem 1 and its bias shifts (Theorem 2).
+
+    A bias shift is the change of the unit's mean net input under p when an update is
+    added to its weights. A step of learning rate eta adds -eta times the update and
+    shifts by -eta times these numbers.
+
+    Attributes:
+        weights: update of the incoming weights, `(d,)`.
+        bias: update of the bias weight.
+        s: the positive scalar of Theorem 1, the last entry of F^-1.
+        k: factor of the correction, which adds -k E_q(a) to the incoming mean E_p(a);
+            1 where nothing is corrected.
+        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, with b = 0 and s = 1 / c.
+        shift: (E_p(a)^T, 1) (weights, bias).
+        shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c; equal to `shift`
+            by Theorem 2.
+    """
+
+    weights: np.ndarray
+    bias: float
+    s: float
+    k: float
+    uncorrected_shift: float
+    shift: float
+    shift_from_means: float
+
+
+def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
+    """Returns the unit Fisher information matrix F (paper, section 2).
+
+    Formula: F_kj = E_p(delta^2 a_k a_j), with a_0 = 1 of the bias last.
+
+    Args:
+        inputs: activations of the incoming units, `(examples, d)`.
+        deltas: d ln p(y | z) / d net, `(examples,)`.
+
+    Returns:
+        `(d + 1, d + 1)`, `[[A, b], [b^T, c]]` in the terms of Theorem 1.
+
+    Raises:
+        UsageError: shapes do not fit, or numbers are not finite.
+    """
+    inputs, deltas = _checked(inputs, deltas, "(examples,)")
+    rows = _with_bias(inputs) * (deltas * np.sqrt(1 / len(inputs)))[:, None]
+    return rows.T @ rows
+
+
+def moments(inputs: Any, deltas: Any) -> Moments:
+    """Returns the moments of the incoming activations under p and q.
+
+    Formula: q_n = delta_n^2 p_n / E_p(delta^2).
+
+    Args:
+        inputs, deltas: see `unit_fisher`.
+
+    Raises:
+        UsageError: as `unit_fisher`, or all deltas are 0.
+    """
+    inputs, deltas = _checked(inputs, deltas, "(examples,)")
+    p = np.full(len(inputs), 1 / len(inputs))
+    delta2 = float(p @ deltas**2)
+    if not delta2:
+        raise errors.UsageError(_NO_FISHER.format("the unit", ""))
+    q = p * deltas**2 / delta2
+    mean, weighted_mean = p @ inputs, q @ inputs
+    centred = inputs - weighted_mean
+    return Moments(
+        delta2=delta2,
+        mean=mean,
+        weighted_mean=weighted_mean,
+        weighted_second=(inputs.T * q) @ inputs,
+        weighted_variance=(centred.T * q) @ centred,
+        covariance=(p * (deltas**2 - delta2)) @ (inputs - mean),
+    )
+
+
+def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient:
+    """Returns a unit's natural gradient and its bias shifts (Theorems 1 and 2).
+
+    Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
+
+    ```
+    weights = A^-1 (g - bias * b)
+    bias    = s * (g_0 - b^T A^-1 g)
+    s       = (1 + E_q(a)^T Var_q(a)^-1 E_q(a)) / c
+    k       = 1 + (E_q(a) - E_p(a))^T Var_q(a)^-1 E_q(a)
+    ```
+
+    The update equals F^-1 (g^T, g_0)^T.
+
+    Args:
+        inputs, deltas: see `unit_fisher`.
+        gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
+
+    Raises:
+        UsageError: as `moments`, or F is singular.
+    """
+    found = moments(inputs, deltas)
+    gradient = _array("gradient", gradient)
+    shape = (len(found.mean) + 1,)
+    _require(gradient.shape == shape, f"gradient is (d + 1,), {shape}", gradient.shape)
+    g, g_0, c = gradient[:-1], gradient[-1], found.delta2
+    mean, weighted_mean, b = found.mean, found.weighted_mean, c * found.weighted_mean
+    matrix = np.block([[c * found.weighted_second, b[:, None]], [b, c]])
+    if not _is_definite(matrix):
+        raise errors.UsageError(_SINGULAR.format("the unit", ""))
+    a_g, a_b = np.linalg.solve(matrix[:-1, :-1], np.stack([g, b], axis=1)).T
+    v_mean = np.linalg.solve(found.weighted_variance, weighted_mean)
+    s = (1 + weighted_mean @ v_mean) / c
+    k = 1 + (weighted_mean - mean) @ v_mean
+    bias = s * (g_0 - b @ a_g)
+    weights = a_g - bias * a_b
+    return NaturalGradient(
+        weights=weights,
+        bias=float(bias),
+        s=float(s),
+        k=float(k),
+        uncorrected_shift=float(mean @ a_g + g_0 / c),
+        shift=float(mean @ weights + bias),
+        shift_from_means=float((mean - k * weighted_mean) @ a_g + k * g_0 / c),
+    )
+
+
+def precondition(
+    inputs: Any, deltas: Any, gradients: Any, damping: Any = 0.0, *, bias: bool = True
+) -> np.ndarray:
+    """Returns the natural gradients of all units of a layer (Theorem 1).
+
+    Each unit u has its own matrix F_u. The result is
+    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. Where a row of F_u is 0, as of a
+    pixel that is 0 in all examples, this is g / damping; without damping it is 0 for a
+    gradient of 0, the limit of small damping.
+
+    The units are solved one by one: with a matrix of d + 1 rows, or with damping one
+    of as many rows as examples with delta not 0, if these are fewer.
+
+    Args:
+        inputs: activations of the incoming units, `(examples, d)`.
+        deltas: d ln p(y | z) / d net, `(examples, units)`.
+        gradients: of the loss, `(d + 1, units)`, the bias last; or several for each
+            unit, `(d + 1, units, number)`.
+        damping: >= 0, added to the diagonal of F; one number, or `(units,)`. Its unit
+            is that of delta^2 a^2.
+        bias: False for units without a bias: F is A, gradients are `(d, units)`.
+
+    Returns:
+        The shape of `gradients`.
+
+    Raises:
+        UsageError: shapes do not fit; numbers are not finite; damping is negative;
+            without damping, all deltas of a unit are 0 or its F is singular.
+    """
+    inputs, deltas = _checked(inputs, deltas, "(examples, units)")
+    rows = (_with_bias(inputs) if bias else inputs) / np.sqrt(len(inputs))
+    shape = (rows.shape[1], deltas.shape[1])
+    gradients = _array("gradients", gradients)
+    fits = gradients.shape[:2] == shape and gradients.ndim in (2, 3)
+    expected = f"gradients are {shape}, of weights and units, or {shape} + (number,)"
+    _require(fits, expected, gradients.shape)
+    damping = _array("damping", damping)
+    fits = damping.shape in ((), shape[1:]) and (damping >= 0).all()
+    _require(fits, f"damping is >= 0, a number or of shape {shape[1:]}", damping)
+    damping = np.broadcast_to(damping, shape[1:])
+    right, result = (x.reshape(*shape, -1) for x in (gradients, gradients.copy()))
+    for unit, delta in enumerate(deltas.T):
+        result[:, unit] = _inverse_times(
+            rows, delta, right[:, unit], damping[unit], f"unit {unit}"
+        )
+    return result.reshape(gradients.shape)
+
+
+def _inverse_times(rows, delta, right, damping, unit):
+    """Returns (Z^T Z + damping * identity)^-1 right, for Z = delta * rows."""
+    weighted = delta != 0
+    if not damping and not weighted.any():
+        raise errors.UsageError(_NO_FISHER.format(unit, ", or give damping > 0"))
+    singular = _SINGULAR.format(unit, "damping > 0, or ")
+    z = rows[weighted] * delta[weighted, None]
+    used = z.any(axis=0)
+    if not damping and right[~used].any():
+        raise errors.UsageError(singular)
+    result = right / damping if damping else np.zeros_like(right)
+    if not used.any():
+        return result
+    if not used.all():
+        z, right = np.ascontiguousarray(z[:, used]), right[used]
+    # Woodbury's identity needs a matrix of examples instead of one of weights.
+    fewer = len(z) < z.shape[1]
+    matrix = z @ z.T if fewer else z.T @ z
+    # More damping bounds the condition: the check would cost a third of the time.
+    is_tiny = damping <= _TOLERANCE * matrix.diagonal().max()
+    np.fill_diagonal(matrix, matrix.diagonal() + damping)
+    if is_tiny and (fewer or not _is_definite(matrix)):
+        raise errors.UsageError(singular)
+    if fewer:
+        result[used] -= z.T @ np.linalg.solve(matrix, z @ right) / damping
+    else:
+        result[used] = np.linalg.solve(matrix, right)
+    return result
+
+
+def _is_definite(matrix):
+    diagonal = matrix.diagonal()
+    if not (diagonal > 0).all():
+        return False
+    scale = 1 / np.sqrt(diagonal)
+    try:
+        factor = np.linalg.cholesky(matrix * scale * scale[:, None])
+    except np.linalg.LinAlgError:
+        return False
+    # A pivot is the share of a second moment that earlier columns leave unexplained.
+    return bool((factor.diagonal() ** 2).min() > _TOLERANCE)
+
+
+def _with_bias(inputs):
+    return np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1)
+
+
+def _checked(inputs, deltas, shape):
+    inputs, deltas = _array("inputs", inputs), _array("deltas", deltas)
+    fits = inputs.ndim == 2 and inputs.size
+    _require(fits, "inputs are (examples, d), both >= 1", inputs.shape)
+    count, ndim = len(inputs), 1 + ("units" in shape)
+    fits = deltas.ndim == ndim and len(deltas) == count and deltas.size
+    _require(fits, f"deltas are {shape}, of {count} examples", deltas.shape)
+    return inputs, deltas
+
+
+def _array(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values, np.float64)
+    _require(np.isfinite(array).all(), f"{name} must be finite", "NaN or infinity")
+    return array
+
+
+def _require(fits: Any, expected: str, received: Any) -> None:
+    if not fits:
+        raise errors.UsageError(f"{expected}. Received: {received}.")

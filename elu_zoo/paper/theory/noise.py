@@ -1,0 +1,307 @@
+"""Response of a network's units to noise on the images.
+
+The paper says that ELUs have a noise-robust deactivation state, which leaky rectifiers
+lack, and that their saturation decreases the variation that is propagated forward
+(abstract, sections 1 and 3). These measures test that.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import keras
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.errors import check_integer, check_number
+from elu_zoo.training.activation_statistics import (
+    activation_layers,
+    check_images,
+    forward,
+    parts,
+    values,
+)
+
+_PART_VALUES = 2**22  # activations in a batch; about 100 bytes each
+_STEP = 1e-6  # of central differences
+_SATURATED = 0.1 - 1e-6  # below the leaky rectifier's slope of 0.1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Units:
+    """Measures of a layer's units over the images in which they are in one state.
+
+    Arrays are float64 `(units,)`; a mean or variance over no images is NaN. A unit of
+    a convolution is a channel, and each position counts as an image.
+
+    Attributes:
+        share: share of the images in which the unit is in this state.
+        noise: variance of the unit's output over noise draws, mean over images.
+        net_noise: variance of its net input over noise draws, mean over images.
+        signal: variance of its output over images without noise.
+        net_signal: variance of its net input over images without noise.
+    """
+
+    share: np.ndarray
+    noise: np.ndarray
+    net_noise: np.ndarray
+    signal: np.ndarray
+    net_signal: np.ndarray
+
+    def noise_gain(self) -> float:
+        """Returns the noise of all outputs divided by that of all net inputs."""
+        return _ratio(self.share * self.noise, self.share * self.net_noise)
+
+    def signal_gain(self) -> float:
+        """Returns the signal of all outputs divided by that of all net inputs."""
+        return _ratio(self.share * self.signal, self.share * self.net_signal)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LayerResponse:
+    """Response of an activation layer to noise.
+
+    Attributes:
+        every: its units over all images.
+        deactivated: its units where the net input without noise is negative.
+        saturated: float64 `(units,)`, share of images in which the activation's
+            derivative at the net input is between -0.1 and 0.1, without the leaky
+            rectifier's slope of 0.1.
+    """
+
+    every: Units
+    deactivated: Units
+    saturated: np.ndarray
+
+    def relative_noise(self) -> float:
+        """Returns the noise of all units divided by their signal."""
+        return _ratio(self.every.noise, self.every.signal)
+
+    def deactivated_signal(self) -> float:
+        """Returns the share of the signal that is variance within deactivated values.
+
+        The rest of a unit's variance is within the active state and between the two
+        states. The share is 0 if all deactivated outputs are equal.
+        """
+        within = self.deactivated.share * self.deactivated.signal
+        return _ratio(within, self.every.signal)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NoiseResponse:
+    """Response of a network to noise.
+
+    Attributes:
+        layers: responses by name of the activation layer, in the network's order.
+        logit_noise: variance of each logit over noise draws, mean over images,
+            float64 `(classes,)`.
+        logit_signal: variance of each logit over images without noise.
+        probability_noise: variance of the softmax over noise draws, sum over classes,
+            mean over images.
+        changed: share of images whose predicted class changes, mean over draws.
+    """
+
+    layers: dict[str, LayerResponse]
+    logit_noise: np.ndarray
+    logit_signal: np.ndarray
+    probability_noise: float
+    changed: float
+
+
+def noise_response(
+    model: keras.Model, images: np.ndarray, *, sigma: float, draws: int, seed: int = 0
+) -> NoiseResponse:
+    """Measures how Gaussian noise on images passes through a network.
+
+    The noise of an image depends only on the seed and the image's number: responses of
+    different networks are paired.
+
+    Args:
+        model: from images to logits `(batch, classes)`; its activation layers are
+            named `act_...`, as in every network of the zoo.
+        images: as the model takes them, `(n, height, width, channels)`.
+        sigma: standard deviation of the noise, in the unit of the images; noisy images
+            are not clipped.
+        draws: noise draws for each image, at least 2. Variances over them are
+            unbiased.
+        seed: seed of the noise.
+
+    Raises:
+        UsageError: the model has no activation layers or no logits, the images do not
+            fit, or a number is out of its range.
+    """
+    _check(model, images, sigma, draws, seed)
+    layers = activation_layers(model)
+    tensors = [x for layer in layers for x in (layer.input, layer.output)]
+    compute = forward(model, [*tensors, model.outputs[0]])
+    sums = [_Sums(layer) for layer in layers]
+    of_images = []  # logits, logit noise, probability noise, changed classes
+    for start, part in parts(images, _PART_VALUES // sum(map(values, layers))):
+        clean = compute(part)
+        noisy = map(compute, _noisy(part, start, sigma, draws, seed))
+        noise, *of_classes = _over_draws(noisy, clean[-1])
+        for i, total in enumerate(sums):
+            total.add(*clean[2 * i : 2 * i + 2], *noise[2 * i : 2 * i + 2])
+        of_images.append((clean[-1], noise[-1], *of_classes))
+    logits, logit_noise, *of_classes = map(np.concatenate, zip(*of_images, strict=True))
+    return NoiseResponse(
+        {total.name: total.response() for total in sums},
+        logit_noise.mean(axis=0),
+        logits.var(axis=0, dtype="float64"),
+        *(float(array.mean()) for array in of_classes),
+    )
+
+
+def _check(model, images, sigma, draws, seed) -> None:
+    check_number("sigma", sigma, "is finite and >= 0", lambda value: value >= 0)
+    check_integer("draws", draws, minimum=2)
+    check_integer("seed", seed, minimum=0)
+    shapes = [tuple(output.shape) for output in model.outputs]
+    if [len(shape) for shape in shapes] != [2]:
+        raise errors.UsageError(
+            "noise_response takes a model whose output is logits (batch, classes). "
+            f"Received: {model.name} with outputs {shapes}."
+        )
+    check_images(model, images)
+
+
+def _noisy(
+    part: np.ndarray, start: int, sigma: float, draws: int, seed: int
+) -> Iterator[np.ndarray]:
+    """Yields images with noise; `start` is the number of the first image."""
+    generators = [
+        np.random.Generator(np.random.Philox([seed, start + i]))
+        for i in range(len(part))
+    ]
+    for _ in range(draws):
+        noise = [g.standard_normal(part.shape[1:], "float32") for g in generators]
+        yield part + np.float32(sigma) * np.stack(noise)
+
+
+def _over_draws(
+    noisy: Iterable[list[np.ndarray]], clean_logits: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Returns variances over noise draws, and the share of changed classes.
+
+    Args:
+        noisy: for each draw the layers' inputs and outputs, then the logits.
+        clean_logits: logits without noise.
+
+    Returns:
+        The variance of each array; for each image the summed variance of the
+        probabilities, and the share of draws that change the predicted class.
+    """
+    variances, of_probabilities, changed = [], _Variance(), []
+    for arrays in noisy:
+        variances = variances or [_Variance() for _ in arrays]
+        for variance, array in zip(variances, arrays, strict=True):
+            variance.add(array)
+        of_probabilities.add(_softmax(arrays[-1]))
+        changed.append(arrays[-1].argmax(axis=1) != clean_logits.argmax(axis=1))
+    probability_noise = of_probabilities.value().sum(axis=1)
+    return [v.value() for v in variances], probability_noise, np.mean(changed, axis=0)
+
+
+def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
+    """Returns an activation layer's derivative, by central differences in float64.
+
+    Args:
+        layer: an elementwise layer.
+        net: its input, `(batch, ..., units)`.
+    """
+    net = np.asarray(net, "float64")
+    with _float64():
+        # `layer(x)` would compute in the layer's own precision.
+        high, low = (
+            np.asarray(layer.call(keras.ops.convert_to_tensor(x, "float64")))
+            for x in (net + _STEP, net - _STEP)
+        )
+    return (high - low) / (2 * _STEP)
+
+
+class _Sums:
+    """Sums over images and positions for each unit of a layer."""
+
+    def __init__(self, layer: keras.Layer):
+        self.name = layer.name
+        self._layer = layer
+        units = layer.output.shape[-1]
+        self._states = np.zeros((2, 7, units))  # deactivated and active
+        self._saturated = np.zeros(units)
+
+    def add(self, net, output, net_noise, noise) -> None:
+        saturated = np.abs(derivative(self._layer, net)) < _SATURATED
+        units = net.shape[-1]
+        self._saturated += saturated.reshape(-1, units).sum(axis=0)
+        net, output, net_noise, noise = (
+            array.reshape(-1, units).astype("float64")
+            for array in (net, output, net_noise, noise)
+        )
+        deactivated = net < 0
+        terms = 1, noise, net_noise, output, output**2, net, net**2
+        for state, mask in zip(self._states, (deactivated, ~deactivated), strict=True):
+            for total, term in zip(state, terms, strict=True):
+                total += (mask * term).sum(axis=0)
+
+    def response(self) -> LayerResponse:
+        every = self._states.sum(axis=0)
+        units = [_units(sums, every) for sums in (every, self._states[0])]
+        return LayerResponse(*units, self._saturated / every[0])
+
+
+class _Variance:
+    """Running variance of arrays (Welford, 1962)."""
+
+    def __init__(self):
+        self._count, self._mean, self._squares = 0, 0.0, 0.0
+
+    def add(self, array: np.ndarray) -> None:
+        self._count += 1
+        difference = array.astype("float64") - self._mean
+        self._mean = self._mean + difference / self._count
+        self._squares = self._squares + difference * (array - self._mean)
+
+    def value(self) -> np.ndarray:
+        return self._squares / (self._count - 1)
+
+
+def _units(sums: np.ndarray, every: np.ndarray) -> Units:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        noise, net_noise, *_ = sums[1:] / sums[0]
+        signal, net_signal = _variances(sums)
+    share = sums[0] / every[0]
+    return Units(share, noise, net_noise, signal, net_signal)
+
+
+def _variances(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the variances of output and net input from sums of their powers."""
+    output, output2, net, net2 = sums[3:] / sums[0]
+    # Rounding may make the variance of a constant negative.
+    return np.maximum(output2 - output**2, 0), np.maximum(net2 - net**2, 0)
+
+
+def _ratio(numerators: np.ndarray, denominators: np.ndarray) -> float:
+    """Returns the ratio of two sums, without NaN; NaN if the second sum is 0."""
+    total = np.nansum(denominators)
+    return float(np.nansum(numerators) / total) if total else float("nan")
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True), dtype="float64")
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+@contextlib.contextmanager
+def _float64() -> Iterator[None]:
+    """Enables float64 in JAX, where it is disabled by default."""
+    if keras.backend.backend() != "jax":
+        yield
+        return
+    import jax
+
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", before)

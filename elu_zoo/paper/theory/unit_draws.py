@@ -1,0 +1,157 @@
+"""Draws of a layer's incoming activations and deltas.
+
+A draw is a position of an image: one for each image in a dense layer, one for each
+position of the kernel in a convolution.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+
+from elu_zoo import errors
+
+_VALUES = 2**26  # outputs of all layers in one batch, to limit the memory
+
+
+def parts(model: keras.Model, count: int) -> list[slice]:
+    """Returns slices of `count` images, as large as memory permits."""
+    outputs = keras.tree.flatten([layer.output for layer in model.layers])
+    size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
+    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
+
+
+def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndarray:
+    """Returns the numbers of the chosen draws, counted over all images, in order.
+
+    Args:
+        layer: `Dense` or `Conv2D`.
+        images: number of images.
+        draws: largest number of draws, chosen by the seed.
+        seed: >= 0.
+    """
+    total = images * math.prod(layer.output.shape[1:-1])
+    if total <= draws:
+        return np.arange(total)
+    generator = np.random.Generator(np.random.Philox([seed, 1]))
+    return np.sort(generator.choice(total, draws, replace=False))
+
+
+def collect(
+    model: keras.Model,
+    layer: keras.Layer,
+    images: np.ndarray,
+    targets: Sequence[tuple[np.ndarray, np.ndarray]],
+    labels: np.ndarray | None,
+    chosen: np.ndarray,
+) -> list[np.ndarray | None]:
+    """Returns incoming activations, delta^2 and d loss / d net of chosen draws.
+
+    Args:
+        model: from images to logits.
+        layer: a layer of the model.
+        images: `(examples, height, width, channels)`.
+        targets: classes `(examples,)` and their weights in the mean of delta^2.
+        labels: labels of the loss, `(examples,)`; None: no loss.
+        chosen: see `positions`.
+
+    Returns:
+        `(chosen, d)`, `(chosen, units)` and, None without labels, `(chosen, units)`.
+    """
+    before = keras.Model(model.inputs[0], layer.input)
+    size = math.prod(layer.output.shape[1:-1])
+    inputs, squares, losses = [], [], []
+    for part in parts(model, len(images)):
+        own = chosen - part.start * size
+        own = own[(own >= 0) & (own < (part.stop - part.start) * size)]
+        if not len(own):
+            continue
+
+        def deltas(labels, part=part, own=own):
+            found = _deltas(model, layer, images[part], labels[part])
+            return found.reshape(-1, found.shape[-1])[own]
+
+        inputs.append(_incoming(layer, float64(before(images[part])), own))
+        image = own // size
+        squares.append(sum(p[part][image, None] * deltas(y) ** 2 for y, p in targets))
+        if labels is not None:
+            losses.append(-deltas(labels))
+    return [np.concatenate(x) if x else None for x in (inputs, squares, losses)]
+
+
+def _incoming(layer, maps, chosen):
+    """Returns the incoming activations of chosen draws, `(chosen, d)`."""
+    if isinstance(layer, keras.layers.Dense):
+        return maps.reshape(-1, maps.shape[-1])[chosen]
+    image, *position = np.unravel_index(chosen, (len(maps), *layer.output.shape[1:-1]))
+    margins, where = [], []
+    for axis in range(2):
+        stride, size = layer.strides[axis], maps.shape[1 + axis]
+        taps = np.arange(layer.kernel_size[axis]) * layer.dilation_rate[axis]
+        end = (layer.output.shape[1 + axis] - 1) * stride + taps[-1] + 1
+        lacking = max(0, end - size)  # of padding="same"
+        margins.append((lacking // 2, lacking - lacking // 2))
+        where.append(position[axis][:, None] * stride + taps)
+    maps = np.pad(maps, [(0, 0), *margins, (0, 0)])
+    rows, columns = where
+    patches = maps[image[:, None, None], rows[:, :, None], columns[:, None]]
+    return patches.reshape(len(chosen), -1)
+
+
+def _deltas(model, layer, images, labels):
+    """Returns d ln p(label | image) / d net, of the shape of the layer's output."""
+
+    def log_likelihood(probe):
+        with _added_to_net(layer, probe):
+            logits = model(images, training=False)
+        log_p = keras.ops.log_softmax(keras.ops.cast(logits, "float32"))
+        return keras.ops.sum(keras.ops.take_along_axis(log_p, labels[:, None], 1))
+
+    probe = keras.ops.zeros((len(images), *layer.output.shape[1:]), "float32")
+    return float64(_gradient(log_likelihood, probe))
+
+
+@contextlib.contextmanager
+def _added_to_net(layer, probe) -> Iterator[None]:
+    """Adds a tensor to a layer's net input."""
+    # A model cut at the layer would add Keras nodes to all later layers.
+    activation, calls = layer.activation, []
+
+    def shifted(net):
+        calls.append(1)
+        return activation(keras.ops.add(net, keras.ops.cast(probe, net.dtype)))
+
+    layer.activation = shifted
+    try:
+        yield
+    finally:
+        layer.activation = activation
+    if len(calls) != 1:
+        raise errors.UsageError(
+            f"The layer {layer.name!r} is used {len(calls)} times; leave it out."
+        )
+
+
+def _gradient(function: Callable, point: Any) -> Any:
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch(point)
+            value = function(point)
+        return tape.gradient(value, point)
+    if backend == "jax":
+        import jax
+
+        return jax.grad(function)(point)
+    raise errors.UsageError(f"bias_shift takes tensorflow or jax, not {backend}.")
+
+
+def float64(tensor: Any) -> np.ndarray:
+    """Returns a tensor as a float64 array."""
+    tensor = keras.ops.cast(tensor, "float32")  # NumPy has no bfloat16
+    return np.asarray(keras.ops.convert_to_numpy(tensor), np.float64)

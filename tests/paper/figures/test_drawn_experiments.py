@@ -1,0 +1,262 @@
+"""What is made of points: figures, tables, and a report of whatever came of runs."""
+
+import contextlib
+import types
+from pathlib import Path
+
+import pytest
+from synthetic_points import always, at_chance, never, points, view, write
+
+from elu_zoo import results, zoo
+from elu_zoo.paper import claims, reproduce, views
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.plots import sheet
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.run.store import KEY
+
+figure = pytest.importorskip("matplotlib.figure")
+Figure = figure.Figure
+TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
+PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
+
+
+def plan(budget="short", activations=None, seeds=None):
+    return Plan(budget, activations, seeds, Path("runs"), imagenet="pictures")
+
+
+TIMED = [
+    (case, form)
+    for case in ("mnist_mlp_8x128, batch of 64", "elu_cifar_11, batch of 100")
+    for form in ("elu", "relu", "relu, batch norm")
+]
+
+
+def _timing():
+    numbers = {"value": "0.5", "ratio": "1.1", "ratio_low": "1.0", "ratio_high": "1.2"}
+    return [{"case": c, "form": f, "rounds": "15"} | numbers for c, f in TIMED]
+
+
+def _natural_gradient(units):
+    return [
+        {"activation": unit, "method": method, "rate": "0.1", "seed": str(seed)}
+        | {"step": str(step), "train_loss": f"{2 + seed / 10}", "seconds": "0.5"}
+        for unit in units
+        for method in ("SGD", "natural gradient", "SGD for longer")
+        for seed in range(2)
+        for step in (0, 10, 20)
+    ]
+
+
+def made(name, given):
+    """Returns the points of an experiment; cheap ones are computed."""
+    experiment = EXPERIMENTS[name]
+    if experiment.trials:
+        return points(name, given)
+    if name == "timing":
+        return _timing()
+    if name == "natural_gradient":
+        return _natural_gradient(given.arms("elu", "relu"))
+    found = experiment.compute(given) if experiment.compute else []
+    return [{c: str(row.get(c, "")) for c in experiment.columns} for row in found]
+
+
+def cells(lines):
+    return [cell.strip("| ") for line in lines for cell in line.split(" | ")]
+
+
+NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"),
+         "table1": ("elu_cifar_18", "allcnn_c"), "fig1": PAPER,
+         "theorems": ("Theorem 2",)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_figures_and_tables(name, tmp_path, monkeypatch):
+    # Where the time goes: the tests of figures look at resolution and layout.
+    monkeypatch.setattr(sheet, "DPI", 40)
+    monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
+    info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
+    monkeypatch.setattr(zoo, "model_info", lambda name: info)
+    experiment = EXPERIMENTS[name]
+    rows = {need: made(need, plan(seeds=2)) for need in views.needs(name)}
+    if experiment.draw:
+        experiment.draw(rows, tmp_path / "figures" / name)
+        found = {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()}
+        assert set(found) == {f"{name}.png", f"{name}.svg"}
+        assert found[f"{name}.png"].startswith(b"\x89PNG")
+        assert b"</svg>" in found[f"{name}.svg"]
+    head, rule, *lines = experiment.summary(rows).splitlines()
+    assert head.startswith("| ") and set(rule) == {"|", "-"} and lines
+    assert {line.count(" | ") for line in lines} == {head.count(" | ")}
+    units = {row.get("activation") for own in rows.values() for row in own}
+    for unit in NAMED.get(name, units):
+        assert any(unit in cell for cell in cells([head, *lines])), unit
+
+
+FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "column", "place"),
+    [
+        ("fig2", "training loss, epoch 10", "train_loss", {"epoch": "10"}),
+        ("fig2", "training loss, end", "train_loss", {"epoch": "60"}),
+        ("fig2", "median activation, epoch 25", "median_activation", {"epoch": "25"}),
+        ("fig2", "median activation, end", "median_activation", {"epoch": "60"}),
+        ("fig2", "test error %", "test_error_percent", {"epoch": "60"}),
+        ("fig4", "test error %", "test_error_percent", {"step": "600"}),
+        ("fig4", "training loss, end", "train_loss", {"step": "600"}),
+        ("fig6", "training loss", "train_loss", {"step": "600"}),
+        ("fig6", "top-5 error", "validation_top5_error_percent", {"step": "600"}),
+        ("fig6", "top-1 error", "validation_error_percent", {"step": "600"}),
+        ("depth", "test error %, elu", "test_error_percent", {"variant": "02 layers"}),
+        ("depth", "epochs to 0.1, elu", "epochs_to_loss", {"variant": "02 layers"}),
+        ("noise", "gain", "gain", {"layer": "dense1", "sigma": "0.1"}),
+        ("noise", "class changes (share)", "changed", {"sigma": "0.1"}),
+        ("theory", "k", "k", {"epoch": "1"}),
+        ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
+    ],
+)
+def test_numbers_of_a_table(name, title, column, place):
+    """The first line is ELU's, or the least depth's."""
+    rows = points(name, plan(seeds=1))
+    head, _, line, *_ = EXPERIMENTS[name].summary({name: rows}).splitlines()
+    (value,) = {
+        row[column]
+        for row in rows
+        if (FIRST | place).items() <= row.items() and row[column]
+    }
+    found = dict(zip(cells([head]), cells([line]), strict=True))[title]
+    assert found == f"{float(value):.3g}"
+
+
+def test_the_table_of_learning_rates(tmp_path):
+    """Of runs that diverged it says how many."""
+    write("fig3", tmp_path, plan(), diverged={("relu", 1)})
+    rows = views.view("fig3", tmp_path).rows
+    head, _, *lines = EXPERIMENTS["fig3"].summary(rows).splitlines()
+    assert cells([head])[2:] == ["elu", "relu", "leaky_relu", "shifted_relu"]
+    found = [cells([line]) for line in lines]
+    rates = "0.01", "0.001", "0.0001", "1e-05"
+    splits = "training", "test"
+    assert [line[:2] for line in found] == [[r, s] for r in rates for s in splits]
+    assert all(line[3].endswith(", 1 of 5 diverged") for line in found)
+    assert not any("diverged" in line[i] for line in found for i in (2, 4, 5))
+
+
+@pytest.mark.parametrize(
+    ("world", "verdict", "effect"),
+    [(never, "holds", "-1.00"), (always, "does not hold", "+1.00")],
+)
+def test_the_table_of_tests(world, verdict, effect):
+    """ELU with every other arm, and not with the pair on another schedule."""
+    rows = view("wilcoxon", plan(), world).rows
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
+    found = [cells([line]) for line in lines]
+    arms = "ReLU", "LReLU", "SReLU", "ELU + BN", "ReLU + BN"
+    measures = "test error %", "training loss"
+    expected = [[measure, f"ELU - {arm}"] for measure in measures for arm in arms]
+    assert [line[:2] for line in found] == expected
+    assert {(line[2], *line[6:]) for line in found} == {("5", effect, "5", verdict)}
+
+
+def test_the_table_of_tests_decides_by_runs_that_learned():
+    seen = view("wilcoxon", plan()).rows
+    at_chance(seen["fig4"], "shifted_relu", range(1))
+    at_chance(seen["fig5"], "relu", range(5))
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    found = {cells([line])[1]: cells([line]) for line in lines}
+    counted = {pair: (line[2], line[-2], line[-1]) for pair, line in found.items()}
+    assert counted == {
+        "ELU - ReLU": ("5", "5", "holds"),
+        "ELU - LReLU": ("5", "5", "holds"),
+        "ELU - SReLU": ("5", "4", "not decided"),
+        "ELU - ELU + BN": ("5", "5", "holds"),
+        "ELU - ReLU + BN": ("5", "0", "not decided"),
+    }
+    at_chance(seen["fig4"], "elu", range(5))
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    assert {tuple(cells([line])[-2:]) for line in lines} == {("0", "not decided")}
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are drawn, by their names; they are not saved."""
+    figures = {}
+
+    @contextlib.contextmanager
+    def unsaved(stem, height):
+        figures[stem.name] = Figure((8, height))
+        yield figures[stem.name]
+
+    monkeypatch.setattr(sheet, "sheet", unsaved)
+    return figures
+
+
+def reported(name, given, output, diverged=()):
+    """Returns the report of an experiment, drawn and judged from points in files."""
+    if EXPERIMENTS[name].compute:
+        found = views.points(name, output)
+        found.put_all(given.budget, made(name, given))
+    else:
+        write(name, output, given, diverged=diverged)
+    return of_files(name, output)
+
+
+def of_files(name, output):
+    reproduce.draw(name, output)
+    reproduce.write_report(output)
+    text = (output / "reproduction.md").read_text()
+    _, _, section = text.partition(f"\n## {EXPERIMENTS[name].title}\n")
+    return section.partition("\n## ")[0]
+
+
+OWN = "elu", "relu", "tanh", "my_own", "prelu", "rrelu"
+
+
+@pytest.mark.parametrize("name", [*TRAINED, "wilcoxon", "natural_gradient"])
+@pytest.mark.parametrize("units", [OWN, ("relu", "my_own"), ("elu",)], ids=len)
+def test_other_units_are_drawn(name, units, drawn, tmp_path):
+    """One run of each, as in the smoke budget."""
+    section = reported(name, plan("smoke", units, 1), tmp_path)
+    assert "\n| " in section
+    assert name in drawn
+    if name != "wilcoxon":
+        for unit in units:
+            assert any(unit in cell for cell in cells(section.splitlines())), unit
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_run_that_diverged(name, drawn, tmp_path):
+    """The others are drawn, and judged; it is told of."""
+    section = reported(name, plan(seeds=2), tmp_path, {("relu", 0)})
+    assert name in drawn and "relu" in section and "diverged" in section
+    found = views.points(name, tmp_path).rows
+    (told,) = {r["diverged"] for r in found if (r["activation"], r["seed"]) == LOST}
+    assert told == "it ended in nan"
+
+
+LOST = "relu", "0"
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_all_runs_diverged(name, drawn, tmp_path):
+    """As those of somebody's own unit may; the report is written all the same."""
+    given = plan("short", ("my_own",), 1)
+    assert reported(name, given, tmp_path, {("my_own", 0)})
+
+
+@pytest.mark.parametrize("name", ["noise", "theory"])
+def test_points_that_are_not_numbers(name, drawn, tmp_path):
+    """As of a network without a unit that is alive, or without a deactivated one."""
+    write(name, tmp_path, plan())
+    found = views.points(name, tmp_path)
+    for row in found.rows:
+        if (row["activation"], row["seed"]) == LOST:
+            places = "epoch", "layer", "sigma", "diverged", *KEY
+            row |= {k: "nan" for k, v in row.items() if v and k not in places}
+    results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
+    of_files(name, tmp_path)
+    assert name in drawn
+    of = [c.name for c in claims.CLAIMS if c.experiment == name and "relu" in c.name]
+    found = {row["id"]: row for row in results.read_file(tmp_path / "claims.csv")}
+    assert {found[claim]["n"] for claim in of} == {"4", "5"}  # of ReLU, of leaky ReLU

@@ -1,0 +1,226 @@
+"""What is measured of a finished run: of folders that no training filled."""
+
+import json
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elu_zoo import results, zoo
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.figures import noise
+from elu_zoo.paper.run import curves
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.run.store import Points
+from elu_zoo.training import recorder
+from elu_zoo.training.activation_statistics import Statistics
+from elu_zoo.weights import manifest
+
+PLAN = Plan("smoke", None, 1, Path("runs"), imagenet="pictures")
+EPOCHS, STEPS = 3, 30
+LOSSES = np.linspace(3, 0.05, STEPS)
+MEDIANS = np.array([[1.0, 2, 3], [5, 5, 5], [6, 9, 5], [8, 10, 5]])  # units by epoch
+TEST = {"test_loss": 0.5, "test_error_percent": 2.25, "test_top5_error_percent": 1.5}
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    """The folder of a run of 3 epochs of 10 iterations that kept all that can be."""
+    entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
+    entry["metrics"] = entry["metrics"] | TEST
+    (tmp_path / "outcome.json").write_text(json.dumps(entry))
+    validation = {"validation_loss": 0.6, "validation_error_percent": 3}
+    validation |= {"validation_top5_error_percent": 2}
+    lines(tmp_path / "metrics.jsonl", [
+        validation
+        | {"epoch": i, "step": 10 * i, "train_loss": float(LOSSES[10 * i - 1])}
+        for i in range(1, EPOCHS + 1)
+    ])  # fmt: skip
+    LOSSES.astype("<f4").tofile(tmp_path / recorder.LOSSES)
+    lines(tmp_path / recorder.TEST, [
+        {"step": step, "test_loss": 1.0, "test_error_percent": 9.0,
+         "test_squared_error": 20.0 - step / 2, "measured_squared_error": 1.0}
+        for step in (12, 24, 30)
+    ])  # fmt: skip
+    for epoch, medians in enumerate(MEDIANS):
+        layers = {"act_dense1": medians, "act_dense2": -medians}
+        means = {name: values + 0.5 for name, values in layers.items()}
+        path = tmp_path / recorder.ACTIVATIONS / f"epoch-{epoch:05d}.npz"
+        path.parent.mkdir(exist_ok=True)
+        Statistics(means, layers).save(path)
+    return tmp_path
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def measured(name, workdir):
+    """Returns the rows of a run as the file of points has them."""
+    experiment = EXPERIMENTS[name]
+    trial = experiment.trials(PLAN)[0]
+    points = Points(workdir / "points.csv", experiment.columns)
+    points.put(trial, experiment.measure(trial, workdir, PLAN))
+    rows = results.read_file(workdir / "points.csv")
+    filled = {c for row in rows for c in experiment.columns if row[c]}
+    assert filled == set(experiment.columns)
+    return rows
+
+
+def column(rows, name):
+    return [row[name] for row in rows]
+
+
+def test_figure_2(workdir):
+    rows = measured("fig2", workdir)
+    assert column(rows, "epoch") == ["0", "1", "2", "3"]
+    losses = [f"{LOSSES[i]:.6g}" for i in (9, 19, 29)]
+    assert column(rows, "train_loss") == ["", *losses]
+    # The median over both layers' units of what they put out in the mean.
+    expected = [np.median(np.array([*m, *-m]) + 0.5) for m in MEDIANS]
+    assert column(rows, "median_activation") == [f"{x:.6g}" for x in expected]
+    assert column(rows, "test_error_percent") == ["", "", "", "2.25"]
+
+
+def test_figure_3(workdir):
+    """Smoke runs have 1000 images: an epoch of 15 iterations of 64."""
+    examples = EXPERIMENTS["fig3"].trials(PLAN)[0].load().data.train_examples
+    epoch = examples // 64
+    rows = measured("fig3", workdir)
+    found = {row["step"]: row["test_squared_error"] for row in rows}
+    assert {k: v for k, v in found.items() if v} == {"12": "14", "24": "8", "30": "5"}
+    for row in rows:
+        assert float(row["epoch"]) == pytest.approx(int(row["step"]) / epoch, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["fig4", "fig5"])
+def test_figures_4_and_5(workdir, name):
+    rows = measured(name, workdir)
+    assert column(rows, "step") == [str(step) for step in range(2, 31, 2)]
+    for row in rows:
+        step = int(row["step"])
+        expected = LOSSES[step - 2 : step].mean()
+        assert float(row["train_loss"]) == pytest.approx(expected, rel=1e-5)
+    found = [(row["step"], row["test_error_percent"]) for row in rows]
+    # The end is that of the weights as they are kept.
+    measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
+    assert [(step, error) for step, error in found if error] == measured_at
+
+
+def test_figure_6(workdir):
+    rows = measured("fig6", workdir)
+    assert column(rows, "step") == ["10", "20", "30"]
+    assert column(rows, "validation_top5_error_percent") == ["2"] * 3
+
+
+def test_figure_7(workdir):
+    """Variances over epochs of a unit's changes; the initial weights are no epoch."""
+    rows = measured("fig7", workdir)
+    assert column(rows, "layer") == ["dense1", "dense2"]
+    for row in rows:
+        # Changes are 1 and 2, 4 and 1, 0 and 0.
+        assert row["variance_of_changes"] == "0.25 2.25 0"
+        assert row["variance_of_medians"] == "1.56 4.67 0"
+        assert row["test_error_percent"] == "2.25"
+
+
+def test_depth(workdir):
+    (row,) = measured("depth", workdir)
+    assert row["hidden_layers"] == "2" and row["train_loss"] == "0.05"
+    assert (row["test_error_percent"], row["epochs_to_loss"]) == ("2.25", "3")
+
+
+def test_a_loss_that_was_never_low(workdir):
+    lines(workdir / "metrics.jsonl", [{"epoch": 1, "train_loss": 0.2}])
+    experiment = EXPERIMENTS["depth"]
+    (row,) = experiment.measure(experiment.trials(PLAN)[0], workdir, PLAN)
+    assert row["epochs_to_loss"] == ""
+
+
+@pytest.fixture
+def network(workdir, monkeypatch):
+    """A small network as the trained one, with its weights before and after."""
+    model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
+    monkeypatch.setattr(noise, "trained", lambda workdir: model)
+    folder = workdir / recorder.SNAPSHOTS
+    folder.mkdir()
+    for epoch, scale in (0, 1), (1, 1), (10, 1.5):
+        weights = [scale * array for array in model.get_weights()]
+        np.savez(folder / f"epoch-{epoch:05d}.npz", *weights)
+    generator = np.random.default_rng(0)
+
+    class Images:
+        def first(self, count):
+            images = generator.integers(0, 256, (count, 28, 28, 1), "uint8")
+            labels = generator.integers(0, 10, count, "int32")
+            return types.SimpleNamespace(images=images, labels=labels)
+
+    data = types.SimpleNamespace(train=Images(), test=Images())
+    monkeypatch.setattr(noise.load, "load", lambda *_: data)
+    return model
+
+
+def test_noise(network, workdir):
+    rows = measured("noise", workdir)
+    places = [(row["sigma"], row["layer"]) for row in rows]
+    layers = [*(f"dense{i}" for i in range(1, 9)), "logits"]
+    assert places == [(s, layer) for s in ("0.03", "0.1", "0.3") for layer in layers]
+    for row in rows:
+        if row["layer"] == "logits":
+            assert 0 <= float(row["changed"]) <= 1 and row["gain"] == ""
+        else:
+            assert 0 < float(row["deactivated_gain"]) < float(row["gain"]) < 1
+    # More noise changes more classes.
+    changed = [float(row["changed"]) for row in rows if row["changed"]]
+    assert changed == sorted(changed) and changed[0] < changed[-1]
+
+
+def test_theory(network, workdir):
+    rows = measured("theory", workdir)
+    assert column(rows, "epoch") == ["0", "1", "10"]
+    first, equal, other = ({**row, "epoch": ""} for row in rows)
+    assert first == equal
+    for name in "k", "weighted_mean_length", "correction", "uncorrected_shift":
+        assert first[name] != other[name]
+    for row in first, other:
+        assert 0 <= float(row["positive_share"]) <= 1 and 0 < float(row["alive"]) <= 1
+        assert float(row["weighted_mean_length"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [
+        (3, [1, 2, 3]),
+        (50, list(range(1, 51))),
+        (61, [*range(1, 51), 55, 60, 61]),
+    ],
+)
+def test_points_of_a_long_curve(last, kept):
+    assert [e for e in range(1, last + 1) if curves.is_kept(e, last)] == kept
+
+
+def test_what_remains_is_the_last_mean(workdir):
+    (workdir / recorder.TEST).unlink()
+    rows = curves.iterations(workdir, 20)
+    assert column(rows, "step") == [20, 30]
+    assert rows[1]["train_loss"] == pytest.approx(LOSSES[20:].mean())
+
+
+def test_a_trained_network(workdir, monkeypatch):
+    """As the run had it at its end, in float32, for pixels in [0, 1]."""
+    asked = []
+    network = types.SimpleNamespace(set_weights=asked.append)
+    monkeypatch.setattr(
+        noise.zoo, "get_model", lambda *a, **k: asked.append(k) or network
+    )
+    (workdir / recorder.SNAPSHOTS).mkdir()
+    for epoch in 0, 300, 20:
+        path = workdir / recorder.SNAPSHOTS / f"epoch-{epoch:05d}.npz"
+        np.savez(path, np.full(2, epoch, "float32"))
+    assert noise.trained(workdir) is network
+    arguments, (weights,) = asked
+    entry = json.loads((workdir / "outcome.json").read_text())
+    assert arguments["activation"] == entry["arguments"]["activation"]
+    assert not arguments.get("preprocessing")
+    assert weights.tolist() == [300, 300]

@@ -1,0 +1,153 @@
+"""Natural gradient beside SGD, on random images whose classes can be learnt."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.data import dataset, load
+from elu_zoo.paper.figures import natural_gradient
+from elu_zoo.paper.plots import figures
+from elu_zoo.paper.run.spec import Plan
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan("smoke", None, 2, tmp_path)
+
+
+@pytest.fixture
+def images(monkeypatch):
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 10, 6000).astype("int32")
+    means = 60 * generator.integers(0, 2, (10, 28, 28, 1))
+    pixels = means[labels] + generator.integers(0, 50, (6000, 28, 28, 1))
+    split = dataset.Split(pixels.astype("uint8"), labels)
+    data = dataset.ImageData("mnist", split, split, split, ("0",) * 10, "", "", "mnist")
+    monkeypatch.setattr(load, "load", lambda name, data_dir=None: data)
+    return split
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """What is drawn: rows of panels."""
+    found = []
+    monkeypatch.setattr(figures, "draw", lambda rows, *_, **__: found.append(rows))
+    return found
+
+
+def test_rows(plan, images):
+    rows = natural_gradient.compute(plan)
+    runs = {(r["activation"], r["method"], r["seed"]) for r in rows}
+    methods = natural_gradient.RATES
+    assert runs == {(a, m, s) for a in ("elu", "relu") for m in methods for s in (0, 1)}
+    ends = {}
+    for run in runs:
+        own = [r for r in rows if (r["activation"], r["method"], r["seed"]) == run]
+        assert [r["step"] for r in own] == [0, 10]
+        ends[run] = own[-1]["train_loss"] - own[0]["train_loss"]
+    assert all(change < 0 for change in ends.values())
+    start = {r["seed"]: r["train_loss"] for r in rows if r["step"] == 0}
+    assert start[0] != start[1]
+    firsts = [r for r in rows if r["step"] == 0 and r["activation"] == "elu"]
+    # Both methods start from the same weights.
+    assert len({r["train_loss"] for r in firsts}) == 2
+
+
+@pytest.mark.parametrize(
+    ("activations", "seeds", "covered"),
+    [
+        (None, None, True),
+        (("relu",), 1, True),
+        (None, 6, False),
+        (("elu", "tanh"), None, False),
+    ],
+)
+def test_rows_that_need_not_be_computed_again(activations, seeds, covered, tmp_path):
+    rows = [
+        {"activation": unit, "seed": str(seed)}
+        for unit in ("elu", "relu")
+        for seed in range(5)
+    ]
+    plan = Plan("short", activations, seeds, tmp_path)
+    assert natural_gradient.EXPERIMENT.covers(plan, rows) == covered
+
+
+def test_a_layer_that_dies(plan, images):
+    """Of steps so large that no ReLU is active any more: it learns no longer."""
+    pixels = natural_gradient._halved(images.images)
+    rows = natural_gradient._run(
+        plan, "relu", "natural gradient", 30.0, 0, pixels, images.labels
+    )
+    assert rows[-1]["step"] == 10
+
+
+def test_a_run_that_diverges_is_told(plan, images):
+    pixels = natural_gradient._halved(images.images)
+    rows = natural_gradient._run(plan, "elu", "SGD", 1e6, 0, pixels, images.labels)
+    assert rows[-1]["train_loss"] == natural_gradient._DIVERGED
+    assert rows[-1]["step"] == 10
+
+
+def test_runs_that_diverged_are_counted(drawn):
+    rows = [
+        {"activation": "elu", "method": method, "rate": "0.1", "seed": str(seed)}
+        | {"step": str(step), "seconds": "1", "train_loss": loss}
+        for method, losses in (
+            ("SGD", (("2.5", "1e+09"), ("2.5", "1.5"), ("2.5", "1.7"))),
+            ("natural gradient", (("2.5", "1e+09"),)),
+        )
+        for seed, of_run in enumerate(losses)
+        for step, loss in zip((0, 10), of_run, strict=True)
+    ]
+    experiment = natural_gradient.EXPERIMENT
+    sgd, natural, difference = experiment.summary(
+        {"natural_gradient": rows}
+    ).splitlines()[2:]
+    assert "| 1.6 ± 0.14 (1 diverged) |" in sgd and "(1 diverged)" in natural
+    assert "e+0" not in sgd + natural and "no pair" in difference
+    experiment.draw({"natural_gradient": rows}, "stem")
+    (((panel,),),) = drawn
+    (shown,) = panel.series
+    assert np.max(shown.runs) == 2.5 and len(shown.runs) == 2
+
+
+def test_equal_iterations_and_equal_time(drawn):
+    """Of 2 s, in which the natural gradient makes 20 steps and SGD 200."""
+    curves = {
+        "SGD": (2.0, {0: 3.0, 10: 2.0, 20: 1.0}),
+        "natural gradient": (2.0, {0: 3.0, 10: 1.0, 20: 0.5}),
+        "SGD for longer": (4.0, {0: 3.0, 100: 0.6, 200: 0.2, 400: 0.1}),
+    }
+    rows = [
+        {"activation": "elu", "method": method, "rate": "0.1", "seed": str(seed)}
+        | {"step": str(step), "seconds": str(seconds * step / max(losses))}
+        | {"train_loss": str(loss + seed / 100)}
+        for method, (seconds, losses) in curves.items()
+        for seed in range(5)
+        for step, loss in losses.items()
+    ]
+    experiment = natural_gradient.EXPERIMENT
+    lines = experiment.summary({"natural_gradient": rows}).splitlines()[2:]
+    assert len(lines) == 5 and "| 400 | 10 |" in lines[2]
+    assert "| -0.5 (" in lines[3] and "| 20 and 20 |" in lines[3]
+    assert "p = 0.031" in lines[3] and "p = 1.000" in lines[4]
+    assert "| +0.3 (" in lines[4] and "| 20 and 200 |" in lines[4]
+    experiment.draw({"natural_gradient": rows}, "stem")
+    ((of_steps,), (of_time,)) = drawn[0]
+    assert of_time.xlim == (0, 3.06) and of_steps.xlim is None
+    assert [list(s.x) for s in of_time.series] == [[0, 1, 2, 4], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])
+def test_units_that_are_not_known_here(units, tmp_path):
+    plan = Plan("smoke", units, 1, tmp_path)
+    with pytest.raises(errors.UsageError, match=f"elu, relu, .* {units[-1]}"):
+        natural_gradient.compute(plan)
+
+
+def test_images_are_halved_by_means():
+    images = np.arange(2 * 4 * 4, dtype="uint8").reshape(2, 4, 4, 1)
+    found = natural_gradient._halved(images)
+    expected = [[x[i : i + 2, j : j + 2].mean() / 255 for i in (0, 2) for j in (0, 2)]
+                for x in images]  # fmt: skip
+    np.testing.assert_allclose(found, expected)

@@ -1,0 +1,104 @@
+"""Timing: the benchmark is run in its own process, and its rows are taken over."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.benchmark import report
+from elu_zoo.paper.figures import timing
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.run.store import Points
+
+SECONDS = {
+    "elu": np.array([1.1, 2.4, 3.0]),
+    "relu": np.array([1.0, 2.0, 3.0]),
+    "relu, batch norm": np.array([2.0, 4.0, 6.0]),
+}
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that were run; each writes rows as the benchmark does."""
+    found = []
+
+    def run(command, check, **arguments):
+        found.append(list(map(str, command)))
+        assert check
+        path = next(x for x in command if str(x).startswith("--csv="))[6:]
+        case = "elu_cifar_11, batch of 100"
+        report.update(Path(path), report.timed("unit", case, SECONDS, "relu"))
+
+    monkeypatch.setattr(subprocess, "run", run)
+    return found
+
+
+def plan(budget="short"):
+    return Plan(budget, None, None, Path("runs"))
+
+
+def test_rows(commands):
+    elu, relu, normalised = timing.compute(plan())
+    assert (elu["case"], elu["form"]) == ("elu_cifar_11, batch of 100", "elu")
+    assert (elu["rounds"], float(elu["value"]), elu["machine"]) == ("3", 2400, "")
+    ratios = [float(elu[key]) for key in ("ratio", "ratio_low", "ratio_high")]
+    assert ratios == pytest.approx([1.1, 1, 1.2])
+    assert (relu["form"], float(relu["ratio"])) == ("relu", 1)
+    assert (normalised["form"], float(normalised["ratio"])) == ("relu, batch norm", 2)
+    assert tuple(elu) == timing.EXPERIMENT.columns
+
+
+def test_rows_are_points(commands, tmp_path):
+    points = Points(tmp_path / "rows.csv", timing.EXPERIMENT.columns, ("budget",))
+    points.put_all("short", timing.compute(plan()))
+    table = timing.EXPERIMENT.summary({"timing": points.rows}).splitlines()
+    assert table[2] == (
+        "| elu_cifar_11, batch of 100 | elu | 3 | 2.4e+03 | 1.100 (1.000 to 1.200) |"
+    )
+    assert len(table) == 5
+
+
+@pytest.mark.parametrize(("budget", "more"), [("short", 0), ("full", 0), ("smoke", 2)])
+def test_the_command(commands, budget, more):
+    timing.compute(plan(budget))
+    ((command, part, csv, *others),) = commands
+    assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
+    assert part == "--parts=unit" and csv.startswith("--csv=")
+    assert others == ["--models=mnist_mlp_8x128", "--rounds=5"][:more]
+    assert not Path(csv[6:]).exists()  # its folder is gone
+
+
+def test_a_command_that_is_elsewhere(commands, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    timing.compute(plan())
+    found = Path(commands[0][0])
+    assert found.name == "elu-zoo-benchmark" and found.parent != tmp_path
+    monkeypatch.setenv("PATH", str(tmp_path))
+    timing.compute(plan())
+    assert commands[1][0] == "elu-zoo-benchmark"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        subprocess.CalledProcessError(1, "elu-zoo-benchmark"),
+        FileNotFoundError("no elu-zoo-benchmark"),
+        PermissionError("elu-zoo-benchmark"),
+    ],
+)
+def test_a_failure(monkeypatch, error):
+    def run(*_, **__):
+        raise error
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(errors.ResourceError, match="The timing was not measured: "):
+        timing.compute(plan())
+
+
+def test_the_papers_ratio():
+    assert f"{timing.PAPER:.3f}" == "1.058"
+    # It is not measured again at each call.
+    assert timing.EXPERIMENT.covers(plan(), [{"case": "any"}])

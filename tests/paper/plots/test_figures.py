@@ -1,0 +1,159 @@
+"""Drawn figures: their files, labels and what each kind of panel shows."""
+
+import io
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.paper.plots import dots, figures, histograms, palette
+from elu_zoo.paper.plots.dots import DotPanel, Dots
+from elu_zoo.paper.plots.paired_dots import PairPanel
+from elu_zoo.paper.plots.panels import Panel, Series, zoom
+
+matplotlib = pytest.importorskip("matplotlib")
+Image = pytest.importorskip("PIL.Image")
+figure = pytest.importorskip("matplotlib.figure")
+NAN = math.nan
+X = np.arange(1.0, 41.0)
+
+
+def runs(level, count=5):
+    noise = np.random.default_rng(0).normal(size=(count, len(X)))
+    return level + np.exp(-X / 10) * (1 + 0.1 * noise)
+
+
+def panel(**changes):
+    series = [
+        Series("elu", X, runs(1)),
+        Series("elu", X, runs(2), batch_norm=True),
+        Series("my_own", X, runs(3)[:, :20], summary="quartiles"),
+        Series("elu", X, runs(4), dotted=True),
+        Series("relu", X, [*runs(1), *runs(5)]),
+        Series("SGD", X, runs(3, 2)),
+    ]
+    return Panel("curves", "epoch", "loss", series, chance=5, **changes)
+
+
+def dot_panel(x, **changes):
+    middle = np.linspace(1, 1.1, len(x))
+    every = [Dots(n, x, middle, middle - 0.1, middle + 0.1) for n in ("elu", "relu")]
+    once = Dots("tanh", x, middle, [NAN] * len(x), [NAN] * len(x))
+    return DotPanel("dots", "layers", "ratio", [*every, once], **changes)
+
+
+PAIRS = PairPanel("pairs", "error, %", {"elu": {0: 1.0, 1: 2.0}, "my_own": {1: 3.0}})
+UNITS = {"elu": [np.geomspace(1e-6, 1e-3, 50)] * 2, "relu": [np.zeros(9), np.ones(9)]}
+DRAWINGS = {
+    "curves": lambda stem: figures.draw(
+        [[panel(), None], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
+        stem,
+    ),
+    "pairs": lambda stem: figures.paired([PAIRS], stem),
+    "functions": lambda stem: figures.functions(
+        {"elu": (X, X, X), "my_own": (X, -X, X)}, stem
+    ),
+    "distributions": lambda stem: figures.distributions(UNITS, stem, xlabel="variance"),
+    "numbers": lambda stem: figures.bars(
+        [dot_panel([2, 4, 8], logx=True), dot_panel(range(10))], stem
+    ),
+    "names": lambda stem: figures.bars(
+        [dot_panel(["mlp", "conv"], references={"the paper": 1.058})] * 2,
+        stem,
+    ),
+}
+# Words of each figure and their number: the legend has each label once.
+WORDS = {
+    "curves": {"ELU": 1, "ELU + BN": 1, "my_own": 1, "validation": 1, "start": 1,
+               "ReLU": 1, "SGD": 1, "chance": 1},
+    "functions": {"ELU": 1, "my_own": 1, "f\N{PRIME}(x)": 1},
+    "distributions": {"ELU": 1, "ReLU": 1, "layer 2": 1, "0": 3, "units": 1},
+    "numbers": {"ELU": 1, "tanh": 1, "layers": 2, "8": 2},
+    "pairs": {"ELU": 1, "my_own": 1, "pairs": 1, "error, %": 1},
+    "names": {"ELU": 1, "tanh": 1, "mlp": 1, "the paper": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DRAWINGS)
+def test_both_files_of_a_drawing(kind, tmp_path):
+    DRAWINGS[kind](tmp_path / "new" / "lr0.01")
+    assert len(list(tmp_path.rglob("*.*"))) == 2
+    png = (tmp_path / "new" / "lr0.01.png").read_bytes()
+    svg = (tmp_path / "new" / "lr0.01.svg").read_bytes()
+    picture = Image.open(io.BytesIO(png))
+    assert picture.format == "PNG" and picture.width == 1200 and len(png) < 300_000
+    assert b"<svg" in svg[:400] and svg.count(b"date>") == 0
+    written = {word: svg.count(f"<!-- {word} -->".encode()) for word in WORDS[kind]}
+    assert written == WORDS[kind]
+
+
+def test_equal_bytes_whatever_the_users_style(tmp_path):
+    DRAWINGS["names"](tmp_path / "one")
+    settings = dict(matplotlib.rcParams)
+    with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 20}):
+        DRAWINGS["names"](tmp_path / "two")
+    assert dict(matplotlib.rcParams) == settings
+    for suffix in ".png", ".svg":
+        first = (tmp_path / "one").with_suffix(suffix).read_bytes()
+        assert first == (tmp_path / "two").with_suffix(suffix).read_bytes()
+
+
+def test_dots_are_centred_on_their_name():
+    def at(activation, *names):
+        return Dots(activation, names, *([[0.0] * len(names)] * 3))
+
+    panel = DotPanel(
+        "", "", "", [at("elu", "a", "b"), at("relu", "b"), at("tanh", "c")]
+    )
+    axes = figure.Figure().subplots()
+    dots.plot(axes, panel, palette.looks(["elu", "relu", "tanh"]))
+    (a, b), (other,), (c,) = (bar.lines[0].get_ydata() for bar in axes.containers)
+    assert (a, c) == (0, 2) and b < 1 < other and b + other == pytest.approx(2)
+
+
+def test_error_bars_end_at_the_interval():
+    axes = figure.Figure().subplots()
+    some = Dots("elu", [1, 2], [5.0, 7.0], [4.0, NAN], [8.0, NAN])
+    dots.plot(axes, DotPanel("", "", "", [some]), palette.looks(["elu"]))
+    first = axes.containers[0].lines[2][0].get_segments()[0]
+    assert first[:, 1].tolist() == [4, 8]
+
+
+def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
+    heights = []
+
+    def no_sheet(stem, height):
+        heights.append(height)
+        raise InterruptedError
+
+    monkeypatch.setattr(figures.sheet, "sheet", no_sheet)
+    for columns in (4, 2, 1):
+        with pytest.raises(InterruptedError):
+            figures.bars([dot_panel(["a", "b"])] * 4, tmp_path / "a", columns=columns)
+    one, two, four = heights
+    assert two - one == pytest.approx((four - two) / 2) and two > 1.5 * one
+
+
+@pytest.mark.parametrize(
+    ("values", "decades", "counts"),
+    [
+        ([0, 0, 1e-7, 5e-5, 2e-3, 0.5], (-6, -2), [2, 1, 1, 0, 2]),
+        ([0, 0, 5e-5, 2e-3], None, [2, 1, 0, 1]),  # of -5 to -2
+        ([0, 0], None, [2, 0]),
+        ([0.5] * 4, None, [0, 4]),
+    ],
+)
+def test_histograms_count_zeros_and_what_is_outside(values, decades, counts):
+    values = np.array(values)
+    axis = histograms.axis([values], decades)
+    zeros, _, *others = np.histogram(axis.places(values), axis.edges)[0]
+    found = np.reshape(others, (-1, 8)).sum(axis=1)
+    assert [zeros, *found] == counts
+
+
+def test_without_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
+        DRAWINGS["pairs"](tmp_path / "a")

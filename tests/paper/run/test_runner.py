@@ -1,0 +1,130 @@
+"""Runs of an experiment in worker processes: two real runs, then stand-ins."""
+
+import os
+import signal
+import threading
+import types
+
+import pytest
+from processes import CORES, ELU, OWN, THREADS, is_alive, processes
+
+from elu_zoo import errors
+from elu_zoo.paper.run import runner, worker
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.training.step_resident import ResidentStep
+
+
+@pytest.fixture(scope="module")
+def session(of_processes, tmp_path_factory):
+    """A plan, and the rows of two runs in one worker."""
+    workdir = tmp_path_factory.mktemp("session")
+    plan = Plan("smoke", None, None, workdir, module="own_units.py")
+    trials = [ELU, OWN]
+    return plan, dict(runner.run(trials, plan, of_processes.measure, 1))
+
+
+def test_rows(session):
+    _, found = session
+    assert set(found) == {ELU, OWN}
+    threads = str(CORES)
+    for trial in (ELU, OWN):
+        row = {"step": 2, "unit": trial.activation, "threads": threads}
+        assert found[trial] == [row]
+
+
+def test_a_worker_has_a_log(session):
+    plan, _ = session
+    assert len(processes(plan.workdir) - {os.getpid()}) == 1
+    text = "".join(path.read_text() for path in (plan.workdir / "logs").iterdir())
+    for trial in (ELU, OWN):
+        assert f"measured {trial.label}\n" in text
+    assert text.count("step 2, epoch 1, train_loss ") == 2
+
+
+def test_nothing_is_trained_twice(session, of_processes, monkeypatch):
+    plan, found = session
+    monkeypatch.setenv(THREADS, found[ELU][0]["threads"])
+    monkeypatch.setattr(ResidentStep, "run", lambda *_: pytest.fail("it trains"))
+    assert worker.perform(ELU, plan, of_processes.measure) == found[ELU]
+
+
+def test_no_trials(stand_in, tmp_path):
+    assert stand_in("") == {}
+    assert not (tmp_path / "logs").exists()
+
+
+def test_threads(stand_in, monkeypatch):
+    """An equal share of the cores, unless the user sets a number."""
+    for jobs, threads in ((1, CORES), (2, max(1, CORES // 2)), (10 * CORES, 1)):
+        ((found, group),) = stand_in("quick", jobs).values()
+        assert found == str(threads) and group != os.getpgrp()
+        assert THREADS not in os.environ
+    monkeypatch.setenv(THREADS, "7")
+    assert stand_in("quick")["quick"][0] == "7"
+    assert os.environ[THREADS] == "7"
+
+
+@pytest.mark.parametrize(
+    ("trials", "jobs"), [("meeting1 meeting2", 2), ("alone1 alone2 alone3", 1)]
+)
+def test_as_many_workers_as_jobs(stand_in, tmp_path, trials, jobs):
+    assert set(stand_in(trials, jobs)) == set(trials.split())
+    assert len(processes(tmp_path)) == jobs
+
+
+def test_new_workers_after_some_runs(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 2)
+
+    trials = " ".join(f"quick{i}" for i in range(5))
+    assert set(stand_in(trials)) == set(trials.split())
+    assert len(processes(tmp_path)) >= 3
+
+
+def test_crashes(stand_in, tmp_path):
+    """New workers go on, until two crashes follow each other without a result."""
+    assert set(stand_in("shaky1 quick2 shaky3", jobs=1)) == {
+        *("shaky1", "quick2", "shaky3")
+    }
+    before = dict(os.environ)
+    with pytest.raises(errors.ResourceError, match="crashed .* with fewer --jobs"):
+        stand_in("dying", jobs=1)
+    assert os.environ == before
+    assert len(processes(tmp_path)) == 3 + 2
+    assert not any(map(is_alive, processes(tmp_path)))
+
+
+def test_an_error_of_a_run_saves_the_other_runs(stand_in, tmp_path):
+    with pytest.raises(errors.DataError, match="no images for failing2"):
+        stand_in("lasting1 failing2")
+    assert (tmp_path / "lasting1.saved").exists()
+
+
+def test_outside_of_the_main_thread(stand_in):
+    """Python cannot install signal handlers there."""
+    before, found = signal.getsignal(signal.SIGTERM), []
+    body = threading.Thread(target=lambda: found.append(stand_in("quick1 quick2")))
+    body.start()
+    body.join()
+    assert set(found[0]) == {"quick1", "quick2"}
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("cores", "gibibytes", "jobs"),
+    [(1, 64, 1), (2, 64, 2), (16, 64, 16), (16, 63.9, 15), (2, 7.9, 1), (4, 1, 1)],
+)
+def test_default_jobs(monkeypatch, cores, gibibytes, jobs):
+    """One for each core and 4 GiB; one on a machine with a GPU."""
+    text = f"MemFree: 1 kB\nMemAvailable:  {int(gibibytes * 2**20)} kB\nActive: 2 kB\n"
+    gpu = [False]
+
+    def path(name):
+        if name.endswith("meminfo"):
+            return types.SimpleNamespace(read_text=lambda: text)
+        return types.SimpleNamespace(exists=lambda: gpu[0])
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr(runner, "Path", path)
+    assert runner.default_jobs() == jobs
+    gpu[0] = True
+    assert runner.default_jobs() == 1

@@ -1,0 +1,158 @@
+"""Checks and choices of a plan; config, folder and names of a run's spec."""
+
+import dataclasses
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.bin import config as config_flag
+from elu_zoo.paper.run.spec import BUDGETS, Plan, Trial
+from elu_zoo.training.config import as_dict, config_hash
+from elu_zoo.training.recorder import Observe
+
+TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
+
+
+def plan(budget="short", activations=None, seeds=None):
+    return Plan(budget, activations, seeds, Path("runs"))
+
+
+def changed(**changes):
+    return dataclasses.replace(TRIAL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"budget": "Short"}, "Did you mean 'short'.*Known: smoke, short, full"),
+        ({"seeds": 0}, "seeds is >= 1. Received: 0"),
+    ],
+)
+def test_refused_options_of_a_plan(arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        plan(**arguments)
+
+
+@pytest.mark.parametrize(("i", "budget"), list(enumerate(BUDGETS)))
+def test_choices_of_a_plan(i, budget):
+    values = (None, False, "long")
+    assert plan(budget).of(*values) is values[i]
+    assert plan(budget).smoke == (budget == "smoke")
+    assert list(plan(budget).runs(1, 5, 9)) == list(range((1, 5, 9)[i]))
+    assert list(plan(budget, seeds=3).runs(1, 5, 9)) == [0, 1, 2]
+    assert plan(budget).arms("elu", "relu") == ("elu", "relu")
+    assert plan(budget, ["tanh", "my_own"]).arms("elu") == ("tanh", "my_own")
+
+
+def test_a_config_has_the_arguments():
+    config = TRIAL.load()
+    assert config.name == "mnist_depth-3" and config.model.hidden_layers == 3
+    assert (config.model.activation.name, config.seed) == ("relu", 7)
+    assert not config.model.batch_norm and not config.smoke
+    assert changed(batch_norm=True).load().model.batch_norm
+    assert changed(budget="smoke").load().smoke
+    assert not changed(budget="full").load().smoke
+    assert changed(config="mnist_mlp_8x128", arguments="").load().seed == 7
+
+
+def test_changes_of_a_config():
+    changes = ("train.epochs", 3), ("data.train_examples", 100), ("seed", 1)
+    config = changed(changes=changes).load()
+    assert (config.train.epochs, config.data.train_examples) == (3, 100)
+    assert config.seed == 1
+    assert TRIAL.load().train.epochs == 40  # other specs keep their config
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')],
+)
+def test_a_change_of_an_unknown_field(key, words):
+    with pytest.raises(KeyError, match=words):
+        changed(changes=((key, 3),)).load()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": "mnist_mlp_8x128", "arguments": ""},
+        {"arguments": "hidden_layers=4"},
+        {"activation": "elu"},
+        {"seed": 8},
+        {"batch_norm": True},
+        {"budget": "smoke"},
+        {"changes": (("train.epochs", 3),)},
+    ],
+)
+def test_other_configs_have_other_hashes_and_folders(changes):
+    other = changed(**changes)
+    assert other.hash != TRIAL.hash
+    assert other.folder(plan()) != TRIAL.folder(plan())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"observe": Observe(losses=True, test_every=5)},
+        {"variant": "three"},
+        {"budget": "full"},
+        {"changes": (("train.epochs", 40),)},  # the value it has
+    ],
+)
+def test_equal_configs_have_equal_hashes_and_folders(changes):
+    other = changed(**changes)
+    assert other.hash == TRIAL.hash == config_hash(TRIAL.load())[:8]
+    assert other.folder(plan()) == TRIAL.folder(plan())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"changes": (("train.epochs", 3),)},
+        {"observe": Observe(losses=True, test_every=5)},
+    ],
+)
+def test_the_arm_hash_ignores_the_seed(changes):
+    assert changed(**changes).arm_hash != TRIAL.arm_hash
+    assert changed(**changes, seed=3).arm_hash == changed(**changes).arm_hash
+    assert len(TRIAL.arm_hash) == 8 and changed(seed=0).arm_hash == TRIAL.arm_hash
+
+
+def test_folders():
+    folder = Path("runs/mnist_depth-3") / f"relu-s7-{TRIAL.hash}"
+    assert TRIAL.folder(plan()) == folder
+    other = changed(batch_norm=True)
+    name = f"mnist_depth-3/relu_bn-s7-{other.hash}"
+    assert other.folder(plan()) == Path("runs") / name
+
+
+def test_key_and_label():
+    other = changed(batch_norm=True, variant="lr 1")
+    assert other.key == {
+        "budget": "short",
+        "activation": "relu",
+        "batch_norm": "True",
+        "variant": "lr 1",
+        "seed": "7",
+        "epochs": "40",
+        "arm": other.arm_hash,
+    }
+    assert other.label == "mnist_depth, lr 1, relu + batch norm, seed 7"
+    assert TRIAL.label == "mnist_depth, relu, seed 7"
+
+
+def test_the_command_makes_the_config():
+    trial = changed(changes=(("train.epochs", 3), ("train.learning_rates", (0.1,))))
+    command = shlex.split(trial.command)
+    config = config_flag.resolved(command)[1].removeprefix("--config=")
+    path, _, arguments = config.partition(":")
+    found = runpy.run_path(path)["get_config"](arguments)
+    assert command[2:] == [
+        "--config.train.epochs=3",
+        "--config.train.learning_rates=(0.1,)",
+    ]
+    found.train.epochs, found.train.learning_rates = 3, (0.1,)
+    assert as_dict(found) == as_dict(trial.load())

@@ -1,0 +1,35 @@
+"""Every committed row is found by its experiment: no finished run is trained again."""
+
+from pathlib import Path
+
+import pytest
+
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.views import points
+
+RESULTS = Path(__file__).parents[2] / "configs" / "results"
+COMMITTED = {
+    "fig2": "full",
+    "fig3": "short",
+    "fig4": "short",
+    "fig5": "short",
+    "rivals": "short",
+    "fig7": "full",
+    "depth": "full",
+    "noise": "full",
+    "theory": "full",
+}
+
+
+@pytest.mark.parametrize("name", COMMITTED)
+def test_every_run_is_found(name):
+    found = points(name, RESULTS)
+    trials = EXPERIMENTS[name].trials(Plan(COMMITTED[name], None, None, Path("runs")))
+    assert [trial.label for trial in trials if not found.has(trial)] == []
+    assert {row["budget"] for row in found.rows} == {COMMITTED[name]}
+
+
+def test_the_table_is_complete():
+    trained = {n for n in EXPERIMENTS if EXPERIMENTS[n].trials}
+    assert {n for n in trained if points(n, RESULTS).rows} == COMMITTED.keys()

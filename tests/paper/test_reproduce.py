@@ -1,0 +1,351 @@
+"""Experiments are run, drawn, judged and told of; what is finished is not run again."""
+
+import dataclasses
+import json
+import shutil
+from unittest import mock
+
+import pytest
+
+from elu_zoo import activations, errors, results
+from elu_zoo.paper import claims, grouping, reproduce, views
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.run import runner
+from elu_zoo.paper.run.spec import Plan, Trial
+from elu_zoo.weights import manifest
+
+CALLED = []
+
+
+def trials(plan):
+    return [
+        Trial("mnist_depth", "hidden_layers=2", plan.budget, activation, seed)
+        for seed in plan.runs(1, 2, 3)
+        for activation in plan.arms("elu", "relu")
+    ]
+
+
+def measure(trial, workdir, plan):
+    """Is given to the processes that train."""
+
+
+def draw(rows, stem):
+    CALLED.append(("draw", sorted(rows)))
+    stem.with_suffix(".png").write_text(str(len(rows["fake"])))
+
+
+def summary(rows):
+    return grouping.markdown(["unit"], [[row["activation"]] for row in rows["fake"]])
+
+
+FAKE = Experiment(
+    title="A fake",
+    section="4",
+    draw=draw,
+    summary=summary,
+    trials=trials,
+    measure=measure,
+    columns=("epoch", "loss"),
+)
+
+
+def compute(plan):
+    CALLED.append(("compute", plan.budget))
+    return [{"activation": "elu", "value": len(CALLED)}]
+
+
+COMPUTED = dataclasses.replace(
+    FAKE, trials=None, measure=None, compute=compute, columns=("activation", "value")
+)
+
+
+@pytest.fixture(autouse=True)
+def table(monkeypatch):
+    """The table of experiments, which a test may add to; a log of what is called."""
+    CALLED.clear()
+    monkeypatch.setitem(EXPERIMENTS, "fake", FAKE)
+
+
+class Runs:
+    """Stands in for `runner.run`: finishes each run at once, or as it is told to."""
+
+    def __init__(self):
+        self.asked = []
+        self.ends = {}  # by activation and seed: an error, or why it diverged
+
+    def __call__(self, trials, plan, measure, jobs):
+        self.asked.append([(t.activation, t.seed) for t in trials])
+        self.arguments = measure, jobs
+        for trial in trials:
+            end = self.ends.get((trial.activation, trial.seed))
+            if isinstance(end, Exception):
+                raise end
+            if end is None:
+                finish(trial, trial.folder(plan))
+            yield trial, end or [{"epoch": 1, "loss": 2.0}, {"epoch": 2, "loss": 1.5}]
+
+
+def finish(trial, workdir):
+    """Leaves of a run what results are made of."""
+    config = trial.load()
+    entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
+    activation = activations.describe(trial.activation)
+    entry["arguments"] = entry["arguments"] | {"activation": activation}
+    entry["config"] = entry["config"] | {"name": config.name}
+    entry |= {"seed": trial.seed, "epochs": config.train.epochs}
+    entry["sha256"] = (trial.hash * 8)[:64]
+    entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
+    workdir.mkdir(parents=True, exist_ok=True)
+    (workdir / "outcome.json").write_text(json.dumps(entry))
+    (workdir / "metrics.jsonl").write_text('{"epoch": 1, "train_loss": 0.5}')
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    found = Runs()
+    monkeypatch.setattr(runner, "run", found)
+    return found
+
+
+@pytest.fixture
+def go(tmp_path, runs):
+    """Reproduces experiments in an output of the test's; returns the lines said."""
+
+    def reproduced(
+        *names, budget="short", activations=None, seeds=None, said=None, **arguments
+    ):
+        said = [] if said is None else said
+        plan = Plan(budget, activations, seeds, tmp_path / "runs")
+        arguments = {"jobs": 3} | arguments
+        reproduce.reproduce(
+            names or ("fake",), plan, tmp_path / "out", say=said.append, **arguments
+        )
+        return said
+
+    return reproduced
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Reads a CSV file of the output."""
+    return lambda name: results.read_file(tmp_path / "out" / name)
+
+
+def test_what_is_written(go, rows, tmp_path):
+    said = go()
+    out = tmp_path / "out"
+    found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert found == {
+        *("figures/fake.csv", "figures/fake.png"),
+        *("results.csv", "claims.csv", "reproduction.md"),
+    }
+    key = [(r["activation"], r["seed"], r["loss"]) for r in rows("figures/fake.csv")]
+    assert sorted(key) == [
+        (name, seed, loss)
+        for name in ("elu", "relu")
+        for seed in ("0", "1")
+        for loss in ("1.5", "2")
+    ]
+    assert (out / "figures/fake.png").read_text() == "8"
+    assert [row["id"] for row in rows("claims.csv")] == [c.name for c in claims.CLAIMS]
+    text = (out / "reproduction.md").read_text()
+    assert "## A fake\n" in text and text.count("| elu |\n") == 4
+    assert said[:2] == ["fake: A fake", "fake: 4 runs, 4 to go, 3 at once"]
+    assert said[2:-1] == [
+        f"fake: {i} of 4, mnist_depth, {name}, seed {seed}"
+        for i, (seed, name) in enumerate(
+            [(0, "elu"), (0, "relu"), (1, "elu"), (1, "relu")], 1
+        )
+    ]
+    assert said[-1] == str(out / "reproduction.md")
+
+
+def test_what_the_runner_is_given(go, runs):
+    go(jobs=2, activations=("tanh",), seeds=1)
+    assert runs.asked == [[("tanh", 0)]]
+    assert runs.arguments == (measure, 2)
+
+
+def test_finished_runs_are_not_run_again(go, runs, rows, tmp_path):
+    """Nor where their folders are gone."""
+    go(seeds=1)
+    shutil.rmtree(tmp_path / "runs")
+    said = go(seeds=2, activations=("elu", "tanh"))
+    assert runs.asked == [[("elu", 0), ("relu", 0)], [("tanh", 0), *ONE]]
+    assert said[1] == "fake: 4 runs, 3 to go, 3 at once"
+    before = rows("figures/fake.csv")
+    go(seeds=2)
+    assert runs.asked[2:] == [[("relu", 1)]]
+    assert all(row in rows("figures/fake.csv") for row in before)
+    go(seeds=2)
+    assert runs.asked[3:] == [[]]
+
+
+ONE = ("elu", 1), ("tanh", 1)
+
+
+def test_a_run_that_diverged(go, runs, rows):
+    """It is kept, told of, no result, and not run again."""
+    runs.ends["relu", 1] = "The loss is nan after step 3."
+    said = go()
+    (row,) = (r for r in rows("figures/fake.csv") if r["diverged"])
+    assert (row["activation"], row["seed"]) == ("relu", "1")
+    assert (row["diverged"], row["loss"]) == ("The loss is nan after step 3.", "")
+    label = "fake: 4 of 4, mnist_depth, relu, seed 1"
+    assert said[5] == f"{label} diverged: The loss is nan after step 3."
+    found = [(r["activation"], r["seed"]) for r in rows("results.csv")]
+    assert sorted(found) == [("elu", "0"), ("elu", "1"), ("relu", "0")]
+    go()
+    assert runs.asked[1] == []
+
+
+@pytest.mark.parametrize(
+    "error", [errors.Interrupted("SIGTERM"), errors.ResourceError("a process died")]
+)
+def test_what_is_finished_is_kept(go, runs, rows, error):
+    runs.ends["elu", 1] = error
+    with pytest.raises(type(error)):
+        go()
+    found = {(row["activation"], row["seed"]) for row in rows("figures/fake.csv")}
+    assert found == {("elu", "0"), ("relu", "0")} and len(rows("results.csv")) == 2
+    del runs.ends["elu", 1]
+    go()
+    assert runs.asked[1] == [("elu", 1), ("relu", 1)]
+    assert len(rows("figures/fake.csv")) == 8 and len(rows("results.csv")) == 4
+
+
+@pytest.mark.parametrize(
+    "error", [errors.DataError("no images"), errors.UsageError("no such unit here")]
+)
+def test_what_cannot_be_run_is_left_out(go, runs, rows, monkeypatch, error, tmp_path):
+    """The others are run; of one alone it is an error."""
+    other = dataclasses.replace(
+        COMPUTED, title="Another", draw=None, summary=lambda rows: "some"
+    )
+    monkeypatch.setitem(EXPERIMENTS, "other", other)
+    runs.ends["elu", 0] = error
+    with pytest.raises(type(error), match=str(error)):
+        go("fake")
+    said = []
+    with pytest.raises(errors.DataError, match=r"Left out, as said above: fake\."):
+        go("fake", "other", said=said)
+    assert f"fake: left out. {error}" in said
+    assert rows("figures/other.csv") and not rows("figures/fake.csv")
+    text = (tmp_path / "out" / "reproduction.md").read_text()
+    assert "Not run yet: `elu-zoo-reproduce fake`" in text
+
+
+def test_what_cannot_be_computed_is_left_out(go, rows, monkeypatch):
+    """Such as a benchmark that fails, after which others can be trained."""
+    compute = mock.Mock(side_effect=errors.ResourceError("not measured"))
+    failing = dataclasses.replace(COMPUTED, title="Another", compute=compute)
+    monkeypatch.setitem(EXPERIMENTS, "other", failing)
+    with pytest.raises(errors.DataError, match=r"Left out, as said above: other\."):
+        go("other", "fake")
+    assert rows("figures/fake.csv")
+
+
+def test_results(go, rows):
+    go(seeds=1)
+    elu, relu = rows("results.csv")
+    assert (elu["config"], elu["activation"]) == ("mnist_depth-2", "elu")
+    assert (relu["activation"], relu["seed"], relu["train_loss"]) == (
+        "relu",
+        "0",
+        "0.5",
+    )
+
+
+def test_smoke_runs_are_no_results(go, rows):
+    go(budget="smoke")
+    assert len(rows("figures/fake.csv")) == 4 and rows("results.csv") == []
+
+
+def test_a_run_of_two_experiments_is_one_result(go, rows, monkeypatch):
+    other = dataclasses.replace(FAKE, draw=None, summary=lambda rows: "")
+    monkeypatch.setitem(EXPERIMENTS, "other", other)
+    go("fake", "other", seeds=1)
+    assert rows("figures/fake.csv") == rows("figures/other.csv")
+    assert len(rows("results.csv")) == 2
+
+
+def test_a_run_that_is_in_the_results_already(go, rows, tmp_path):
+    """Of the same config, by whoever trained it: its other bytes are no other run."""
+    go(seeds=1)
+    path = tmp_path / "out" / "results.csv"
+    before = rows("results.csv")
+    for row in before:
+        row["sha256"] = "0" * 64
+    results.write(path, results.COLUMNS, before)
+    (tmp_path / "out/figures/fake.csv").unlink()
+    go(seeds=1)
+    assert rows("results.csv") == before
+    go(seeds=2)
+    assert [row["seed"] for row in rows("results.csv")] == ["0", "0", "1", "1"]
+
+
+def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
+    for budget in "smoke", "full", "short":
+        go(budget=budget)
+    assert len(rows("figures/fake.csv")) == 2 * (2 + 4 + 6)
+    out = tmp_path / "out"
+    assert (out / "figures/fake.png").read_text() == "12"
+    assert "Budget: full, 40 epochs" in (out / "reproduction.md").read_text()
+    assert views.view("fake", out).budget == "full"
+
+
+def test_what_another_reads(go, runs, monkeypatch):
+    """It is drawn where that has points, and has no file of its own."""
+    reader = dataclasses.replace(
+        FAKE, title="A reader", trials=None, measure=None, columns=(), reads=("fake",)
+    )
+    monkeypatch.setitem(EXPERIMENTS, "reader", reader)
+    assert views.needs("reader") == views.needs("fake") == ("fake",)
+    go("reader")
+    assert runs.asked == [] and CALLED == []
+    go("fake", "reader")
+    assert CALLED == [("draw", ["fake"])] * 2
+
+
+def test_what_is_computed(go, rows, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTS, "fake", COMPUTED)
+    go()
+    row = {"budget": "short", "activation": "elu", "value": "1"}
+    assert rows("figures/fake.csv") == [row]
+    go()  # it is cheap, and may have changed
+    assert CALLED == [("compute", "short"), ("draw", ["fake"])] * 2
+    assert rows("figures/fake.csv") == [row | {"value": "3"}]
+    go(budget="smoke")
+    assert [row["budget"] for row in rows("figures/fake.csv")] == ["short", "smoke"]
+
+
+def test_what_takes_long_is_computed_for_who_asks_for_more(go, monkeypatch):
+    asked = []
+
+    def covers(plan, rows):
+        asked.append((plan.seeds, len(rows)))
+        return plan.seeds < 3
+
+    computed = dataclasses.replace(COMPUTED, covers=covers)
+    monkeypatch.setitem(EXPERIMENTS, "fake", computed)
+    for seeds in 2, 1, 3:
+        go(seeds=seeds)
+    assert [kind for kind, _ in CALLED].count("compute") == 2
+    assert asked == [(1, 1), (3, 1)]
+
+
+def test_what_takes_long_is_computed_once_a_budget(go, monkeypatch):
+    always = dataclasses.replace(COMPUTED, covers=lambda plan, rows: True)
+    monkeypatch.setitem(EXPERIMENTS, "fake", always)
+    for budget in "smoke", "smoke", "full", "smoke", "full":
+        go(budget=budget)
+    assert [b for kind, b in CALLED if kind == "compute"] == ["smoke", "full"]
+
+
+def test_without_a_figure(go, monkeypatch, tmp_path):
+    monkeypatch.setitem(EXPERIMENTS, "fake", dataclasses.replace(FAKE, draw=None))
+    go()
+    assert not list(tmp_path.rglob("*.png"))
+    text = (tmp_path / "out" / "reproduction.md").read_text()
+    assert "## A fake\n" in text and "figures/fake.png" not in text

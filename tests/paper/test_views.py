@@ -1,0 +1,106 @@
+"""Which points are looked at: of one budget, of enough seeds, of runs that ended."""
+
+import pytest
+from synthetic_points import points, write
+
+from elu_zoo import results
+from elu_zoo.paper import views
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.run.spec import Plan
+
+
+def plan(budget, seeds, output, activations=("elu", "relu")):
+    return Plan(budget, activations, seeds, output / "runs")
+
+
+def put(name, output, seeds):
+    """Writes points of an experiment, of so many seeds by budget."""
+    rows = [row for budget, n in seeds.items()
+            for row in points(name, plan(budget, n, output))]  # fmt: skip
+    if rows:
+        results.write(output / "figures" / f"{name}.csv", list(rows[0]), rows)
+
+
+def seen(name, output):
+    """Returns the budget, and seeds by experiment, of what is looked at."""
+    found = views.view(name, output)
+    seeds = {n: len({row["seed"] for row in own}) for n, own in found.rows.items()}
+    assert {r["budget"] for own in found.rows.values() for r in own} == {found.budget}
+    return found.budget, seeds
+
+
+def test_what_is_needed():
+    assert views.needs("fig2") == ("fig2",)
+    assert views.needs("fig5") == ("fig5", "fig4")
+    assert views.needs("wilcoxon") == ("fig4", "fig5")
+
+
+def test_nothing_is_there(tmp_path):
+    assert [name for name in EXPERIMENTS if views.view(name, tmp_path)] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("seeds", "budget"),
+    [
+        ({"smoke": 1}, "smoke"),
+        ({"smoke": 1, "short": 1}, "short"),
+        ({"smoke": 1, "short": 1, "full": 1}, "full"),
+        ({"short": 5, "full": 4}, "short"),
+        ({"short": 5, "full": 5}, "full"),
+        ({"short": 7, "full": 5}, "full"),
+        ({"short": 3, "full": 4}, "full"),
+        ({"smoke": 5, "short": 2}, "smoke"),
+    ],
+)
+def test_the_longest_budget_with_five_seeds(tmp_path, seeds, budget):
+    """Or else that with the most."""
+    put("fig7", tmp_path, seeds)
+    assert seen("fig7", tmp_path) == (budget, {"fig7": seeds[budget]})
+
+
+@pytest.mark.parametrize("name", ["fig5", "wilcoxon"])
+@pytest.mark.parametrize(
+    ("fig4", "fig5", "expected"),
+    [
+        ({"short": 5}, {"short": 5}, ("short", 5, 5)),
+        ({"short": 5, "full": 5}, {"short": 5}, ("short", 5, 5)),
+        ({"short": 5, "full": 1}, {"short": 5, "full": 1}, ("short", 5, 5)),
+        ({"short": 5, "full": 5}, {"short": 5, "full": 2}, ("short", 5, 5)),
+        ({"short": 2, "full": 5}, {"short": 2, "full": 5}, ("full", 5, 5)),
+        ({"short": 5}, {"full": 5}, None),
+        ({"short": 5}, {}, None),
+    ],
+)
+def test_one_budget_of_all_that_is_compared(tmp_path, name, fig4, fig5, expected):
+    """A pair of a long run and of a short one says nothing of their units."""
+    put("fig4", tmp_path, fig4)
+    put("fig5", tmp_path, fig5)
+    if expected is None:
+        assert views.view(name, tmp_path) is None
+    else:
+        budget, *counts = expected
+        found = dict(zip(("fig4", "fig5"), counts, strict=True))
+        assert seen(name, tmp_path) == (budget, found)
+
+
+@pytest.mark.parametrize("name", ["fig1", "timing", "natural_gradient"])
+def test_what_is_computed_has_no_seeds(tmp_path, name):
+    found = views.points(name, tmp_path)
+    for budget in "smoke", "short":
+        found.put_all(budget, [{"seed": 0}])
+    assert views.view(name, tmp_path).budget == "short"
+
+
+@pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])
+def test_runs_that_diverged(tmp_path, name):
+    """They are named, and left out unless the experiment shows them."""
+    given = plan("short", 2, tmp_path)
+    write(name, tmp_path, given, diverged={("relu", 1)})
+    found = views.view(name, tmp_path)
+    shows = EXPERIMENTS[name].shows_divergence
+    runs = {(row["activation"], row["seed"]) for row in found.rows[name]}
+    assert (("relu", "1") in runs) == shows and ("relu", "0") in runs
+    assert bool(found.diverged) != shows
+    assert all(f"{name}: relu" in each for each in found.diverged)
+    assert len(set(found.diverged)) == len(found.diverged)

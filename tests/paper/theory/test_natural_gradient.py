@@ -1,0 +1,284 @@
+"""Lemmas and theorems of the paper's section 2, compared with inverted matrices."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.paper.theory import natural_gradient as ng
+
+SEEDS = pytest.mark.parametrize("seed", range(10))
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """Inputs, deltas and gradient of a unit: 20 examples for each incoming unit."""
+
+    inputs: np.ndarray
+    deltas: np.ndarray
+    gradient: np.ndarray
+
+    def __post_init__(self):
+        q = self.deltas**2 / (self.deltas**2).sum()
+        mean = q @ self.inputs
+        second = np.einsum("n,ni,nj->ij", q, self.inputs, self.inputs)
+        variance = second - np.outer(mean, mean)
+        vars(self).update(mean=self.inputs.mean(axis=0), weighted_mean=mean)
+        vars(self).update(second=second, variance=variance)
+
+    def fisher(self):
+        """F by its definition; the bias is the last."""
+        a = np.c_[self.inputs, np.ones(len(self.inputs))]
+        return np.einsum("n,ni,nj->ij", self.deltas**2, a, a) / len(a)
+
+    def natural_gradient(self):
+        return ng.natural_gradient(self.inputs, self.deltas, self.gradient)
+
+    def moved(self, by):
+        """The same unit, with `by` added to the incoming activations."""
+        gradient = self.gradient + self.gradient[-1] * np.append(by, 0)
+        return dataclasses.replace(self, inputs=self.inputs + by, gradient=gradient)
+
+
+@functools.cache
+def unit(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 9))
+    n = 20 * d + int(rng.integers(50))
+    mixing = rng.normal(size=(d, d)) + 2 * np.eye(d)
+    inputs = np.maximum(rng.normal(size=(n, d)), -1) @ mixing + rng.normal(size=d)
+    deltas = rng.normal(size=n) * (1 + np.abs(inputs[:, 0]))
+    return Unit(inputs, deltas, rng.normal(size=d + 1))
+
+
+def assert_close(found, expected):
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * scale)
+
+
+@SEEDS
+def test_fisher_matrix_and_moments(seed):
+    u = unit(seed)
+    f = ng.unit_fisher(u.inputs, u.deltas)
+    assert_close(f, u.fisher())
+    m = ng.moments(u.inputs, u.deltas)
+    assert_close(m.delta2, (u.deltas**2).mean())
+    assert_close(m.mean, u.mean)
+    assert_close(m.weighted_mean, u.weighted_mean)
+    assert_close(m.weighted_second, u.second)
+    assert_close(m.weighted_variance, u.variance)
+    # A = E_p(delta^2) E_q(a a^T), c = E_p(delta^2), and the equation of b.
+    assert_close(f[:-1, :-1], m.delta2 * m.weighted_second)
+    assert_close(f[-1, -1], m.delta2)
+    assert_close(f[-1, :-1], m.covariance + m.mean * m.delta2)
+    assert_close(m.weighted_mean, m.mean + m.covariance / m.delta2)
+
+
+@SEEDS
+def test_lemma_1_inverse_of_block_matrices(seed):
+    f = unit(seed).fisher()
+    a, b, c = f[:-1, :-1], f[:-1, -1], f[-1, -1]
+    a_inverse = np.linalg.inv(a)
+    s = 1 / (c - b @ a_inverse @ b)
+    u = -s * a_inverse @ b
+    k = a_inverse + np.outer(u, u) / s
+    assert_close(np.block([[k, u[:, None]], [u, s]]), np.linalg.inv(f))
+
+
+@SEEDS
+def test_lemma_2_mean_and_inverse_second_moment(seed):
+    u = unit(seed)
+    m = ng.moments(u.inputs, u.deltas)
+    second, variance = (
+        np.linalg.inv(x) for x in (m.weighted_second, m.weighted_variance)
+    )
+    mean, other = m.weighted_mean, m.mean
+    form = mean @ second @ mean
+    assert 0 <= form <= 1
+    assert_close(1 / (1 - form), 1 + mean @ variance @ mean)
+    assert_close(
+        (1 - other @ second @ mean) / (1 - form), 1 + (mean - other) @ variance @ mean
+    )
+
+
+@SEEDS
+def test_theorem_1_update(seed):
+    u = unit(seed)
+    inverse = np.linalg.inv(u.fisher())
+    found = u.natural_gradient()
+    assert_close(np.append(found.weights, found.bias), inverse @ u.gradient)
+    assert_close(found.s, inverse[-1, -1])
+    assert found.s >= 1 / u.fisher()[-1, -1]
+
+
+@SEEDS
+def test_theorem_2_bias_shift_and_k(seed):
+    u = unit(seed)
+    f = u.fisher()
+    m = ng.moments(u.inputs, u.deltas)
+    found = u.natural_gradient()
+    solved = np.linalg.inv(u.variance) @ u.weighted_mean
+    assert_close(found.k, 1 + (u.weighted_mean - u.mean) @ solved)
+    assert_close(found.k, 1 + m.covariance @ solved / m.delta2)
+    assert_close(found.shift_from_means, found.shift)
+    assert_close(found.shift, np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient))
+    f[-1, :-1] = f[:-1, -1] = 0  # without correction
+    uncorrected = np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient)
+    assert_close(found.uncorrected_shift, uncorrected)
+
+
+@SEEDS
+def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed):
+    u = unit(seed)
+    u = u.moved(-u.weighted_mean)
+    found = u.natural_gradient()
+    assert found.k == pytest.approx(1, rel=1e-9)
+    assert_close(found.shift, found.uncorrected_shift)
+
+
+@SEEDS
+def test_what_k_depends_on(seed):
+    u = unit(seed)
+    # k is 1 if delta^2 is independent of the activations, and at least 1 if E_p is 0.
+    equal = dataclasses.replace(u, deltas=np.sign(u.deltas) * 3)
+    assert equal.natural_gradient().k == pytest.approx(1, rel=1e-9)
+    assert u.moved(-u.mean).natural_gradient().k >= 1
+    # For given variance and covariance, k - 1 is proportional to the length of E_q.
+    k = [u.moved((r - 1) * u.weighted_mean).natural_gradient().k for r in (1, 2, 5)]
+    assert_close(k[1] - 1, 2 * (k[0] - 1))
+    assert_close(k[2] - 1, 5 * (k[0] - 1))
+
+
+@SEEDS
+def test_the_corrected_shift_does_not_depend_on_the_incoming_means(seed):
+    u = unit(seed)
+    found, moved = u.natural_gradient(), u.moved(3 + u.mean).natural_gradient()
+    assert moved.shift == pytest.approx(found.shift, rel=1e-8)
+    assert moved.uncorrected_shift != pytest.approx(found.uncorrected_shift, rel=0.01)
+
+
+def layer(seed, examples, d=12, units=5):
+    """Inputs, deltas and gradients of a layer behind rectifiers."""
+    rng = np.random.default_rng(seed)
+    inputs = np.maximum(rng.normal(size=(examples, d)), 0)
+    deltas = rng.normal(size=(examples, units)) * rng.integers(0, 2, (examples, units))
+    return inputs, 1e-3 * deltas, rng.normal(size=(d + 1, units))
+
+
+@SEEDS
+def test_a_layer_has_the_natural_gradients_of_its_units(seed):
+    inputs, deltas, gradients = layer(seed, examples=240)
+    found = ng.precondition(inputs, deltas, gradients)
+    for column, delta, gradient in zip(found.T, deltas.T, gradients.T, strict=True):
+        one = ng.natural_gradient(inputs, delta, gradient)
+        assert_close(column, np.append(one.weights, one.bias))
+
+
+@SEEDS
+@pytest.mark.parametrize("examples", [1, 9, 14, 40])
+def test_few_examples_with_damping(seed, examples):
+    """F is singular without damping if there are fewer examples than weights."""
+    inputs, deltas, gradients = layer(seed, examples)
+    damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
+    found = ng.precondition(inputs, deltas, gradients, damping)
+    a_only = ng.precondition(inputs, deltas, gradients[:-1], damping, bias=False)
+    for i in range(5):
+        f = ng.unit_fisher(inputs, deltas[:, i]) + damping[i] * np.eye(13)
+        assert_close(found[:, i], np.linalg.solve(f, gradients[:, i]))
+        expected = np.linalg.solve(f[:-1, :-1], gradients[:-1, i])
+        assert_close(a_only[:, i], expected)
+
+
+def test_several_gradients_of_each_unit():
+    inputs, deltas, gradients = layer(0, 240)
+    several = np.stack([gradients, gradients**2], axis=2)
+    before = several.copy()
+    found = ng.precondition(inputs, deltas, several, 1e-5)
+    for i in range(2):
+        one = ng.precondition(inputs, deltas, several[..., i], 1e-5)
+        assert_close(found[..., i], one)
+    np.testing.assert_array_equal(several, before)
+
+
+def test_dead_units():
+    inputs, deltas, gradients = layer(1, 240)
+    found = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
+    assert_close(found[:, 1], gradients[:, 1] / 0.1)
+    # A dead incoming unit.
+    without = np.delete(inputs, 3, axis=1), deltas, np.delete(gradients, 3, axis=0)
+    inputs[:, 3] = 0
+    damped = ng.precondition(inputs, deltas, gradients, 1e-4)
+    assert_close(damped[3], gradients[3] / 1e-4)
+    others = np.delete(damped, 3, axis=0)
+    assert_close(others, ng.precondition(*without, 1e-4))
+    with pytest.raises(errors.UsageError, match="unit 0 is singular"):
+        ng.precondition(inputs, deltas, gradients)
+    gradients[3] = 0
+    found = ng.precondition(inputs, deltas, gradients)
+    assert (found[3] == 0).all()
+    assert_close(np.delete(found, 3, axis=0), ng.precondition(*without))
+
+
+GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("index", "wrong", "message"),
+    [
+        (0, np.ones(6), r"inputs are \(examples, d\), both >= 1. Received: \(6,\)"),
+        (0, np.ones((0, 2)), "both >= 1"),
+        (0, np.full((6, 2), np.nan), "inputs must be finite"),
+        (1, np.ones(5), r"deltas are \(examples,\), of 6 examples. Received: \(5,\)"),
+        (1, np.full(6, np.inf), "deltas must be finite"),
+        (1, np.zeros(6), "All deltas of the unit are 0"),
+        (2, np.ones(2), r"gradient is \(d \+ 1,\), \(3,\). Received: \(2,\)"),
+    ],
+)
+def test_wrong_arrays_of_a_unit(index, wrong, message):
+    arrays = list(GOOD)
+    arrays[index] = wrong
+    with pytest.raises(errors.UsageError, match=message):
+        ng.natural_gradient(*arrays)
+
+
+SINGULAR = {
+    "constant": np.c_[GOOD[0], np.full(6, 7.0)],
+    "zero": np.c_[GOOD[0], np.zeros(6)],
+    "combination": np.c_[GOOD[0], GOOD[0] @ [1, -3] + 2],
+    "few": np.random.default_rng(0).normal(size=(6, 6)),
+}
+
+
+@pytest.mark.parametrize(("name", "inputs"), SINGULAR.items())
+def test_singular_matrices(name, inputs):
+    gradient = np.ones(inputs.shape[1] + 1)
+    with pytest.raises(errors.UsageError, match="is singular.*Give more examples"):
+        ng.natural_gradient(inputs, GOOD[1], gradient)
+    message = "is singular.*Give damping > 0, or more examples"
+    with pytest.raises(errors.UsageError, match=message):
+        ng.precondition(inputs, GOOD[1][:, None], gradient[:, None])
+    if name != "zero":  # its row of F is 0, which is solved separately
+        with pytest.raises(errors.UsageError, match=message):
+            ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 1e-12)
+    ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 0.1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"deltas": np.ones(240)}, r"deltas are \(examples, units\)"),
+        ({"deltas": np.ones((240, 5)) * [1, 1, 0, 1, 1]}, "deltas of unit 2 are 0"),
+        ({"gradients": np.ones((12, 5))}, r"are \(13, 5\), .* Received: \(12, 5\)"),
+        ({"gradients": np.ones((13, 5, 1, 1))}, r"or \(13, 5\) \+ \(number,\)"),
+        ({"bias": False}, r"are \(12, 5\), .* Received: \(13, 5\)"),
+        ({"damping": np.ones(4)}, r"a number or of shape \(5,\)"),
+        ({"damping": -1}, "damping is >= 0"),
+    ],
+)
+def test_wrong_arguments_of_a_layer(wrong, message):
+    inputs, deltas, gradients = layer(3, 240)
+    right = {"inputs": inputs, "deltas": deltas, "gradients": gradients}
+    with pytest.raises(errors.UsageError, match=message):
+        ng.precondition(**right | wrong)

@@ -1,0 +1,92 @@
+"""Passes of a NumPy network, compared with differences and the zoo's layers."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import activations, errors
+from elu_zoo.paper.theory.perceptron import UNITS, Perceptron
+
+N, SIZES = 40, (6, 5, 4, 3)
+
+
+def network(unit, seed=0):
+    generator = np.random.default_rng(seed)
+    pairs = zip(SIZES, SIZES[1:], strict=False)
+    return Perceptron(unit, [generator.normal(size=(a + 1, b)) for a, b in pairs])
+
+
+def data(seed=1):
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(N, SIZES[0])), generator.integers(0, SIZES[-1], N)
+
+
+def generator(seed=2):
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def reference(net, images):
+    """The probabilities, layer by layer."""
+    unit = next(f for f, _ in UNITS.values() if f is net._unit)
+    x = images
+    for i, weights in enumerate(net.weights):
+        x = (unit(x) if i else x) @ weights[:-1] + weights[-1]
+    x = np.exp(x - x.max(axis=1, keepdims=True))
+    return x / x.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_are_the_zoos(unit):
+    x = np.linspace(-4, 4, 161) + 0.01  # not at the kinks
+    layer = activations.make(unit, "unit")
+    value, derivative = UNITS[unit]
+    np.testing.assert_allclose(value(x), np.asarray(layer(x)), rtol=1e-5, atol=1e-6)
+    steps = (value(x + 1e-6) - value(x - 1e-6)) / 2e-6
+    np.testing.assert_allclose(derivative(x), steps, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_loss_and_gradients(unit):
+    net, (images, labels) = network(unit), data()
+    found = net.passes(images, labels, generator())
+    expected = -np.log(reference(net, images)[np.arange(N), labels]).mean()
+    assert found.loss == pytest.approx(expected, rel=1e-12)
+    assert net.loss(images, labels) == found.loss
+    for weights, gradient in zip(net.weights, found.gradients, strict=True):
+        for place in ((0, 0), (2, 1), (-1, 2)):
+            kept, ends = weights[place], []
+            for step in (1e-6, -1e-6):
+                weights[place] = kept + step
+                ends.append(net.loss(images, labels))
+            weights[place] = kept
+            slope = (ends[0] - ends[1]) / 2e-6
+            assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_deltas_belong_to_labels_drawn_from_the_network(unit):
+    net, (images, labels) = network(unit), data()
+    p = reference(net, images)
+    deltas = net.passes(images, labels, generator()).deltas
+    drawn = (deltas[-1] > 0).argmax(axis=1)  # 1 - p of the label, -p of the others
+    np.testing.assert_allclose(deltas[-1], np.eye(SIZES[-1])[drawn] - p, atol=1e-12)
+    # With these labels, minus the deltas are the gradients' errors, a mean over images.
+    same = net.passes(images, drawn, generator())
+    inputs = [np.append(a, np.ones((N, 1)), axis=1) for a in same.inputs]
+    for a, delta, gradient in zip(inputs, deltas, same.gradients, strict=True):
+        np.testing.assert_allclose(-a.T @ delta / N, gradient, atol=1e-12)
+    other = net.passes(images, labels, generator(seed=3)).deltas
+    assert (other[-1] != deltas[-1]).any()
+
+
+def test_labels_follow_the_softmax():
+    net = network("elu")
+    images = np.repeat(data()[0][:1], 20_000, axis=0)
+    p = reference(net, images[:1])[0]
+    deltas = net.passes(images, np.zeros(len(images), int), generator()).deltas[-1]
+    shares = (deltas > 0).mean(axis=0)
+    np.testing.assert_allclose(shares, p, atol=4 * np.sqrt(0.25 / len(images)))
+
+
+def test_an_unknown_activation():
+    with pytest.raises(errors.UsageError, match="'elus'. Did you mean 'elu'"):
+        Perceptron("elus", [])
