@@ -24,9 +24,7 @@ absl_flags.DEFINE_string(
     required=True,
 )
 absl_flags.DEFINE_string(
-    "host",
-    "127.0.0.1",
-    "Address; 0.0.0.0 accepts other machines, unprotected.",
+    "host", "127.0.0.1", "Address; 0.0.0.0 accepts other machines, unprotected."
 )
 absl_flags.DEFINE_integer("port", 8500, "Port of gRPC; 0: any free port.", 0, 65535)
 absl_flags.DEFINE_integer(
@@ -44,10 +42,7 @@ absl_flags.DEFINE_integer(
 absl_flags.DEFINE_integer("max_body_bytes", 32 << 20, "Limit of a request.", 1024)
 absl_flags.DEFINE_integer("rest_api_timeout_in_ms", 30_000, "Limit of a request.", 1)
 absl_flags.DEFINE_float(
-    "file_system_poll_wait_seconds",
-    1.0,
-    "Interval of checks for new versions.",
-    0.01,
+    "file_system_poll_wait_seconds", 1.0, "Interval of checks for new versions.", 0.01
 )
 absl_flags.DEFINE_float(
     "drain_seconds", 30.0, "How long SIGTERM waits for running requests.", 0.0
