@@ -65,7 +65,7 @@ def test_experiments_that_train_nothing(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "Name experiments: all, or of fig1, fig2"),
+        ([], "Name at least one experiment: all, or some of fig1"),
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig"),
         (["fig2", "nose"], "Unknown experiment 'nose'. Did you mean 'noise'"),
         (["fig2", "--budget=long"], "budget"),

@@ -1,7 +1,7 @@
-"""Noise on images in the trained networks of figure 2: the paper's robust units."""
+"""Noise on images: how much of it the trained networks of figure 2 pass on."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import keras
@@ -9,17 +9,19 @@ import numpy as np
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.paper import grouping
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import grouping, tables
+from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves
+from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.paper.judging import Claim, Judge, Read, lower
 from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.dots import DotPanel, Dots
+from elu_zoo.paper.plots.dots import DotPanel
 from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.theory import noise
 from elu_zoo.training import recorder, result
 
-SIGMAS = 0.03, 0.1, 0.3  # of pixels in [0, 1]
-SHOWN = "0.1"  # of what depends on it
+_SIGMAS = 0.03, 0.1, 0.3  # of pixels in [0, 1]
+_SHOWN = "0.1"  # sigma of the tables, claims and first panels
 _DRAWS = 8
 _DRAWN = {  # title, axis
     "gain": ("variation passed on", "variance by net inputs'"),
@@ -42,11 +44,11 @@ _LAYER_MEASURES = {
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns the response of each layer, and of the logits, to noise on images."""
+    """Returns the response of each layer and of the logits to noise on images."""
     model = trained(workdir)
     images = load.load("mnist", plan.data_dir).test.first(plan.of(200, 1000, 1000))
     rows = []
-    for sigma in SIGMAS:
+    for sigma in _SIGMAS:
         found = noise.noise_response(
             model,
             np.asarray(images.images, np.float32) / 255,
@@ -82,96 +84,154 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def trained(workdir: Path) -> keras.Model:
-    """Returns a finished run's network, for pixels in [0, 1].
-
-    Its weights are those of the last snapshot.
-    """
+    """Returns the network of a finished run's last snapshot, for pixels in [0, 1]."""
     entry = result.find(workdir)
     model = zoo.get_model(entry["model"], preprocessing=False, **entry["arguments"])
     model.set_weights(list(recorder.read_snapshots(workdir).values())[-1])
     return model
 
 
-def mean_over_layers(rows: Rows, arm: grouping.Arm, name: str) -> dict[int, float]:
-    """Returns by seed the mean over hidden layers of a measure, at the shown sigma."""
-    return {
-        seed: float(np.mean([float(r[name]) for r in shown(own) if r[name]]))
-        for seed, own in grouping.of_arm(rows, arm).items()
-        if any(r[name] for r in shown(own))
-    }
+def _mean_over_layers(activation: str, column: str) -> Read:
+    """Returns a reader of a column's mean over hidden layers."""
+
+    def read(rows: Rows) -> dict[int, float]:
+        found = {}
+        for seed, run in grouping.by_seed(_of_layers(rows), Arm(activation)).items():
+            values = [float(row[column]) for row in run if row[column]]
+            if values:
+                found[seed] = float(np.mean(values))
+        return found
+
+    return read
 
 
-def of_logits(rows: Rows, arm: grouping.Arm, name: str) -> dict[int, float]:
-    """Returns by seed a measure of the outputs, at the shown sigma."""
-    found = grouping.of_arm(rows, arm).items()
-    return {
-        seed: float(row[name])
-        for seed, own in found
-        for row in own
-        if row["sigma"] == SHOWN and row["layer"] == "logits"
-    }
+def _of_logits(activation: str, column: str) -> Read:
+    def read(rows: Rows) -> dict[int, float]:
+        shown = [row for row in _logits(rows) if row["sigma"] == _SHOWN]
+        return grouping.final_values(shown, Arm(activation), column)
+
+    return read
 
 
-def shown(rows: Rows) -> Rows:
+def _of_layers(rows: Rows) -> Rows:
     """Returns the rows of hidden layers at the sigma that is shown."""
-    return [r for r in rows if r["sigma"] == SHOWN and r["layer"] != "logits"]
+    return [r for r in rows if r["sigma"] == _SHOWN and r["layer"] != "logits"]
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    own = shown(rows["noise"])
+def _logits(rows: Rows) -> Rows:
+    return [row for row in rows if row["layer"] == "logits"]
+
+
+def _draw(rows: Rows, stem: Path) -> None:
+    own = _of_layers(rows)
+    arms = grouping.arms(own)
     layers = list(dict.fromkeys(row["layer"] for row in own))
     panels = []
-    for letter, (name, (title, unit)) in zip("abcde", _DRAWN.items(), strict=True):
-        dots = [_dots(own, arm, name, "layer", layers) for arm in grouping.arms(own)]
+    for letter, (column, (title, unit)) in zip("abcde", _DRAWN.items(), strict=True):
+        dots = []
+        for arm in arms:
+            runs = _values(own, arm, column, "layer", layers)
+            numbered = dict(enumerate(runs.values(), 1))
+            dots.append(grouping.dots(arm.activation, numbered))
         panels.append(DotPanel(f"{letter}  {title}", "hidden layer", unit, dots))
-    outputs = [row for row in rows["noise"] if row["layer"] == "logits"]
-    sigmas = [str(sigma) for sigma in SIGMAS]
-    arms = grouping.arms(own)
-    # Of all units about equal beside what the noise's size does.
-    base = next((arm for arm in arms if arm[0] == "relu"), arms[0])
-    by = dict(zip(sigmas, _dots(outputs, base, "changed", "sigma", sigmas).middle,
-                  strict=True))  # fmt: skip
-    dots = [_dots(outputs, arm, "changed", "sigma", sigmas, by) for arm in arms]
-    title = f"f  classes changed, by {palette.label(base[0])}'s"
-    panels.append(DotPanel(title, "standard deviation of noise", "", dots, logx=True))
+    panels.append(_classes_changed(_logits(rows), arms))
     figures.bars(panels, stem, height=5.2, columns=3)
 
 
-def _dots(
-    rows: Rows,
-    arm: grouping.Arm,
-    name: str,
-    column: str,
-    places: list[str],
-    by: Mapping[str, float] | None = None,
-) -> Dots:
-    """Returns means and standard deviations of runs; layers are numbered.
-
-    `by` says by what values of a place are divided; where it is 0, they are not known.
-    """
-    runs = grouping.of_arm(rows, arm).values()
-    points = []
-    for i, place in enumerate(places):
-        values = [float(r[name]) for run in runs for r in run if r[column] == place]
-        if by:
-            values = [x / by[place] if by[place] else math.nan for x in values]
-        mean = float(np.mean(values))
-        width = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-        x = float(place) if column == "sigma" else i + 1
-        points.append((x, mean, mean - width, mean + width))
-    return Dots(arm[0], *zip(*points, strict=True))
+def _classes_changed(rows: Rows, arms: Sequence[Arm]) -> DotPanel:
+    """Returns the panel of changed classes, divided by ReLU's mean at each sigma."""
+    base = next((arm for arm in arms if arm.activation == "relu"), arms[0])
+    sigmas = [str(sigma) for sigma in _SIGMAS]
+    divisors = {
+        sigma: np.mean(values) or math.nan
+        for sigma, values in _values(rows, base, "changed", "sigma", sigmas).items()
+    }
+    dots = []
+    for arm in arms:
+        values = _values(rows, arm, "changed", "sigma", sigmas)
+        ratios = {
+            float(sigma): [float(value / divisors[sigma]) for value in values[sigma]]
+            for sigma in sigmas
+        }
+        dots.append(grouping.dots(arm.activation, ratios))
+    title = f"f  classes changed, by {palette.label(base.activation)}'s"
+    return DotPanel(title, "standard deviation of noise", "", dots, logx=True)
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["noise"], []
-    for arm in grouping.arms(own):
-        layers = [mean_over_layers(own, arm, name) for name in _LAYER_MEASURES]
-        outputs = [of_logits(own, arm, n) for n in ("relative_noise", "changed")]
-        cells = [grouping.spread(list(x.values())) for x in (*layers, *outputs)]
-        lines.append([arm[0], len(layers[0]), *cells])
+def _values(
+    rows: Rows, arm: Arm, column: str, by: str, places: Sequence[str]
+) -> Mapping[str, list[float]]:
+    """Returns the runs' values of a column by the value of another column."""
+    found: dict[str, list[float]] = {place: [] for place in places}
+    for run in grouping.by_seed(rows, arm).values():
+        for row in run:
+            found[row[by]].append(float(row[column]))
+    return found
+
+
+def _summary(rows: Rows) -> str:
+    lines = []
+    for arm in grouping.arms(rows):
+        name = arm.activation
+        readers = [_mean_over_layers(name, column) for column in _LAYER_MEASURES]
+        readers += [_of_logits(name, c) for c in ("relative_noise", "changed")]
+        found = [read(rows) for read in readers]
+        cells = [tables.mean(values.values()) for values in found]
+        lines.append([name, len(found[0]), *cells])
     titles = ("activation", "runs", *_LAYER_MEASURES.values())
     titles += ("logits: noise by signal", "class changes (share)")
-    return grouping.markdown(titles, lines)
+    return tables.markdown(titles, lines)
+
+
+def _lower(activation: str, column: str, of: Callable[[str, str], Read]) -> Judge:
+    return lower(of("elu", column), of(activation, column))
+
+
+def _claims() -> list[Claim]:
+    found = []
+    for other in ("leaky_relu", "prelu"):
+        label = palette.label(other)
+        found += [
+            Claim(
+                f"noise-deactivation-more-robust-than-{other}",
+                "abstract, 1, 3",
+                f"deactivated, ELU passes on less variation than {label}",
+                "noise of deactivated outputs by that of their net inputs, mean of "
+                f"layers, ELU - {label}",
+                _lower(other, "deactivated_noise_gain", _mean_over_layers),
+            ),
+            Claim(
+                f"noise-absence-quantified-less-than-{other}",
+                "abstract, 1, 3",
+                f"ELU quantifies the degree of absence less than {label}",
+                "share of the outputs' variance among deactivated values, mean of "
+                f"layers, ELU - {label}",
+                _lower(other, "deactivated_signal", _mean_over_layers),
+            ),
+        ]
+    for other in ("relu", "leaky_relu", "prelu"):
+        label = palette.label(other)
+        ours = other == "relu"  # the paper says that ReLU is robust, too
+        found += [
+            Claim(
+                f"noise-less-propagated-than-{other}",
+                "abstract, 3",
+                f"ELU decreases the forward propagated variation, against {label}",
+                f"variance of outputs by that of net inputs, mean of layers, ELU - "
+                f"{label}",
+                _lower(other, "gain", _mean_over_layers),
+                ours,
+            ),
+            Claim(
+                f"noise-more-robust-than-{other}",
+                "1, 3",
+                f"ELU networks are more robust to noise than {label} networks",
+                f"share of classes that noise changes (MNIST), ELU - {label}",
+                _lower(other, "changed", _of_logits),
+                ours,
+            ),
+        ]
+    return found
 
 
 EXPERIMENT = Experiment(
@@ -186,14 +246,15 @@ EXPERIMENT = Experiment(
         *("saturated", "deactivated", "relative_noise", "deactivated_noise_gain"),
         *("probability_noise", "changed"),
     ),
+    claims=tuple(_claims()),
     note=(
-        "The paper argues, and measures nothing of it. Of 1,000 test images: the "
-        "variance of a layer's outputs over images, by that of its net inputs; the "
-        "same of deactivated units (net input < 0), where ReLU's is 0 and the leaky "
-        "rectifier's its slope's square; the share of the outputs' variance that lies "
-        "among deactivated values; the share of values where the derivative is below "
-        f"0.1. Gaussian noise of a standard deviation of {SHOWN} of pixels in [0, 1] "
-        "is added for what is said of noise. Table: means over hidden layers, which "
-        "differ much from each other: see the figure."
+        "The paper argues and does not measure this. Measured on 1,000 test images: "
+        "the variance of a layer's outputs over images, divided by that of its net "
+        "inputs; the same for deactivated units (net input < 0), where it is 0 for "
+        "ReLU and the square of the slope for leaky ReLU; the share of the outputs' "
+        "variance that lies among deactivated values; the share of values where the "
+        "derivative is below 0.1. The measures of noise are of Gaussian noise with a "
+        f"standard deviation of {_SHOWN} on pixels in [0, 1]. The table has means over "
+        "hidden layers, which differ much from each other: see the figure."
     ),
 )
