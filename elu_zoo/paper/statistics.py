@@ -78,6 +78,79 @@ class Spread:
     high: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """Student's interval and two-sided t test of a mean difference.
+
+    Attributes:
+        n: number of differences.
+        mean: their mean.
+        low: lower end of the interval; NaN for one difference.
+        high: upper end; NaN for one difference.
+        p: two-sided p of the hypothesis that the mean is 0; NaN for one difference.
+    """
+
+    n: int
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def student_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
+    """Returns Student's interval of the mean of paired differences.
+
+    Equal differences have an interval of no width, with p = 0, or p = 1 if all are 0.
+
+    Args:
+        differences: `(n,)`, one for each pair of runs.
+        level: confidence level, in (0, 1).
+
+    Raises:
+        UsageError: scipy is not installed, `differences` is empty or not finite, or
+            the level is outside (0, 1).
+    """
+    values = _finite(differences, "differences")
+    _check_level(level)
+    t = _stats().t
+    n, mean = len(values), float(values.mean())
+    if n == 1:
+        return Interval(1, mean, math.nan, math.nan, math.nan)
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    if error == 0 or np.ptp(values) == 0:
+        return Interval(n, mean, mean, mean, float(mean == 0))
+    half = float(t.ppf((1 + level) / 2, n - 1)) * error
+    p = 2 * float(t.sf(abs(mean) / error, n - 1))
+    return Interval(n, mean, mean - half, mean + half, p)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p values corrected for their number by Holm's step-down method.
+
+    Rejecting where a corrected p is at most alpha keeps the probability of any false
+    rejection at most alpha.
+
+    Args:
+        p_values: `(tests,)`, each in [0, 1]; may be empty.
+
+    Returns:
+        Corrected p values, in the order given.
+
+    Raises:
+        UsageError: a p value is outside [0, 1].
+    """
+    p = np.asarray(p_values, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise errors.UsageError(
+            f"p values must be between 0 and 1. Received: {p_values!r}"
+        )
+    order = np.argsort(p)
+    factors = np.arange(len(p), 0, -1)  # the smallest p is multiplied by all tests
+    corrected = np.empty_like(p)
+    corrected[order] = np.maximum.accumulate(np.minimum(factors * p[order], 1))
+    return corrected.tolist()
+
+
 def paired(
     ours: Sequence[float],
     theirs: Sequence[float],
@@ -205,10 +278,7 @@ def _steps(differences: np.ndarray, scale: float) -> np.ndarray:
 
 
 def _interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
-    if not 0 < confidence < 1:
-        raise errors.UsageError(
-            f"The confidence is in (0, 1). Received: {confidence!r}"
-        )
+    _check_level(confidence)
     bootstrap = _stats().bootstrap
     if len(values) == 1:
         return math.nan, math.nan
@@ -221,6 +291,13 @@ def _interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         random_state=np.random.Generator(np.random.Philox(_SEED)),
     ).confidence_interval
     return float(found.low), float(found.high)
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise errors.UsageError(
+            f"The confidence level must be between 0 and 1. Received: {level!r}"
+        )
 
 
 def _finite(values: Sequence[float], name: str) -> np.ndarray:

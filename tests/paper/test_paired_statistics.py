@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 
@@ -159,6 +160,58 @@ def test_one_pair_has_no_interval():
     assert math.isnan(found.low) and math.isnan(found.high)
 
 
+# Two-sided 95 % quantiles of Student's t, from a printed table.
+T_TABLE = {2: 12.706, 3: 4.303, 5: 2.776, 10: 2.262, 20: 2.093}
+
+
+@pytest.mark.parametrize("n", T_TABLE)
+def test_student_interval(n):
+    differences = np.random.default_rng(n).normal(0.5, 2, n)
+    found = statistics.student_interval(differences)
+    error = math.sqrt(((differences - differences.mean()) ** 2).sum() / (n - 1) / n)
+    assert (found.n, found.mean) == (n, pytest.approx(differences.mean()))
+    assert (found.high - found.mean) / error == pytest.approx(T_TABLE[n], abs=6e-4)
+    assert (found.mean - found.low) / error == pytest.approx(T_TABLE[n], abs=6e-4)
+    assert found.p == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    # p is the level at which the interval ends at 0.
+    touching = statistics.student_interval(differences, level=1 - found.p)
+    assert min(abs(touching.low), abs(touching.high)) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([-0.5], (1, -0.5, NAN, NAN, NAN)),
+        ([-0.1, -0.1, -0.1], (3, -0.1, -0.1, -0.1, 0)),
+        ([0, 0], (2, 0, 0, 0, 1)),
+    ],
+)
+def test_student_interval_without_variance(differences, expected):
+    found = statistics.student_interval(differences)
+    assert dataclasses.astuple(found) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("p_values", "corrected"),
+    [
+        ([], []),
+        ([0.03], [0.03]),
+        # Holm (1979): the smallest is multiplied by 4, the next by 3, ...
+        ([0.01, 0.04, 0.03, 0.005], [0.03, 0.06, 0.06, 0.02]),
+        ([0.04, 0.04, 0.04], [0.12, 0.12, 0.12]),
+        ([0.6, 0.001, 0.7], [1, 0.003, 1]),
+    ],
+)
+def test_holm(p_values, corrected):
+    assert statistics.holm(p_values) == pytest.approx(corrected)
+
+
+@pytest.mark.parametrize("p_values", [[-0.1], [0.5, 1.1], [NAN]])
+def test_holm_refuses_what_is_no_probability(p_values):
+    with pytest.raises(errors.UsageError, match="between 0 and 1"):
+        statistics.holm(p_values)
+
+
 @pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-90, 1e90])
 def test_very_small_and_very_large_numbers(scale):
     found = against_zero([-scale, -2 * scale, -3 * scale])
@@ -178,24 +231,31 @@ def test_very_small_and_very_large_numbers(scale):
         (["a"], [1], {}, "finite numbers"),
         (None, [1], {}, "finite numbers"),
         ([1], [2], {"alternative": "two-sided"}, "'less' or 'greater'.*two-sided"),
-        ([1], [2], {"confidence": 95}, "confidence is in"),
+        ([1], [2], {"confidence": 95}, "confidence level must be"),
     ],
 )
-def test_wrong_arguments(ours, theirs, arguments, words):
+def test_wrong_arguments_of_a_comparison(ours, theirs, arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         statistics.paired(ours, theirs, **arguments)
 
 
+@pytest.mark.parametrize("call", [statistics.spread, statistics.student_interval])
 @pytest.mark.parametrize("values", [[], [1, math.inf], [NAN]])
-def test_a_spread_of_what_is_no_number(values):
+def test_values_that_are_not_finite_numbers(call, values):
     with pytest.raises(errors.UsageError, match="finite numbers"):
-        statistics.spread(values)
+        call(values)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_a_student_interval_of_a_wrong_level(level):
+    with pytest.raises(errors.UsageError, match="level must be between 0 and 1"):
+        statistics.student_interval([1.0, 2.0], level)
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0]])
 def test_without_scipy(monkeypatch, values):
     monkeypatch.setattr(statistics.importlib.util, "find_spec", lambda _: None)
-    for call in (statistics.spread, against_zero):
+    for call in (statistics.spread, against_zero, statistics.student_interval):
         with pytest.raises(
             errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""
         ):

@@ -1,8 +1,4 @@
-"""Histograms of numbers over many decades, and of zeros.
-
-An axis is linear in the decimal logarithm, so that it has a place for zeros: a bin of
-their own, left of the others.
-"""
+"""Histograms of values >= 0 over many decades, with a bin of zeros."""
 
 import dataclasses
 import math
@@ -11,121 +7,87 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elu_zoo import errors
 from elu_zoo.paper.plots import palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_A_DECADE = 8  # bins
-_MOST_TICKS = 10
+_BINS = 8  # in a decade
+_MAX_TICKS = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Bins:
-    """The bins that all histograms of a figure share.
+class LogAxis:
+    """The logarithmic x axis of all histograms in a figure.
 
     Attributes:
-        low: the decimal logarithm of the lowest edge.
-        high: that of the highest.
-        zeros: whether any value is zero.
+        low: decimal logarithm of the lowest bin's lower edge.
+        high: decimal logarithm of the highest bin's upper edge.
+        has_zeros: whether any value is 0.
     """
 
     low: int
     high: int
-    zeros: bool
-
-    @property
-    def edges(self) -> np.ndarray:
-        """The decimal logarithms of the edges."""
-        return np.linspace(self.low, self.high, (self.high - self.low) * _A_DECADE + 1)
+    has_zeros: bool
 
     @property
     def zero(self) -> float:
-        """Where zeros stand."""
-        return self.low - 0.6
+        """The place of zeros on the axis."""
+        return 10 ** (self.low - 0.6)
 
-    def place(self, values: np.ndarray) -> np.ndarray:
-        """Returns where values >= 0 stand on the axis."""
-        safe = np.where(values > 0, values, 1.0)
-        return np.where(values > 0, np.log10(safe), self.zero)
+    @property
+    def edges(self) -> np.ndarray:
+        """The edges of all bins; the first is the bin of zeros."""
+        count = (self.high - self.low) * _BINS + 1
+        bins = np.logspace(self.low, self.high, count)
+        return np.concatenate([[self.zero / 1.4, self.zero * 1.4], bins])
 
-
-def checked(name: str, layers: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the arrays of an activation's layers.
-
-    Raises:
-        UsageError: one is empty or no vector, or a value is negative or not finite.
-    """
-    arrays = [np.asarray(layer, np.float64) for layer in layers]
-    for array in arrays:
-        good = array.ndim == 1 and array.size and np.isfinite(array).all()
-        if not good or (array < 0).any():
-            raise errors.UsageError(
-                f"A histogram is of finite numbers >= 0. Received, of {name!r}: {array}"
-            )
-    return arrays
+    def places(self, values: np.ndarray) -> np.ndarray:
+        """Returns the places of values on the axis."""
+        inside = np.clip(values, 10.0**self.low, 10.0**self.high)
+        return np.where(values > 0, inside, self.zero)
 
 
-def bins(values: np.ndarray) -> Bins:
-    """Returns bins for all values, `(n,)`; whole decades."""
+def axis(
+    arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None
+) -> LogAxis:
+    """Returns an axis for all values: of whole decades, or of the decades given."""
+    values = np.concatenate(arrays)
     positive = values[values > 0]
-    zeros = positive.size < values.size
-    if not positive.size:
-        return Bins(-1, 0, zeros)
-    low = math.floor(math.log10(positive.min()))
-    high = math.floor(math.log10(positive.max())) + 1
-    return Bins(low, high, zeros)
+    if decades is None and positive.size:
+        low = math.floor(math.log10(positive.min()))
+        decades = low, math.floor(math.log10(positive.max())) + 1
+    return LogAxis(*(decades or (-1, 0)), bool((values == 0).any()))
 
 
 def plot(
-    axes: "Axes", values: np.ndarray, of: Bins, look: palette.Look, place: float = 0.0
-) -> None:
-    """Draws the histogram of `(units,)` values > 0, and a marker at their median.
-
-    The median is that of all of them, zeros too. The marker stands at `place` of the
-    height, so that one does not hide another.
-    """
-    counts, edges = np.histogram(of.place(values[values > 0]), of.edges)
-    filled = np.flatnonzero(counts)
-    if filled.size:
-        first, last = filled[0], filled[-1] + 1
-        counts, edges = counts[first:last], edges[first : last + 1]
-        axes.stairs(counts, edges, fill=True, color=look.colour, alpha=0.3)
-        axes.stairs(counts, edges, color=look.colour, linewidth=1.3)
-    axes.plot(
-        float(of.place(np.median(values))),
-        place,
-        transform=axes.get_xaxis_transform(),
-        color=look.colour,
-        marker=look.marker,
-        markersize=7,
-        markeredgecolor="white",
-        clip_on=False,
-        zorder=4,
-    )
-
-
-def plot_zeros(
     axes: "Axes",
     values: Mapping[str, np.ndarray],
-    of: Bins,
+    axis: LogAxis,
     looks: Mapping[str, palette.Look],
 ) -> None:
-    """Draws how many of each activation's `(units,)` are zero, side by side."""
-    width = min(0.25, 0.5 / max(len(values), 1))
+    """Draws a histogram of each activation's `(units,)`, and marks its median."""
+    axes.set_xscale("log")
     for i, (name, units) in enumerate(values.items()):
-        at = of.zero + width * (i - (len(values) - 1) / 2)
-        colour = looks[name].colour
-        axes.bar(at, (units == 0).sum(), width, color=colour, alpha=0.55)
-
-
-def label_decades(axes: "Axes", of: Bins) -> None:
-    """Writes 0 and the decades below the axis."""
-    step = math.ceil((of.high - of.low + 1) / _MOST_TICKS)
-    decades = list(range(of.low, of.high + 1, step))
+        colour, places = looks[name].colour, axis.places(np.asarray(units))
+        axes.hist(places, axis.edges, histtype="stepfilled", color=colour, alpha=0.3)
+        axes.hist(places, axis.edges, histtype="step", color=colour, linewidth=1.3)
+        axes.plot(
+            axis.places(np.median(units)),
+            0.14 * i,  # no marker hides another
+            transform=axes.get_xaxis_transform(),
+            linestyle="",
+            clip_on=False,
+            zorder=4,
+            label=palette.label(name),
+            **looks[name].style(),
+        )
+    step = math.ceil((axis.high - axis.low + 1) / _MAX_TICKS)
+    decades = range(axis.low, axis.high + 1, step)
+    ticks = [10.0**decade for decade in decades]
     names = [f"$10^{{{decade}}}$" for decade in decades]
-    if of.zeros:
-        decades, names = [of.zero, *decades], ["0", *names]
-    axes.set_xticks(decades, names)
-    axes.set_xlim((of.zero - 0.45) if of.zeros else of.low, of.high)
+    if axis.has_zeros:
+        ticks, names = [axis.zero, *ticks], ["0", *names]
+    axes.set_xticks(ticks, names)
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(axis.edges[0] if axis.has_zeros else 10.0**axis.low, 10.0**axis.high)

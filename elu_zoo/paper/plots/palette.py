@@ -1,26 +1,33 @@
-"""One look for each activation: a colour, and a marker for who prints in grey.
+"""Names, colours and markers of activations and methods in figures.
 
-The colours are Okabe and Ito's, which colour-blind people tell apart.
+The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
 import dataclasses
-import hashlib
-from collections.abc import Iterable, Iterator
-
-from elu_zoo import errors
+from collections.abc import Iterable
 
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """How an activation is drawn.
+    """Colour and marker of an activation or method.
 
     Attributes:
         colour: "#rrggbb".
-        marker: matplotlib's name of it.
+        marker: matplotlib's name of the marker.
     """
 
     colour: str
     marker: str
+
+    def style(self, hollow: bool = False) -> dict[str, str]:
+        """Returns the arguments of `Axes.plot` for a line with markers."""
+        return {
+            "color": self.colour,
+            "marker": self.marker,
+            # The edge separates a marker from the line.
+            "markeredgecolor": self.colour if hollow else "white",
+            "markerfacecolor": "white" if hollow else self.colour,
+        }
 
 
 _LOOKS = {
@@ -31,12 +38,14 @@ _LOOKS = {
     "prelu": Look("#cc79a7", "v"),  # purple
     "rrelu": Look("#56b4e9", "P"),  # sky blue
     "tanh": Look("#000000", "X"),
+    "natural gradient": Look("#332288", "o"),
+    "SGD": Look("#661100", "s"),
+    "SGD for longer": Look("#661100", "^"),
 }
-# Okabe and Ito have no more that stand out from white. These are Paul Tol's, and grey,
-# chosen so that they keep apart from those above, too.
-_COLOURS = "#332288", "#661100", "#ddcc77", "#555555"
-_MARKERS = "<", "p", ">", "d", "h"
-_MOST = len(_COLOURS) * len(_MARKERS)
+# Paul Tol's colours and grey: different from the ones above for all readers. Four
+# colours and five markers make 20 different looks.
+_CYCLE_COLOURS = "#332288", "#661100", "#ddcc77", "#555555"
+_CYCLE_MARKERS = "<", "p", ">", "d", "h"
 _LABELS = {
     "elu": "ELU",
     "relu": "ReLU",
@@ -47,38 +56,23 @@ _LABELS = {
 }
 
 
-def looks(activations: Iterable[str]) -> dict[str, Look]:
-    """Returns the look of each activation in one figure.
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Returns the look of each activation or method in a figure.
 
-    Those of the paper and its kin have a look of their own. Any other name has the one
-    that its hash chooses, or the next that no other name of the figure has.
-
-    Raises:
-        UsageError: more than 20 other names.
+    Activations of the paper's comparisons look the same in every figure. Other names
+    take the colours and markers of a cycle, in alphabetical order.
     """
-    names = set(activations)
-    found = {name: _LOOKS[name] for name in sorted(names & _LOOKS.keys())}
-    others = sorted(names - _LOOKS.keys())
-    if len(others) > _MOST:
-        raise errors.UsageError(
-            f"A figure tells {_MOST} activations apart, beside those of the paper. "
-            f"Received {len(others)}: {', '.join(others)}."
+    others = sorted(set(names := list(names)) - _LOOKS.keys())
+    cycle = {
+        name: Look(
+            _CYCLE_COLOURS[i % len(_CYCLE_COLOURS)],
+            _CYCLE_MARKERS[i % len(_CYCLE_MARKERS)],
         )
-    for name in others:
-        found[name] = next(look for look in _wishes(name) if look not in found.values())
-    return found
+        for i, name in enumerate(others)
+    }
+    return {name: _LOOKS.get(name) or cycle[name] for name in names}
 
 
-def label(activation: str, batch_norm: bool = False) -> str:
-    """Returns an activation's name as people write it: "LReLU", "ELU + BN"."""
-    return _LABELS.get(activation, activation) + " + BN" * batch_norm
-
-
-def _wishes(name: str) -> Iterator[Look]:
-    """Yields looks, the hash's first; colours are repeated when all are taken."""
-    first = hashlib.sha256(name.encode()).digest()[0]
-    for turn in range(len(_MARKERS)):
-        for i in range(first, first + len(_COLOURS)):
-            colour = i % len(_COLOURS)
-            marker = (colour + turn) % len(_MARKERS)
-            yield Look(_COLOURS[colour], _MARKERS[marker])
+def label(name: str, batch_norm: bool = False) -> str:
+    """Returns the label of an activation: "LReLU", "ELU + BN"."""
+    return _LABELS.get(name, name) + " + BN" * batch_norm

@@ -71,7 +71,7 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_figures_and_tables(name, tmp_path, monkeypatch):
     # These take most of the time, and have tests elsewhere.
-    monkeypatch.setattr(sheet, "_DPI", (40,))
+    monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
