@@ -35,6 +35,9 @@ class Experiment:
         shows_divergence: whether rows of runs that diverged are kept; they have no
             values but `diverged`.
         claims: claims of the paper that the experiment tests.
+        paper_epochs: length of the paper's runs; 0 for an experiment without training.
+        own_schedules: budgets whose optimizer or learning rates are ours and not the
+            paper's: their runs decide no claim.
         note: what the paper leaves open, and what was chosen.
     """
 
@@ -52,4 +55,6 @@ class Experiment:
     covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False
     claims: tuple[Claim, ...] = ()
+    paper_epochs: int = 0
+    own_schedules: tuple[str, ...] = ()
     note: str = ""

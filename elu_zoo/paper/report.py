@@ -1,43 +1,73 @@
 """The report of the reproduction: claims, figures and numbers, in Markdown."""
 
-import math
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from elu_zoo.paper import tables
+from elu_zoo.paper import claims, tables
+from elu_zoo.paper.claims import Judged
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.judging import VERDICTS
 from elu_zoo.paper.views import View
 
 NAME = "reproduction.md"
 _HEAD = """# Reproduction of the paper's experiments
 
 Written by `elu-zoo-reproduce`. Runs of one seed are pairs: equal initial weights, equal
-order of images, whatever the activation. `full` is the paper's own length, `short` what
-two CPU cores do in hours, `smoke` tests the code and decides nothing. ± is the standard
-deviation over runs. A claim *holds* where a one-sided exact Wilcoxon signed-rank test
-of at least five pairs has p <= 0.05, and *does not hold* where the opposite one has;
-of timings the 95 % interval of the ratio decides, of theorems the rounding of float64.
-Each claim is tested by itself: of twenty claims that are not true, one may hold. *Ours*
-are about an activation for which the paper does not claim it.
+order of images, whatever the activation. ± is the standard deviation over runs.
+
+## The paper's claims
+
+*Reproduced*: all tests support the claim, with the paper's own length, optimizer and
+learning rates. *Reproduced in early training*: they do in shorter runs of the paper's
+recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, networks or
+measures disagree. *Not tested*: no run of ours can decide it, or no test finds a
+difference. Runs of our own schedules decide nothing. Effect, interval and n are of the
+first test that was measured; a negative difference supports the claim.
 """
-_Row = Mapping[str, Any]
+_TESTS = """A test supports or contradicts a claim where Student's p of at least five
+paired differences, two-sided and corrected by Holm's method for all tests of the claim,
+is at most 0.05. Intervals are Student's, of 95 %, without correction. Wilcoxon's exact
+one-sided p cannot be below 0.031 with five pairs, or below 0.001 with ten. Timings are
+decided by their interval, theorems by the rounding of float64. A mean of layers decides
+nothing where single layers support and contradict the claim. *Ours* are about an
+activation for which the paper does not claim it; they take no part in the verdict."""
 
 
-def text(views: Mapping[str, View], claims: Sequence[_Row]) -> str:
+def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
     """Returns the report.
 
     Args:
         views: by experiment, of those that have rows.
-        claims: as `claims.table` returns them.
+        judged: as `claims.judge` returns them.
     """
-    parts = [_HEAD, "## The claims, counted", tally(claims)]
+    parts = [_HEAD, _claims(judged), _gpu(judged)]
     for name in EXPERIMENTS:
         parts += _section(name, views.get(name))
-    parts += ["## The claims, one by one", _claims(claims)]
+    parts += ["## The tests of the claims", _TESTS, _tests(judged)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _claims(judged: Sequence[Judged]) -> str:
+    lines = []
+    for row in claims.table(judged):
+        effect = tables.interval(row["effect"], row["low"], row["high"])
+        measured = f"{row['measure']}: {effect}" if effect else ""
+        cells = row["claim"], row["reported"], measured, row["schedule"]
+        verdict = f"**{row['verdict']}**"
+        n = row["n"] or ""
+        lines.append([row["section"], *cells, n, row["tests"], verdict])
+    titles = "section", "the paper", "it reports", "measured", "schedule", "n", "tests"
+    return tables.markdown((*titles, "verdict"), lines)
+
+
+def _gpu(judged: Sequence[Judged]) -> str:
+    """Returns the section on claims that only a GPU can decide."""
+    needed: dict[str, list[str]] = {}
+    for each in judged:
+        if each.claim.gpu and each.verdict == "not tested":
+            needed.setdefault(each.claim.gpu, []).append(each.claim.text)
+    lines = ["## What only a GPU can decide"]
+    for gpu, texts in needed.items():
+        lines.append(f"- {gpu}: {' '.join(texts)}")
+    return "\n\n".join([lines[0], "\n".join(lines[1:])])
 
 
 def _section(name: str, view: View | None) -> list[str]:
@@ -50,9 +80,8 @@ def _section(name: str, view: View | None) -> list[str]:
     command = f"elu-zoo-reproduce {name}"
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
-    parts.append(
-        f"Budget: {view.budget}{_epochs(view)}; `{command} --budget={view.budget}`."
-    )
+    schedule = claims.schedule(name, view) or "No runs"
+    parts.append(f"{schedule}; `{command} --budget={view.budget}`.")
     if view.diverged:
         parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
@@ -65,57 +94,15 @@ def _section(name: str, view: View | None) -> list[str]:
     return parts
 
 
-def tally(claims: Sequence[_Row]) -> str:
-    """Returns how many claims of the paper each experiment decides, in Markdown."""
-    rows = [row for row in claims if row["whose"] == "the paper's"]
-    counts = Counter((row["experiment"], row["verdict"]) for row in rows)
+def _tests(judged: Sequence[Judged]) -> str:
     lines = []
-    for name, experiment in EXPERIMENTS.items():
-        own = [counts[name, verdict] for verdict in VERDICTS]
-        if any(own):
-            link = f"[{experiment.title}](#{_anchor(experiment.title)})"
-            lines.append([link, *(count or "" for count in own)])
-    whole = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
-    lines.append([f"all {len(rows)}", *whole])
-    return tables.markdown(("by unit and measure", *VERDICTS), lines)
-
-
-def _anchor(title: str) -> str:
-    """Returns the address that GitHub gives to a heading."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
-def _epochs(view: View) -> str:
-    epochs = sorted({row.get("epochs", "") for row in view.rows} - {""}, key=int)
-    return f", {' or '.join(epochs)} epochs" if epochs else ""
-
-
-def _claims(claims: Sequence[_Row]) -> str:
-    lines = [
-        [
-            "ours" if row["whose"] == "ours" else row["section"],
-            row["claim"],
-            row["measure"],
-            row["n"] or "",
-            _effect(row),
-            _p(row["p"]),
-            row["budget"],
-            f"**{row['verdict']}**",
-        ]
-        for row in claims
-    ]
-    titles = "section", "claim", "measured", "n", "effect", "p", "budget", "verdict"
-    return tables.markdown(titles, lines)
-
-
-def _effect(row: _Row) -> str:
-    effect, low, high = (f"{row[key]:+.3g}" for key in ("effect", "low", "high"))
-    if math.isnan(row["effect"]):
-        return ""
-    return effect if math.isnan(row["low"]) else f"{effect} ({low} to {high})"
-
-
-def _p(p: float) -> str:
-    if math.isnan(p):
-        return ""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    for each in judged:
+        tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
+        for test, found, outcome in tests:
+            effect = tables.interval(found.effect, found.low, found.high)
+            numbers = found.n or "", effect, claims.layers(found)
+            p = tables.p_value(found.p), tables.p_value(found.wilcoxon)
+            measure = test.measure + " (ours)" * test.ours
+            lines.append([each.claim.name, measure, *numbers, *p, outcome])
+    titles = "claim", "measured", "n", "effect", "layers", "p", "Wilcoxon's p"
+    return tables.markdown((*titles, "the test"), lines)

@@ -52,7 +52,7 @@ def reproduce(
         names: as `check` returns them.
         plan: budget, activations, seeds and folders.
         output: gets `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
-            `claims.csv` and `reproduction.md`.
+            `claims.csv`, `claim_tests.csv` and `reproduction.md`.
         jobs: number of runs at the same time.
         named: activations as `own_activations.register` takes them.
         say: is called with each line of progress.
@@ -142,8 +142,9 @@ def draw(name: str, output: Path) -> None:
 
 
 def write_report(output: Path) -> None:
-    """Writes claims.csv and reproduction.md from the stored rows."""
+    """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
     views = {name: found for name in EXPERIMENTS if (found := view(name, output))}
-    table = claims.table(views)
-    claims.write(output / "claims.csv", table)
-    files.write_bytes(output / report.NAME, report.text(views, table).encode())
+    judged = claims.judge(views)
+    claims.write(output / "claims.csv", claims.table(judged))
+    claims.write(output / "claim_tests.csv", claims.table_of_tests(judged))
+    files.write_bytes(output / report.NAME, report.text(views, judged).encode())

@@ -1,5 +1,6 @@
 """Markdown tables of results and of paired tests."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -26,10 +27,26 @@ def mean(values: Iterable[float]) -> str:
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
 
 
-def interval(found: statistics.Comparison) -> str:
-    """Returns a mean difference with its 95 % interval; one pair has no interval."""
-    text = f"{found.difference:+.3g}"
-    return text if found.n == 1 else f"{text} ({found.low:+.3g} to {found.high:+.3g})"
+def interval(effect: float, low: float, high: float) -> str:
+    """Returns an effect with its interval, or without one that is NaN."""
+    if math.isnan(effect):
+        return ""
+    if math.isnan(low):
+        return f"{effect:+.3g}"
+    return f"{effect:+.3g} ({low:+.3g} to {high:+.3g})"
+
+
+def p_value(p: float) -> str:
+    """Returns p with three digits, "" for NaN."""
+    if math.isnan(p):
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
+    """Returns the mean paired difference with Student's 95 % interval."""
+    found = statistics.student_interval(np.subtract(first, second))
+    return interval(found.mean, found.low, found.high)
 
 
 def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
@@ -68,7 +85,7 @@ def _tested(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
     return [
         " - ".join(names),
         found.n,
-        interval(found),
+        mean_difference(*pair),
         f"{found.w:g}",
         statistics.p_text(found),
         f"{found.effect:+.2f}",

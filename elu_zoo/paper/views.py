@@ -64,6 +64,12 @@ def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
     return View(budget, shown, tuple(diverged))
 
 
+def epochs(view: View) -> list[int]:
+    """Returns the lengths of the runs in epochs, the shortest first."""
+    found = {row.get("epochs", "") for row in view.rows} - {""}
+    return sorted(map(int, found))
+
+
 def points(name: str, output: Path) -> Points:
     """Returns the stored rows of an experiment."""
     experiment = EXPERIMENTS[name]

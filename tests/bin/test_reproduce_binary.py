@@ -57,7 +57,8 @@ def test_experiments_that_train_nothing(cli, tmp_path):
     found = {str(path.relative_to(tmp_path / "out"))
              for path in (tmp_path / "out").rglob("*.*")}  # fmt: skip
     assert found == {
-        *("claims.csv", "reproduction.md", "figures/table1.csv"),
+        *("claims.csv", "claim_tests.csv", "reproduction.md"),
+        "figures/table1.csv",
         *(f"figures/fig1.{suffix}" for suffix in ("csv", "png", "svg")),
     }
 

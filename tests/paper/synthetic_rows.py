@@ -26,6 +26,7 @@ PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"
 _OF_OUTPUTS = "changed", "probability_noise"
+_LENGTHS = "mean_length", "weighted_mean_length", "correction"
 _OF_THE_END = "test_loss", "test_error_percent"
 
 
@@ -156,6 +157,9 @@ def _cell(row, column, level, contradicts):
         return "-0.1" if contradicts else "0.9"
     if column == "cosine":  # the higher, the better
         return f"{1 - value / 20:.6g}"
+    if column in _LENGTHS:  # they rise together, or against weighted_mean_length
+        falls = contradicts and column != "weighted_mean_length"
+        value *= 1 + (-1 if falls else 1) * int(row["epoch"]) / 1000
     if column == "k":
         return f"{1 - value / 20 if contradicts else 1 + value:.6g}"
     if column == "median_activation" and row["activation"] == "elu":

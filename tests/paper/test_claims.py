@@ -1,225 +1,133 @@
-"""The table of claims: what decides each claim, and the committed file."""
+"""Claims: what decides each test, verdicts of whole worlds, and the committed files."""
 
 import re
 from pathlib import Path
 
 import pytest
-from paper_claims import PAPER
 from synthetic_rows import FULL, TRAINED, always, never, set_errors, view, write
+from synthetic_worlds import (
+    CLAIMS,
+    DECIDING_TESTS,
+    EXPERIMENT,
+    TESTS,
+    judged,
+    outcomes,
+    world,
+)
 
 from elu_zoo import results
-from elu_zoo.paper import claims, views
+from elu_zoo.paper import claims, verdicts, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.judging import Finding
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import View
 
 COMMITTED = Path(__file__).parents[2] / "configs" / "results"
-CLAIMS = {c.name: c for each in EXPERIMENTS.values() for c in each.claims}
-EXPERIMENT = {c.name: n for n, each in EXPERIMENTS.items() for c in each.claims}
-# Measured over layers, which differ by their depth, too.
-EFFECT_ONLY = {name for name in CLAIMS if "shift-of-correlated-units" in name}
-OPEN = {name for name, claim in CLAIMS.items() if not claim.judge} | EFFECT_ONLY
-DECIDED = [n for n in CLAIMS if EXPERIMENT[n] in TRAINED and n not in OPEN]
-OF_P = [name for name in CLAIMS if "p-below-.001" in name]
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 FIVE = Plan("full", None, 5, FULL.workdir)
 
 
-def judged(seen):
-    return {
-        name: claims.judge(claim, seen.get(EXPERIMENT[name]))
-        for name, claim in CLAIMS.items()
-    }
+def test_a_world_as_in_the_paper():
+    seen = world()
+    assert set(outcomes(seen).values()) == {"supports"}
+    assert all(judged(seen)[name][0].effect < 0 for name in DECIDING_TESTS)
+    for each in claims.judge(seen):
+        tests = {test.name for test in each.claim.tests}
+        whole = {"depth": "reproduced in early training"}
+        expected = whole.get(each.experiment, "reproduced")
+        if not tests & set(DECIDING_TESTS):
+            expected = "not tested"
+        assert each.verdict == expected, each.claim.name
 
 
-def world(contradicts=never, plan=FULL, names=TRAINED):
-    return {name: view(name, plan, contradicts) for name in names}
-
-
-@pytest.fixture(scope="module")
-def as_in_the_paper():
-    return judged(world())
-
-
-@pytest.fixture(scope="module")
-def contradicted():
-    return judged(world(always))
-
-
-def test_claims_of_the_papers_world(as_in_the_paper):
-    for name in DECIDED:
-        found = as_in_the_paper[name]
-        assert (found.verdict, found.p) == ("holds", 2.0**-found.n), name
-        assert found.n >= 5 and found.effect < (0.1 if "flat" in name else 0), name
-
-
-def test_claims_of_the_opposite_world(contradicted):
-    for name in DECIDED:
-        found = contradicted[name]
-        assert (found.verdict, found.p) == ("does not hold", 1), name
-        assert found.effect > (0.1 if "flat" in name else 0), name
-
-
-def test_open_claims_stay_open(as_in_the_paper):
-    undecided = {n for n, f in as_in_the_paper.items() if f.verdict == "not decided"}
-    untrained = {n for n in CLAIMS if EXPERIMENT[n] in ("timing", "theorems")}
-    assert undecided == OPEN | untrained
-
-
-def last(row):
-    return row["last"]
-
-
-def of_epochs(*epochs):
-    return lambda row: row["epoch"] in epochs
-
-
-def anywhere(row):
-    return True
-
-
-def trained(row):
-    return row["epoch"] != "0"
-
-
-def early(row):
-    return 1 <= int(row["epoch"]) <= 25
-
-
-def late(row):
-    return int(row["epoch"]) > 25
-
-
-def shown(row):
-    return row["sigma"] == "0.1"
-
-
-DECIDING = [
-    ("mnist-learns-faster.*", "train_loss", of_epochs("5")),
-    ("mnist-fits-to.*", "train_loss", anywhere),
-    ("mnist-activations-closer.*", "median_activation",
-     lambda row: row["epoch"] not in ("0", "60")),
-    ("mnist-activations-smaller.*", "median_activation", trained),
-    ("mnist-training-flat.*", "train_loss", of_epochs("1", "25", "60")),
-    ("mnist-validation-flat.*", "validation_loss", of_epochs("1", "25", "60")),
-    ("autoencoder-training.*", "measured_squared_error", last),
-    ("autoencoder-(test|[01]).*", "test_squared_error", last),
-    ("mnist-medians-vary.*", "variance_of_changes", anywhere),
-    ("mnist-medians-themselves.*", "variance_of_medians", anywhere),
-    ("depth.*", "test_error_percent", lambda row: int(row["hidden_layers"]) > 5),
-    ("cifar100-training-loss.*", "train_loss", last),
-    ("cifar100-(?!training).*", "test_error_percent", last),
-    ("noise-deactivation.*", "deactivated_noise_gain", shown),
-    ("noise-absence.*", "deactivated_signal", shown),
-    ("noise-less.*", "gain", shown),
-    ("noise-more.*", "changed", shown),
-    ("theory-weighted.*early.*", "weighted_mean_length", early),
-    ("theory-weighted.*late.*", "weighted_mean_length", late),
-    ("theory-uncorrected.*early.*", "uncorrected_shift", early),
-    ("theory-uncorrected.*late.*", "uncorrected_shift", late),
-    ("theory-correction.*early.*", "correction", early),
-    ("theory-correction.*late.*", "correction", late),
-    ("theory-covariances.*", "positive_share", trained),
-    ("theory-gradient-early.*", "cosine", early),
-    ("theory-gradient-late.*", "cosine", late),
-    ("theory-bias-unit.*", "k", trained),
-]  # fmt: skip
-
-
-def test_each_claim_has_one_line_of_the_table():
-    for name in DECIDED:
-        assert sum(bool(re.fullmatch(each[0], name)) for each in DECIDING) == 1, name
-
-
-@pytest.mark.parametrize(("names", "column", "where"), DECIDING)
-def test_what_decides_a_claim(names, column, where):
-    """These numbers alone decide; all other numbers may say the opposite."""
-
-    def decides(row, other):
-        return column == other and where(row)
-
-    of = [name for name in DECIDED if re.fullmatch(names, name)]
-    assert of
-    read = {EXPERIMENT[name] for name in of}
-    supported = judged(world(lambda *cell: not decides(*cell), names=read))
-    opposed = judged(world(decides, names=read))
-    for name in of:
-        assert supported[name].verdict == "holds", name
-        assert opposed[name].verdict == "does not hold", name
+def test_the_opposite_world():
+    seen = world(always)
+    assert set(outcomes(seen).values()) == {"contradicts"}
+    for each in claims.judge(seen):
+        tests = {test.name for test in each.claim.tests}
+        decided = each.experiment != "depth" and tests & set(DECIDING_TESTS)
+        assert each.verdict == ("contradicted" if decided else "not tested")
 
 
 @pytest.mark.parametrize("seeds", [1, 4])
 def test_few_pairs_decide_nothing(seeds):
     found = judged(world(plan=Plan("full", None, seeds, FULL.workdir)))
-    for name in DECIDED:
-        assert (found[name].n, found[name].verdict) == (seeds, "not decided"), name
+    for name in DECIDING_TESTS:
+        finding, outcome = found[name]
+        n = 0 if "p-below" in name else seeds
+        assert (finding.n, outcome) == (n, "not measured"), name
 
 
-def test_smoke_runs_decide_nothing():
-    found = judged(world(plan=Plan("smoke", None, 10, FULL.workdir), names=["fig2"]))
-    assert any(each.n == 10 for each in found.values())
-    assert {each.verdict for each in found.values()} == {"not decided"}
-
-
-def without_p(name):
-    plain = name.replace("-p-below-.001", "-below")
-    return plain if plain in CLAIMS else name.removesuffix("-p-below-.001")
+@pytest.mark.parametrize("budget", ["smoke", "short"])
+def test_runs_of_our_own_schedule_decide_nothing(budget):
+    plan = Plan(budget, None, 10, FULL.workdir)
+    for each in claims.judge(world(plan=plan, names=("fig4", "fig5"))):
+        assert each.verdict == "not tested"
+        if each.experiment in ("fig4", "fig5") and budget == "short":
+            schedule = claims.schedule(each.experiment, each.view)
+            assert schedule == "3 of 330 epochs, our own schedule"
 
 
 @pytest.mark.parametrize(
-    ("seeds", "contradicts", "verdict"),
+    ("budget", "verdict", "schedule"),
     [
-        (9, never, "not decided"),
-        (10, never, "holds"),
-        (10, lambda row, column: row["seed"] == "0", "not decided"),
+        ("smoke", "not tested", "2 of 300 epochs"),
+        ("short", "reproduced in early training", "50 of 300 epochs"),
+        ("full", "reproduced", "300 of 300 epochs"),
     ],
 )
-def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, verdict):
+def test_shorter_runs_decide_early_training(budget, verdict, schedule):
+    plan = Plan(budget, None, 5, FULL.workdir)
+    rows = claims.table(claims.judge(world(plan=plan, names=["fig2"])))
+    found = {(row["verdict"], row["schedule"]) for row in rows[:4]}
+    assert found == {(verdict, schedule)}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "contradicts", "outcome"),
+    [
+        (9, never, "not measured"),
+        (10, never, "supports"),
+        (10, lambda row, column: row["seed"] == "0", "no difference"),
+    ],
+)
+def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
     plan = Plan("full", None, seeds, FULL.workdir)
-    found = judged(world(contradicts, plan, ("fig4", "fig5")))
-    assert len(OF_P) == 7
-    for name in OF_P:
-        assert (found[name].verdict, found[name].n) == (verdict, seeds)
-        assert found[without_p(name)].verdict == "holds"
+    names = [name for name in TESTS if "p-below-.001" in name]
+    assert len(names) == 7
+    found = outcomes(world(contradicts, plan, ("fig4", "fig5")), names)
+    assert set(found.values()) == {outcome}
 
 
 def test_the_pair_with_the_papers_schedule_is_not_compared_with_the_rest():
     plan = Plan("short", None, 5, FULL.workdir)
     found = judged({"fig4": view("fig4", plan)})
-    of = [name for name in DECIDED if EXPERIMENT[name] == "fig4"]
-    assert {found[name].n for name in of} == {5}
-
-
-def written(output, **how):
-    """Returns the findings from files with rows."""
-    for name in TRAINED:
-        write(name, output, **how)
-    return judged({name: views.view(name, output) for name in TRAINED})
+    of = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
+    assert {found[name][0].n for name in of} == {5}
 
 
 def test_runs_that_diverged_are_in_no_pair(tmp_path):
-    """But in figure 3 they have the highest error: here both runs of a pair."""
-    found = written(tmp_path, plan=FIVE, diverged={(unit, 3) for unit in UNITS})
-    for name in DECIDED:
-        n = 5 if name.startswith("autoencoder-t") else 4
-        assert (found[name].n, found[name].verdict) == (n, "not decided"), name
+    for name in TRAINED:
+        write(name, tmp_path, plan=FIVE, diverged={(unit, 3) for unit in UNITS})
+    found = judged({name: views.view(name, tmp_path) for name in TRAINED})
+    for name in DECIDING_TESTS:
+        n = 0 if "p-below" in name else 4
+        assert (found[name][0].n, found[name][1]) == (n, "not measured"), name
 
 
 @pytest.mark.parametrize(
-    ("diverging", "contradicts", "verdict"),
-    [("elu", never, "does not hold"), ("relu", always, "holds")],
-)
-def test_autoencoders_that_diverge_are_the_worst(
-    tmp_path, diverging, contradicts, verdict
-):
-    diverged = {(diverging, seed) for seed in range(5)}
+    ("diverging", "contradicts", "outcome"),
+    [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
+     (("elu", "relu"), never, "not measured")],
+)  # fmt: skip
+def test_autoencoders_that_diverge(tmp_path, diverging, contradicts, outcome):
+    """They are the worst; a pair that both diverge is left out."""
+    diverged = {(unit, seed) for unit in diverging for seed in range(5)}
     write("fig3", tmp_path, FIVE, contradicts, diverged)
-    found = judged({"fig3": views.view("fig3", tmp_path)})
-    names = [n for n in CLAIMS if re.fullmatch("autoencoder-t.*-than-relu", n)]
+    names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
     assert len(names) == 8
-    for name in names:
-        assert (found[name].n, found[name].verdict) == (5, verdict), name
+    found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
+    assert set(found.values()) == {outcome}
 
 
 @pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
@@ -228,10 +136,9 @@ def test_runs_at_chance_are_in_no_pair(error, n):
     set_errors(seen.rows, "shifted_relu", range(5), error)
     found = judged({"fig4": seen})
     for measure in "test-error", "training-loss":
-        finding = found[f"cifar100-{measure}-below-shifted_relu"]
-        assert (finding.n, finding.verdict) == (n, "holds" if n else "not decided")
-        assert found[f"cifar100-{measure}-below-relu"].n == 5
-    assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
+        assert found[f"cifar100-{measure}-below-shifted_relu"][0].n == n
+        assert found[f"cifar100-{measure}-below-relu"][0].n == 5
+    assert found["cifar100-shifted_relu-below-leaky_relu"][0].n == n
 
 
 def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
@@ -243,108 +150,124 @@ NORMALISED = "relu, batch norm"
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "n", "outcome"),
     [
-        ([timed(1.02, 1.01, 1.0583)], (15, "holds")),
-        ([timed(1.05, 1.01, 1.06)], (15, "not decided")),
-        ([timed(1.1, 1.0583, 1.2)], (15, "not decided")),
-        ([timed(1.1, 1.06, 1.2)], (15, "does not hold")),
-        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], (0, "not decided")),
-        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], (0, "not decided")),
+        ([timed(1.02, 1.01, 1.0583)], 15, "supports"),
+        ([timed(1.05, 1.01, 1.06)], 15, "no difference"),
+        ([timed(1.1, 1.0583, 1.2)], 15, "no difference"),
+        ([timed(1.1, 1.06, 1.2)], 15, "contradicts"),
+        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], 0, "not measured"),
+        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], 0, "not measured"),
     ],
 )
-def test_the_cost_of_elu(rows, expected):
-    found = judged({"timing": View("short", rows)})["elu-costs-5-percent"]
-    assert (found.n, found.verdict) == expected
+def test_the_cost_of_elu(rows, n, outcome):
+    found = judged({"timing": View("full", rows)})["elu-costs-5-percent"]
+    assert (found[0].n, found[1]) == (n, outcome)
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("elu", "normalised", "n", "outcome"),
     [
-        ([timed(1.1, 1.0, 1.2), timed(1.5, 1.3, 1.6, form=NORMALISED)], (15, "holds")),
-        ([timed(1.1, 1.0, 1.2), timed(1.5, 1.1, 1.6, form=NORMALISED)],
-         (15, "not decided")),
-        ([timed(1.5, 1.3, 1.6), timed(1.1, 1.0, 1.2, form=NORMALISED)],
-         (15, "does not hold")),
-        ([timed(1.1, 1.0, 1.2)], (0, "not decided")),
-        ([timed(1.1, 1.0, 1.2, form=NORMALISED)], (0, "not decided")),
+        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), 15, "supports"),
+        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
+        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
+        ((1.1, 1.0, 1.2), None, 0, "not measured"),
+        (None, (1.1, 1.0, 1.2), 0, "not measured"),
     ],
-)  # fmt: skip
-def test_the_cost_of_elu_and_of_batch_norm(rows, expected):
-    found = judged({"timing": View("short", rows)})["elu-costs-less-than-batch-norm"]
-    assert (found.n, found.verdict) == expected
+)
+def test_the_cost_of_elu_and_of_batch_norm(elu, normalised, n, outcome):
+    rows = [timed(*elu)] if elu else []
+    rows += [timed(*normalised, form=NORMALISED)] if normalised else []
+    found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]
+    assert (found[0].n, found[1]) == (n, outcome)
 
 
 @pytest.mark.parametrize(
-    ("distances", "verdict"),
-    [((1e-15, 9e-10), "holds"), ((1e-15, 2e-9), "does not hold")],
+    ("distances", "outcome"),
+    [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")],
 )
-def test_theorems(distances, verdict):
+def test_theorems(distances, outcome):
     rows = [
         {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
         for draw in range(3)
         for i, x in enumerate(distances)
     ]
     found = judged({"theorems": View("full", rows)})
-    lemma = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, lemma.verdict) == (3, distances[1], verdict)
-    assert found["theory-lemma-1"] == Finding()
+    lemma, said = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, said) == (3, distances[1], outcome)
+    assert found["theory-lemma-1"] == (Finding(), "not measured")
 
 
-@pytest.mark.parametrize(("section", "words", "names"), PAPER)
-def test_what_the_paper_says_has_a_row(section, words, names):
-    found = [c for n, c in CLAIMS.items() if re.fullmatch(names, n) and not c.ours]
-    assert found, words
-    assert any(section in claim.section.split(", ") for claim in found), words
+def test_names_and_sections():
+    names = [claim.name for _, claim in CLAIMS]
+    assert len(set(names)) == len(names) and 20 <= len(names) <= 30
+    assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
+    section = r"abstract|appendix C|appendices A and B|figure 2|[1-4](\.\d)*"
+    for _, claim in CLAIMS:
+        assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
-def test_what_the_paper_does_not_say_is_ours():
-    of_paper = [names for _, _, names in PAPER]
-    for name, claim in CLAIMS.items():
-        said = any(re.fullmatch(names, name) for names in of_paper)
-        assert said != claim.ours, name
+def test_tests_that_are_ours():
+    ours = {name for name, test in TESTS.items() if test.ours}
+    pattern = "mnist-.*-than-(shifted_relu|prelu)|noise-.*-than-relu"
+    pattern += "|theory-.*(early|late)-.*-leaky_relu"
+    pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
+    assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
 
 
 def test_nothing_was_run():
-    for found in judged({}).values():
-        assert (found.n, found.verdict) == (0, "not decided")
+    for each in claims.judge({}):
+        assert each.verdict == "not tested"
+        assert set(each.findings) == {Finding()}
 
 
-def test_the_committed_file_is_made_from_the_committed_rows(tmp_path):
+def made(output):
+    """Writes the tables of the committed rows."""
     seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
-    table = claims.table({name: each for name, each in seen.items() if each})
-    claims.write(tmp_path / "claims.csv", table)
-    made = results.read_file(tmp_path / "claims.csv")
-    committed = results.read_file(COMMITTED / "claims.csv")
-    for row, expected in zip(made, committed, strict=True):
-        for number in "effect", "low", "high", "p":
-            one, other = (float(each.pop(number) or "nan") for each in (row, expected))
-            assert one == pytest.approx(other, rel=1e-3, nan_ok=True), row["id"]
-        assert row == expected
+    found = claims.judge({name: each for name, each in seen.items() if each})
+    claims.write(output / "claims.csv", claims.table(found))
+    claims.write(output / "claim_tests.csv", claims.table_of_tests(found))
 
 
-def test_the_file(tmp_path):
-    claims.write(tmp_path / "claims.csv", claims.table({"fig2": view("fig2", FIVE)}))
-    rows = results.read_file(tmp_path / "claims.csv")
-    assert [row["id"] for row in rows] == list(CLAIMS)
-    assert len({row["claim"] for row in rows}) == len(rows)
-    claim = CLAIMS["mnist-learns-faster-than-relu"]
-    first = rows[0]
-    for number in "effect", "low", "high":
-        assert float(first.pop(number)) < 0
-    assert first == {
-        "id": claim.name,
-        "whose": "the paper's",
-        "section": "abstract, 4.1.1",
-        "claim": claim.text,
-        "experiment": "fig2",
-        "budget": "full",
-        "measure": "training loss in epoch 5, ELU - ReLU",
-        "n": "5",
-        "p": "0.03125",
-        "verdict": "holds",
-    }
-    for row in rows:
-        if row["experiment"] != "fig2":
-            assert (row["n"], row["verdict"], row["budget"]) == ("0", "not decided", "")
-            assert {row[key] for key in ("effect", "low", "high", "p")} == {""}
+def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
+    made(tmp_path)
+    for name in "claims.csv", "claim_tests.csv":
+        rows = results.read_file(tmp_path / name)
+        committed = results.read_file(COMMITTED / name)
+        for row, expected in zip(rows, committed, strict=True):
+            for number in {"effect", "low", "high", "p", "wilcoxon"} & row.keys():
+                one, other = float(row.pop(number) or "nan"), expected.pop(number)
+                other = float(other or "nan")
+                assert one == pytest.approx(other, rel=1e-2, abs=1e-9, nan_ok=True)
+            assert row == expected
+
+
+def test_the_files(tmp_path):
+    found = claims.judge({"fig2": view("fig2", FIVE)})
+    claims.write(tmp_path / "claims.csv", claims.table(found))
+    claims.write(tmp_path / "claim_tests.csv", claims.table_of_tests(found))
+    first, *others = results.read_file(tmp_path / "claims.csv")
+    assert tuple(first) == tuple(claims.COLUMNS)
+    assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
+    assert (first["verdict"], first["tests"]) == ("reproduced", "8 supports")
+    assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
+    assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
+    assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
+    first, *others = results.read_file(tmp_path / "claim_tests.csv")
+    assert tuple(first) == tuple(claims.TEST_COLUMNS)
+    expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
+    expected |= {"claim": "mnist-faster-learning", "experiment": "fig2", "n": "5"}
+    expected |= {"budget": "full", "wilcoxon": "0.03125", "outcome": "supports"}
+    assert expected.items() <= first.items() and first["layers"] == ""
+    assert others[-1]["budget"] == "" and others[-1]["outcome"] == "not measured"
+
+
+def test_layers_are_reported():
+    found = claims.table_of_tests(claims.judge(world(names=["fig7"])))
+    (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
+    assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])
+
+
+def test_verdicts_of_the_committed_file():
+    found = {row["verdict"] for row in results.read_file(COMMITTED / "claims.csv")}
+    assert found <= set(verdicts.VERDICTS)

@@ -1,13 +1,20 @@
-"""Tests of claims: five pairs at least, in the claim's direction."""
+"""Claim tests: paired differences, of which a negative one supports the claim."""
 
 import math
 
 import pytest
 
 from elu_zoo.paper.grouping import Arm
-from elu_zoo.paper.judging import Finding, below, final, lower
-
-NAN = math.nan
+from elu_zoo.paper.judging import (
+    Finding,
+    below,
+    constant,
+    final,
+    lower,
+    lower_in_layers,
+    mean_of_layers,
+    wilcoxon_below,
+)
 
 
 def reads(values):
@@ -15,71 +22,67 @@ def reads(values):
     return lambda rows: dict(enumerate(values)) if isinstance(values, list) else values
 
 
-def compared(first, second, **limits):
-    return lower(reads(first), reads(second), **limits)([])
-
-
-@pytest.mark.parametrize(
-    ("n", "limits", "verdict"),
-    [
-        (4, {}, "not decided"),
-        (5, {}, "holds"),
-        (4, {"level": 0.5}, "not decided"),
-        (9, {"level": 0.001, "least": 10}, "not decided"),
-        (9, {"level": 0.001}, "not decided"),  # p is 1/512
-        (10, {"level": 0.001, "least": 10}, "holds"),
-    ],
-)
-def test_how_many_pairs_decide(n, limits, verdict):
-    high, low = [2.0 + i for i in range(n)], [1.0 + i for i in range(n)]
-    found = compared(low, high, **limits)
-    assert (found.verdict, found.n, found.effect) == (verdict, n, -1)
-    assert found.p == 2.0**-n
-    found = compared(high, low, **limits)
-    opposite = "does not hold" if verdict == "holds" else "not decided"
-    assert (found.verdict, found.effect, found.p) == (opposite, 1, 1)
-
-
-def test_all_of_five_pairs_have_to_agree():
-    assert compared([1.0] * 4 + [2.5], [2.0] * 5).verdict == "not decided"
+def test_lower():
+    found = lower(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0]))([])
+    assert (found.n, found.effect) == (3, -2)
+    # Student's t for two degrees of freedom is 4.303; the standard error is 1 / sqrt 3.
+    assert found.low == pytest.approx(-2 - 4.3027 / 3**0.5, rel=1e-4)
+    assert found.high == pytest.approx(-2 + 4.3027 / 3**0.5, rel=1e-4)
+    assert found.p == pytest.approx(0.0742, abs=1e-4)
+    assert (found.wilcoxon, found.outcome) == (1 / 8, "")
 
 
 def test_pairs_have_the_same_seed():
-    found = compared({0: 1.0, 1: 2.0, 2: 9.0}, {2: 10.0, 1: 3.0, 7: 0.0})
+    found = lower(reads({0: 1.0, 1: 2.0, 2: 9.0}), reads({2: 10.0, 1: 3.0, 7: 0.0}))([])
     assert (found.n, found.effect) == (2, -1)
 
 
-@pytest.mark.parametrize("first", [{}, {3: 1.0}])
-def test_nothing_to_compare(first):
-    for pair in (first, {0: 1.0}), ({0: 1.0}, first):
-        found = compared(*pair)
-        assert (found.n, found.verdict) == (0, "not decided")
-        assert math.isnan(found.effect) and math.isnan(found.p)
+@pytest.mark.parametrize("values", [{}, {3: 1.0}])
+def test_nothing_to_compare(values):
+    assert lower(reads(values), reads({0: 1.0}))([]) == Finding()
+    assert lower(reads({0: 1.0}), reads(values))([]) == Finding()
 
 
-def test_few_pairs_are_not_shown():
-    found = compared([1.0] * 3, [2.0] * 3, shown=4)
-    assert found.n == 3 and math.isnan(found.effect)
-    assert compared([1.0] * 3, [2.0] * 3, shown=3).effect == -1
+def test_below():
+    found = below(0.1, reads([0.01, 0.02, 0.03]))([])
+    assert found.n == 3 and found.effect == pytest.approx(-0.08)
+    assert below(0.1, reads({}))([]) == Finding()
+
+
+def test_constant():
+    assert constant(1.5, reads({3: 0.1, 4: 0.2}))([]) == {3: 1.5, 4: 1.5}
+
+
+def test_lower_in_layers():
+    first = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
+    second = {"a": {0: 2.0, 1: 4.0}, "b": {0: 1.0}}
+    found = lower_in_layers(reads(first), reads(second))([])
+    # The means of seed 0 are 2 and 1.5, of seed 1 they are 2 and 4.
+    assert (found.n, found.effect) == (2, -0.75)
+    assert [layer.effect for layer in found.layers] == [-1.5, 2]
+    assert lower_in_layers(reads({}), reads({}))([]) == Finding()
+
+
+def test_mean_of_layers():
+    assert mean_of_layers({"a": {0: 1.0, 1: 5.0}, "b": {0: 3.0}}) == {0: 2.0, 1: 5.0}
+
+
+LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
 
 
 @pytest.mark.parametrize(
-    ("values", "verdict", "p"),
+    ("first", "second", "n", "outcome"),
     [
-        ([0.01, 0.02, 0.03, 0.04, 0.09], "holds", 1 / 32),
-        ([0.01, 0.02, 0.03, 0.04], "not decided", 1 / 16),
-        ([0.11, 0.2, 0.3, 0.4, 0.9], "does not hold", 1),
+        (LOW, HIGH, 10, "supports"),
+        (HIGH, LOW, 10, "contradicts"),
+        ([*LOW[:9], 12.0], HIGH, 10, "no difference"),
+        (LOW[:9], HIGH, 0, ""),
     ],
 )
-def test_below(values, verdict, p):
-    found = below(0.1, reads(values))([])
-    assert (found.n, found.verdict, found.p) == (len(values), verdict, p)
-    assert found.effect == pytest.approx(sum(values) / len(values))
-    assert found.low < found.effect < found.high
-
-
-def test_nothing_is_below():
-    assert below(0.1, reads({}))([]) == Finding()
+def test_wilcoxon_below(first, second, n, outcome):
+    found = wilcoxon_below(0.001, 10, reads(first), reads(second))([])
+    assert (found.n, found.outcome) == (n, outcome)
+    assert math.isnan(found.p)
 
 
 def test_final():

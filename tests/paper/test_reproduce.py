@@ -138,7 +138,7 @@ def test_files(go, rows, tmp_path):
     found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert found == {
         *("figures/fake.csv", "figures/fake.png"),
-        *("results.csv", "claims.csv", "reproduction.md"),
+        *("results.csv", "claims.csv", "claim_tests.csv", "reproduction.md"),
     }
     key = [(r["activation"], r["seed"], r["loss"]) for r in rows("figures/fake.csv")]
     assert sorted(key) == [
@@ -293,7 +293,8 @@ def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
     assert len(rows("figures/fake.csv")) == 2 * (2 + 4 + 6)
     out = tmp_path / "out"
     assert (out / "figures/fake.png").read_text() == "12"
-    assert "Budget: full, 40 epochs" in (out / "reproduction.md").read_text()
+    text = (out / "reproduction.md").read_text()
+    assert "40 epochs; `elu-zoo-reproduce fake --budget=full`" in text
     assert views.view("fake", out).budget == "full"
 
 

@@ -13,7 +13,15 @@ from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves, noise
 from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.judging import NOT_DECIDED, Claim, Finding, Judge, Read, lower
+from elu_zoo.paper.judging import (
+    Claim,
+    ClaimTest,
+    Finding,
+    Judge,
+    Read,
+    constant,
+    lower,
+)
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel
 from elu_zoo.paper.run.spec import Plan, Trial
@@ -37,6 +45,8 @@ _OTHERS = {
     "positive_share": "positive among large covariances (share)",
     "rank_correlation": "correlation of units with shift, of layers",
 }
+_UNITS = "elu", "relu", "leaky_relu"
+_CHAIN = "mean_length", "weighted_mean_length", "correction"  # as the paper argues
 # Values over several decades, which have geometric means over epochs.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 
@@ -154,104 +164,161 @@ def _summary(rows: Rows) -> str:
     return tables.markdown(titles, lines)
 
 
-def _claims() -> list[Claim]:
+def _claims() -> tuple[Claim, ...]:
+    correlated = _against(
+        "shift-of-correlated-units",
+        "rank_correlation",
+        0,
+        "0 - Spearman's correlation, over layers, of the incoming units' mean "
+        "correlation and the bias shift",
+    )
+    return (
+        *_claims_of_elu(),
+        _claim(
+            "k-grows-with-length",
+            "2",
+            "k increases with the length of E_q(a) for given variances and "
+            "covariances.",
+            tuple(_undecided(_correlation(_CHAIN[1], "k", unit)) for unit in _UNITS),
+        ),
+        _claim(
+            "bias-unit-scaled-up",
+            "2",
+            "This correction is equivalent to shifting the mean activations of the "
+            "incoming units toward zero and scaling up the bias unit.",
+            _against("bias-unit-scaled-up", "k", 1, "1 - k, mean over epochs"),
+        ),
+        _claim(
+            "covariances-positive",
+            "2",
+            "In general the largest absolute components of Cov(delta^2, a) are "
+            "positive.",
+            _against(
+                "covariances-positive",
+                "positive_share",
+                0.5,
+                "share of negative components among the largest tenth, less 1/2",
+            ),
+        ),
+        _claim(
+            "correlated-units",
+            "1",
+            "The more the units are correlated, the higher their bias shift.",
+            tuple(map(_undecided, correlated)),
+        ),
+    )
+
+
+def _claims_of_elu() -> tuple[Claim, Claim]:
     phases = (("early", _EARLY, "1 to 25"), ("late", _LATE, "50 to 300"))
-    found = []
+    shifts, lengths = [], []
     for other, phase in itertools.product(("relu", "leaky_relu"), phases):
-        found += _claims_of_phase(other, *phase)
-    for activation in ("elu", "relu", "leaky_relu"):
-        found += _claims_of_activation(activation)
-    return found
-
-
-def _claims_of_phase(
-    other: str, phase: str, epochs: range, text_of_epochs: str
-) -> list[Claim]:
-    label, ours = palette.label(other), other != "relu"
-    measures = (
-        ("weighted_mean_length", "E_q(a) is shorter", "length of E_q(a)"),
-        ("uncorrected_shift", "the bias shift is smaller", "bias shift"),
-        ("correction", "the bias shift needs less correction", "correction by shift"),
-    )
-    found = [
-        Claim(
-            f"theory-{column.replace('_', '-')}-{phase}-below-{other}",
-            "abstract, 2",
-            f"with ELU {text} than with {label}: {phase} in training",
-            f"{measure_}, geometric mean of kept epochs {text_of_epochs}, ELU - "
-            f"{label}",
-            lower(
-                _along_training("elu", column, epochs),
-                _along_training(other, column, epochs),
-            ),
-            ours,
-        )
-        for column, text, measure_ in measures
-    ]
-    found.append(
-        Claim(
-            f"theory-gradient-{phase}-closer-than-{other}",
-            "abstract, 1, 3",
-            "with ELU the gradient is closer to the unit natural gradient than with "
-            f"{label}: {phase} in training",
-            f"cosine of their angle, mean of kept epochs {text_of_epochs}, {label} - "
-            "ELU",
-            lower(
-                _along_training(other, "cosine", epochs),
-                _along_training("elu", "cosine", epochs),
-            ),
-            ours,
-        )
-    )
-    return found
-
-
-def _claims_of_activation(activation: str) -> list[Claim]:
-    label = palette.label(activation)
-    share = _along_training(activation, "positive_share")
-    correlation = _along_training(activation, "rank_correlation")
-    k = _along_training(activation, "k")
-
-    def constant(value: float) -> Read:
-        return lambda rows: dict.fromkeys(k(rows), value)
-
-    return [
-        Claim(
-            f"theory-covariances-positive-{activation}",
+        shifts.append(_test_of_gradient(other, *phase))
+        shifts.append(_test("uncorrected_shift", "bias shift", other, *phase))
+        lengths.append(_test("weighted_mean_length", "length of E_q(a)", other, *phase))
+        lengths.append(_test("correction", "correction by shift", other, *phase))
+    for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
+        lengths.append(_correlation(*columns, unit))
+    return (
+        _claim(
+            "bias-shift-reduced",
+            "abstract, 1",
+            "Mean shifts toward zero speed up learning by bringing the normal gradient "
+            "closer to the unit natural gradient because of a reduced bias shift "
+            "effect.",
+            tuple(shifts),
+        ),
+        _claim(
+            "smaller-corrections",
             "2",
-            f"the largest components of Cov(delta^2, a) are positive ({label})",
-            "share of negative ones among the largest tenth, less 1/2",
-            lower(
-                lambda rows: {seed: 1 - x for seed, x in share(rows).items()},
-                constant(0.5),
-            ),
+            "Smaller positive E_p(a) lead to smaller positive E_q(a), therefore to "
+            "smaller corrections.",
+            tuple(lengths),
         ),
-        Claim(
-            f"theory-shift-of-correlated-units-{activation}",
-            "1, 2",
-            f"the more the units are correlated, the higher their bias shift ({label})",
-            "0 - Spearman's correlation, over layers, of the incoming units' mean "
-            "correlation and the bias shift, mean of kept epochs; layers differ by "
-            "their depth, too, which decides nothing",
-            _effect_only(lower(constant(0), correlation)),
-        ),
-        Claim(
-            f"theory-bias-unit-scaled-up-{activation}",
-            "2",
-            f"the natural gradient scales the bias unit up ({label})",
-            "1 - k, mean over epochs",
-            lower(constant(1), k),
-        ),
-    ]
+    )
 
 
-def _effect_only(judge: Judge) -> Judge:
-    """Returns a test without p that decides nothing."""
+def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> Claim:
+    return Claim(f"theory-{name}", section, text, "an argument", tests)
+
+
+def _against(
+    name: str, column: str, limit: float, measure_: str
+) -> tuple[ClaimTest, ...]:
+    """Returns the tests that a column is above a limit, for each activation."""
+    tests = []
+    for unit in _UNITS:
+        read = _along_training(unit, column)
+        text = f"{measure_}, {palette.label(unit)}"
+        judge = lower(constant(limit, read), read)
+        tests.append(ClaimTest(f"theory-{name}-{unit}", text, judge))
+    return tuple(tests)
+
+
+def _test(
+    column: str, title: str, other: str, phase: str, epochs: range, of_epochs: str
+) -> ClaimTest:
+    return ClaimTest(
+        f"theory-{column.replace('_', '-')}-{phase}-below-{other}",
+        f"{title}, geometric mean of kept epochs {of_epochs}, ELU - "
+        f"{palette.label(other)}",
+        _lower(column, "elu", other, epochs),
+        other != "relu",
+    )
+
+
+def _lower(column: str, first: str, second: str, epochs: range) -> Judge:
+    return lower(*(_along_training(x, column, epochs) for x in (first, second)))
+
+
+def _test_of_gradient(
+    other: str, phase: str, epochs: range, of_epochs: str
+) -> ClaimTest:
+    return ClaimTest(
+        f"theory-gradient-{phase}-closer-than-{other}",
+        "cosine of the gradient's angle to the unit natural gradient, mean of kept "
+        f"epochs {of_epochs}, {palette.label(other)} - ELU",
+        _lower("cosine", other, "elu", epochs),
+        other != "relu",
+    )
+
+
+def _correlation(first: str, second: str, activation: str) -> ClaimTest:
+    """Returns the test that two columns rise and fall together along training."""
+
+    def read(rows: Rows) -> dict[int, float]:
+        found = {}
+        for seed, run in grouping.by_seed(rows, Arm(activation)).items():
+            cells = [(row[first], row[second]) for row in run]
+            pairs = [(float(a), float(b)) for a, b in cells if a and b]
+            finite = [pair for pair in pairs if np.isfinite(pair).all()]
+            columns = [list(column) for column in zip(*finite, strict=True)]
+            if columns and min(len(set(column)) for column in columns) > 1:
+                found[seed] = _rank_correlation(*columns)
+        return found
+
+    titles = _DRAWN | _OTHERS
+    return ClaimTest(
+        f"theory-{first}-{second}-{activation}".replace("_", "-"),
+        f"0 - Spearman's correlation, over kept epochs, of {titles[first]} and "
+        f"{titles[second]}, {palette.label(activation)}",
+        lower(constant(0, read), read),
+    )
+
+
+def _undecided(test: ClaimTest) -> ClaimTest:
+    """Returns a test that decides nothing, as the depth or the variances differ, too.
+
+    Its effect is reported.
+    """
 
     def effect(rows: Rows) -> Finding:
-        return dataclasses.replace(judge(rows), p=math.nan, verdict=NOT_DECIDED)
+        found = test.judge(rows)
+        outcome = "no difference" if found.n else ""
+        return dataclasses.replace(found, p=math.nan, outcome=outcome)
 
-    return effect
+    measure_ = f"{test.measure}; other quantities change, too: it decides nothing"
+    return dataclasses.replace(test, measure=measure_, judge=effect)
 
 
 EXPERIMENT = Experiment(
@@ -262,7 +329,8 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
-    claims=tuple(_claims()),
+    claims=_claims(),
+    paper_epochs=300,
     note=(
         "Of the runs of figure 2, in hidden layers after the first, on "
         f"{_IMAGES:,} training images. delta^2 is the expectation over labels of the "

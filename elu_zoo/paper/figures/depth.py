@@ -7,7 +7,7 @@ from pathlib import Path
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.judging import Claim, final, lower
+from elu_zoo.paper.judging import Claim, ClaimTest, final, lower
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.run import curves
@@ -100,18 +100,24 @@ def _summary(rows: Rows) -> str:
     return tables.markdown(["hidden layers", "runs", *titles], lines)
 
 
-def _claim(other: str, layers: int) -> Claim:
-    label, variant = palette.label(other), _variant(layers)
+def _test(other: str, layers: int) -> ClaimTest:
+    variant = _variant(layers)
     elu, second = Arm("elu", variant=variant), Arm(other, variant=variant)
-    return Claim(
+    return ClaimTest(
         f"depth-{layers}-generalises-better-than-{other}",
-        "abstract",
-        f"ELU generalises better than {label} with more than 5 layers: {layers} "
-        "(MNIST)",
-        f"test error, {layers} hidden layers, ELU - {label}",
+        f"test error, {layers} hidden layers (MNIST), ELU - {palette.label(other)}",
         lower(final(elu, "test_error_percent"), final(second, "test_error_percent")),
     )
 
+
+_CLAIM = Claim(
+    "depth-generalisation",
+    "abstract",
+    "ELUs lead to significantly better generalization performance than ReLUs and "
+    "LReLUs on networks with more than 5 layers.",
+    "no number",
+    tuple(_test(other, layers) for other in ("relu", "leaky_relu") for layers in _DEEP),
+)
 
 EXPERIMENT = Experiment(
     title="Depth: MNIST networks of 2 to 12 hidden layers",
@@ -125,9 +131,8 @@ EXPERIMENT = Experiment(
         *("test_error_percent", "epochs_to_loss"),
     ),
     compares={"test_error_percent": "test error %"},
-    claims=tuple(
-        _claim(other, layers) for other in ("relu", "leaky_relu") for layers in _DEEP
-    ),
+    claims=(_CLAIM,),
+    paper_epochs=300,
     note=(
         "The paper claims it for networks with more than five layers, and compares no "
         "depths. Layers have 128 units, as in figure 2. Panel b has no point where a "

@@ -9,7 +9,7 @@ from elu_zoo.data import load
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Rows
-from elu_zoo.paper.judging import Claim
+from elu_zoo.paper.judging import Claim, ClaimTest
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.plots.panels import Panel
 from elu_zoo.paper.run import curves
@@ -79,25 +79,25 @@ def _summary(rows: Rows) -> str:
     return tables.markdown(titles, lines)
 
 
-_CLAIMS = (
-    Claim(
-        "imagenet-elu-starts-earlier",
-        "4.4",
-        "ELU starts reducing the top-5 error earlier than ReLU (ImageNet)",
-        "top-5 error after the first 50,000 iterations, ELU - ReLU",
+_CLAIM = Claim(
+    "imagenet-faster",
+    "abstract, 4.4",
+    "On ImageNet, ELU networks considerably speed up learning compared to a ReLU "
+    "network with the same architecture, obtaining less than 10 % classification error "
+    "for a single crop, single model network.",
+    "20 % top-5 error after 160k iterations, with ReLU after 200k; then below 10 %",
+    (
+        ClaimTest(
+            "imagenet-elu-starts-earlier",
+            "top-5 error after the first 50,000 iterations, ELU - ReLU",
+        ),
+        ClaimTest(
+            "imagenet-elu-reaches-20-percent-first",
+            "iterations to 20 % top-5 error, ELU - ReLU",
+        ),
+        ClaimTest("imagenet-elu-below-10-percent", "top-5 error %, less 10"),
     ),
-    Claim(
-        "imagenet-elu-reaches-20-percent-first",
-        "abstract, 4.4",
-        "ELU reaches 20 % top-5 error after 160,000 iterations, ReLU after 200,000",
-        "iterations to 20 % top-5 error, ELU - ReLU",
-    ),
-    Claim(
-        "imagenet-elu-below-10-percent",
-        "abstract, 4.4",
-        "ELU's top-5 error of a single crop is below 10 %",
-        "top-5 error %",
-    ),
+    gpu="figure 6: fifteen layers on ImageNet, with ELU and with ReLU",
 )
 
 EXPERIMENT = Experiment(
@@ -108,7 +108,7 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("step", "epoch", *(name for name, _, _ in _PANELS)),
-    claims=_CLAIMS,
+    claims=(_CLAIM,),
     note=(
         "The paper does not give batch, learning rate, number of iterations or the "
         "first layer's stride: see the config's card. A smoke run without --imagenet "

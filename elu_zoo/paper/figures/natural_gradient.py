@@ -247,7 +247,7 @@ def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
     text = "no pair"
     if pair[0]:
         found = statistics.paired(*pair)
-        text = f"{tables.interval(found)}, {statistics.p_text(found)}"
+        text = f"{tables.mean_difference(*pair)}, {statistics.p_text(found)}"
     name = f"{natural.name} - {other.name}"
     return [unit, name, "", len(pair[0]), text, f"{natural.last} and {step}", ""]
 

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from elu_zoo.paper import grouping, statistics, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures.fig4_cifar_curves import ERROR, LOSS, learned
 from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.judging import NOT_DECIDED
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 
+Pair = tuple[list[float], list[float]]
 _MEASURES = {ERROR: "test error %", LOSS: "training loss"}
 
 
@@ -18,17 +20,15 @@ def _reference(rows: Rows) -> Arm:
     return Arm(grouping.reference(plain))
 
 
-def comparisons(
-    rows: Rows, first: Arm, column: str
-) -> dict[Arm, statistics.Comparison]:
-    """Returns the tests of an arm's final values against those of each other arm."""
+def _pairs(rows: Rows, first: Arm, column: str) -> dict[Arm, Pair]:
+    """Returns an arm's final values, paired with those of each other arm."""
     own = [row for row in rows if not row["variant"]]
     values = grouping.final_values(own, first, column)
     found = {}
     for arm in grouping.arms(own):
         pair = grouping.pairs(values, grouping.final_values(own, arm, column))
         if arm != first and pair[0]:
-            found[arm] = statistics.paired(*pair)
+            found[arm] = pair
     return found
 
 
@@ -40,17 +40,11 @@ def _draw(rows: Rows, stem: Path) -> None:
     first = _reference(rows)
     axis, panels = f"{_label(first)} minus the other", []
     for letter, (column, title) in zip("ab", _MEASURES.items(), strict=True):
-        dots = [
-            Dots(
-                arm.activation,
-                [_label(arm)],
-                [found.difference],
-                [found.low],
-                [found.high],
-                arm.batch_norm,
-            )
-            for arm, found in comparisons(rows, first, column).items()
-        ]
+        dots = []
+        for arm, pair in _pairs(rows, first, column).items():
+            found = statistics.student_interval(np.subtract(*pair))
+            ends = [found.mean], [found.low], [found.high]
+            dots.append(Dots(arm.activation, [_label(arm)], *ends, arm.batch_norm))
         if dots:
             panels.append(DotPanel(f"{letter}  {title}", "", axis, dots, {"equal": 0}))
     if panels:
@@ -60,26 +54,33 @@ def _draw(rows: Rows, stem: Path) -> None:
 def _summary(rows: Rows) -> str:
     lines, first = [], _reference(rows)
     for column, title in _MEASURES.items():
-        of_learned = comparisons(learned(rows), first, column)
-        for arm, found in comparisons(rows, first, column).items():
-            decisive = of_learned.get(arm)
+        of_learned = _pairs(learned(rows), first, column)
+        for arm, pair in _pairs(rows, first, column).items():
+            found = statistics.paired(*pair)
             lines.append(
                 [
                     title,
                     f"{_label(first)} - {_label(arm)}",
                     found.n,
-                    tables.interval(found),
+                    tables.mean_difference(*pair),
                     f"{found.w:g}",
                     statistics.p_text(found),
                     f"{found.effect:+.2f}",
-                    decisive.n if decisive else 0,
-                    statistics.verdict(decisive) if decisive else NOT_DECIDED,
+                    *_of_learned(of_learned.get(arm)),
                 ]
             )
     titles = "measure", "pair", "n", "difference", "W", "p", "effect"
     return tables.markdown(
         (*titles, "of runs that learned", "the first is lower"), lines
     )
+
+
+def _of_learned(pair: Pair | None) -> tuple[int, str]:
+    """Returns the number of pairs, and what Wilcoxon's test says of them."""
+    if not pair:
+        return 0, "not decided"
+    found = statistics.paired(*pair)
+    return found.n, statistics.verdict(found)
 
 
 EXPERIMENT = Experiment(
@@ -93,8 +94,8 @@ EXPERIMENT = Experiment(
         "agree give p = 1/2**n, one-sided: five reach 0.031. Tests are one-sided and "
         "exact; W sums the ranks of pairs in which "
         "ELU is higher; the effect is the rank-biserial correlation, -1 where ELU is "
-        "lower in every pair; intervals are bootstrapped over pairs, too narrow for "
-        "few. The last column is of the pairs of two runs that ended better than "
-        "chance, which the column before it counts."
+        "lower in every pair; intervals are Student's. The last "
+        "column is of the pairs of two runs that ended better than chance, which the "
+        "column before it counts."
     ),
 )
