@@ -1,74 +1,174 @@
-"""Every claim of the paper that can be measured, and what was found of it.
-
-A claim about "the other units" is one for each of them. What only the paper's own
-schedule decides is here as well, and stays open until that is run. What we ask of units
-of which the paper does not claim it is beside them, and marked as ours.
-"""
+"""Tables of the paper's claims, and of the tests that decide them."""
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from elu_zoo import results
-from elu_zoo.paper import claims_of_images, claims_of_mnist, claims_of_units
-from elu_zoo.paper.judging import NOT_DECIDED, Claim, Finding
-from elu_zoo.paper.views import View
+from elu_zoo.paper import verdicts
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.judging import Claim, Finding, Outcome
+from elu_zoo.paper.views import View, epochs
 
 COLUMNS = (
-    "id whose section claim experiment budget measure n effect low high p verdict"
+    "id section claim reported experiment schedule n measure effect low high tests "
+    "gpu verdict"
 ).split()
-CLAIMS: tuple[Claim, ...] = (
-    *claims_of_mnist.CLAIMS,
-    *claims_of_images.CLAIMS,
-    *claims_of_units.CLAIMS,
-)
+TEST_COLUMNS = (
+    "id whose claim experiment budget measure n effect low high layers p wilcoxon "
+    "outcome"
+).split()
+_NUMBERS = "effect", "low", "high", "p", "wilcoxon"
+Table = list[dict[str, object]]
 
 
-def judged(views: Mapping[str, View]) -> dict[str, Finding]:
-    """Returns what the points of experiments say of each claim, by its name.
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """A claim with the results of its tests.
+
+    Attributes:
+        claim: of the paper.
+        experiment: whose rows were tested.
+        view: the rows; None where there are none.
+        findings: results of the tests.
+        outcomes: what each test says.
+        verdict: one of `verdicts.VERDICTS`.
+    """
+
+    claim: Claim
+    experiment: str
+    view: View | None
+    findings: tuple[Finding, ...]
+    outcomes: tuple[Outcome, ...]
+    verdict: str
+
+
+def judge(views: Mapping[str, View]) -> list[Judged]:
+    """Returns all claims with their verdicts.
 
     Args:
-        views: of the experiments that have points.
+        views: by experiment, of those that have rows.
     """
-    found = {}
-    for claim in CLAIMS:
-        view = views.get(claim.experiment)
-        finding = claim.judge(view.rows if view else {})
-        if view and view.budget == "smoke":  # it tests the way alone
-            finding = dataclasses.replace(finding, verdict=NOT_DECIDED)
-        found[claim.name] = finding
-    return found
+    return [
+        _judged(name, claim, views.get(name))
+        for name, experiment in EXPERIMENTS.items()
+        for claim in experiment.claims
+    ]
 
 
-def write(path: Path, found: Mapping[str, Finding], views: Mapping[str, View]) -> None:
-    """Writes claims.csv.
+def _judged(name: str, claim: Claim, view: View | None) -> Judged:
+    findings = [
+        test.judge(view.rows) if view and test.judge else Finding()
+        for test in claim.tests
+    ]
+    # Tests of ours take no part in the correction of the paper's tests.
+    said: dict[int, Outcome] = {}
+    for ours in (False, True):
+        which = [i for i, test in enumerate(claim.tests) if test.ours == ours]
+        outcomes = verdicts.outcomes([findings[i] for i in which])
+        said |= dict(zip(which, outcomes, strict=True))
+    outcomes = tuple(said[i] for i in range(len(findings)))
+    of_paper = [said[i] for i, test in enumerate(claim.tests) if not test.ours]
+    verdict = verdicts.verdict(of_paper, _evidence(name, view))
+    return Judged(claim, name, view, tuple(findings), outcomes, verdict)
 
-    Args:
-        path: of the file.
-        found: as `judged` returns it.
-        views: see there.
+
+def _evidence(name: str, view: View | None) -> verdicts.Evidence:
+    if not view:
+        return "none"
+    experiment = EXPERIMENTS[name]
+    share = 1.0
+    if experiment.paper_epochs:
+        share = min(epochs(view)) / experiment.paper_epochs
+    own = view.budget in experiment.own_schedules
+    return verdicts.evidence(view.budget, share, own_schedule=own)
+
+
+def schedule(name: str, view: View | None) -> str:
+    """Returns the length of the runs in words, "" where there are none."""
+    experiment = EXPERIMENTS[name]
+    if not view or not epochs(view):
+        return ""
+    text = " or ".join(map(str, epochs(view)))
+    if experiment.paper_epochs:
+        text = f"{min(epochs(view))} of {experiment.paper_epochs}"
+    own = view.budget in experiment.own_schedules
+    return f"{text} epochs" + ", our own schedule" * own
+
+
+def layers(found: Finding) -> str:
+    """Returns the range of the layers' effects, "" for a test without layers."""
+    effects = [layer.effect for layer in found.layers]
+    return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
+
+
+def table(judged: list[Judged]) -> Table:
+    """Returns the rows of claims.csv.
+
+    Effect and interval are of the first test that was measured.
     """
-    results.write(path, COLUMNS, table(found, views))
-
-
-def table(
-    found: Mapping[str, Finding], views: Mapping[str, View]
-) -> list[dict[str, object]]:
-    """Returns the rows of claims.csv; arguments as for `write`."""
     rows = []
-    for claim in CLAIMS:
-        finding = found[claim.name]
+    for each in judged:
+        claim = each.claim
+        measured = [i for i, found in enumerate(each.findings) if found.n]
+        first = min(measured, default=0)
+        finding = each.findings[first]
+        counts = Counter(
+            said
+            for said, test in zip(each.outcomes, claim.tests, strict=True)
+            if not test.ours
+        )
         row = {
             "id": claim.name,
-            "whose": "ours" if claim.ours else "the paper's",
             "section": claim.section,
             "claim": claim.text,
-            "experiment": claim.experiment,
-            "budget": views[claim.experiment].budget if finding.n else "",
-            **dataclasses.asdict(finding),
+            "reported": claim.reported,
+            "experiment": each.experiment,
+            "schedule": schedule(each.experiment, each.view),
+            "n": finding.n,
+            "measure": claim.tests[first].measure,
+            "effect": finding.effect,
+            "low": finding.low,
+            "high": finding.high,
+            "tests": ", ".join(f"{counts[said]} {said}" for said in counts),
+            "gpu": claim.gpu,
+            "verdict": each.verdict,
         }
-        for key in ("effect", "low", "high", "p"):
-            row[key] = "" if math.isnan(row[key]) else f"{row[key]:.4g}"
         rows.append(row)
     return rows
+
+
+def table_of_tests(judged: list[Judged]) -> Table:
+    """Returns the rows of claim_tests.csv."""
+    rows = []
+    for each in judged:
+        of_tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
+        for test, finding, outcome in of_tests:
+            row = {
+                "id": test.name,
+                "whose": "ours" if test.ours else "the paper's",
+                "claim": each.claim.name,
+                "experiment": each.experiment,
+                "budget": each.view.budget if finding.n else "",
+                "measure": test.measure,
+                **dataclasses.asdict(finding),
+                "outcome": outcome,
+                "layers": layers(finding),
+            }
+            rows.append({column: row[column] for column in TEST_COLUMNS})
+    return rows
+
+
+def write(path: Path, rows: Table) -> None:
+    """Writes a table; numbers have four digits."""
+    texts = [
+        {key: _text(value) if key in _NUMBERS else value for key, value in row.items()}
+        for row in rows
+    ]
+    results.write(path, list(rows[0]), texts)
+
+
+def _text(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.4g}"

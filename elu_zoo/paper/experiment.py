@@ -1,44 +1,50 @@
-"""What an experiment is: its runs, what is measured of each, how it is drawn."""
+"""Experiment: its runs, measures, figure, table and claims."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from elu_zoo.paper.grouping import Rows
+from elu_zoo.paper.judging import Claim
 from elu_zoo.paper.run.spec import Plan, Trial
-
-Rows = list[dict[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """An experiment of the paper, or one about a claim of it.
+    """An experiment of the paper, or one that tests a claim of the paper.
+
+    `draw`, `summary` and the claims are given the rows of the experiment and of those
+    in `reads`.
 
     Attributes:
-        title: for people.
+        title: of the section in the report.
         section: of the paper.
-        trials: its runs by plan; none for what needs no training.
-        measure: rows of a finished run; a function of a module, so that a process can
-            be given it.
-        compute: rows of an experiment without runs.
-        columns: of those rows; those of runs have `diverged` beside them.
-        draw: draws the figure from the rows of this and of the experiments in
-            `reads`, by name; the path is without a suffix. None for no figure.
-        summary: returns what was found, in Markdown, from the same rows.
-        compares: titles of columns, lower is better, whose last values the report
-            tests in pairs of runs.
-        tested: returns the rows of the runs that may be in such a pair; None for all.
-        reads: other experiments whose rows it needs.
-        shows_divergence: whether it is given runs that diverged, as rows of which all
-            but `diverged` is empty; of other experiments they are left out.
-        covers: whether rows of a budget, one or more, have what a plan asks for:
-            `compute`, which takes long, is not called again. None: it is, each time.
-        note: where the paper contradicts itself or leaves open what had to be chosen.
+        draw: draws the figure to a path without suffix; None for no figure.
+        summary: returns the results as a Markdown table.
+        trials: runs by plan; None for an experiment without training.
+        measure: returns the rows of a finished run; a module's function, which can be
+            pickled.
+        compute: returns the rows of an experiment without training.
+        columns: of the rows.
+        compares: titles by column; lower values are better. The report tests their
+            final values in pairs of runs.
+        tested: selects the rows of those pairs; None for all rows.
+        reads: names of other experiments whose rows are needed.
+        covers: returns whether rows of a budget are enough for a plan, so that
+            `compute` is not called again; None: it is called each time.
+        shows_divergence: whether rows of runs that diverged are kept; they have no
+            values but `diverged`.
+        claims: claims of the paper that the experiment tests.
+        paper_epochs: length of the paper's runs; 0 for an experiment without training.
+        own_schedules: budgets whose optimizer or learning rates are ours and not the
+            paper's: their runs decide no claim.
+        note: what the paper leaves open, and what was chosen.
     """
 
     title: str
     section: str
-    draw: Callable[[Mapping[str, Rows], Path], None] | None
-    summary: Callable[[Mapping[str, Rows]], str]
+    draw: Callable[[Rows, Path], None] | None
+    summary: Callable[[Rows], str]
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None
@@ -48,4 +54,7 @@ class Experiment:
     reads: tuple[str, ...] = ()
     covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False
+    claims: tuple[Claim, ...] = ()
+    paper_epochs: int = 0
+    own_schedules: tuple[str, ...] = ()
     note: str = ""

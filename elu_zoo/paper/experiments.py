@@ -1,4 +1,4 @@
-"""The table of experiments, in the paper's order, and what each of them needs."""
+"""The table of experiments, in the paper's order."""
 
 from collections.abc import Sequence
 
@@ -11,6 +11,7 @@ from elu_zoo.paper.figures import (
     fig2_mnist_curves,
     fig3_autoencoders,
     fig4_cifar_curves,
+    fig5_batch_norm,
     fig6_imagenet_curves,
     fig7_median_changes,
     natural_gradient,
@@ -26,8 +27,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "fig1": fig1_activations.EXPERIMENT,
     "fig2": fig2_mnist_curves.EXPERIMENT,
     "fig3": fig3_autoencoders.EXPERIMENT,
-    "fig4": fig4_cifar_curves.COMPARISON,
-    "fig5": fig4_cifar_curves.BATCH_NORM,
+    "fig4": fig4_cifar_curves.EXPERIMENT,
+    "fig5": fig5_batch_norm.EXPERIMENT,
     "wilcoxon": wilcoxon.EXPERIMENT,
     "rivals": baselines.EXPERIMENT,
     "table1": table1.EXPERIMENT,
@@ -43,19 +44,17 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Returns experiments with those that they read, in the table's order.
+    """Returns the named experiments and those that they read, in the table's order.
 
     Args:
-        names: of the table, or `all`.
+        names: of experiments, or `all`.
 
     Raises:
-        UsageError: an unknown name, or none.
+        UsageError: a name is unknown, or there is no name.
     """
     check(names)
-    wanted: set[str] = set()
+    selected = set(EXPERIMENTS) if "all" in names else set(names)
     for name in names:
-        if name == "all":
-            wanted |= EXPERIMENTS.keys()
-        else:
-            wanted |= {name, *EXPERIMENTS[name].reads}
-    return [name for name in EXPERIMENTS if name in wanted]
+        if name != "all":
+            selected |= set(EXPERIMENTS[name].reads)
+    return [name for name in EXPERIMENTS if name in selected]

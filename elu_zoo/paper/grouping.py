@@ -1,123 +1,128 @@
-"""Rows of CSV files as arrays: what figures, statistics and claims begin with."""
+"""Rows of an experiment's CSV file, grouped by arm and by seed."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from elu_zoo.paper.experiment import Rows
+from elu_zoo.paper.plots.dots import Dots
 from elu_zoo.paper.plots.panels import Series
 
-Arm = tuple[str, bool, str]  # activation, batch norm, variant
-_PAPERS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
+Rows = list[dict[str, str]]
+_OF_THE_PAPER = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
-def number(text: str) -> float:
-    """Returns a cell's number, NaN where it is empty."""
-    return float(text) if text else math.nan
+class Arm(NamedTuple):
+    """The settings that distinguish the networks of one experiment."""
+
+    activation: str
+    batch_norm: bool = False
+    variant: str = ""
 
 
 def arms(rows: Rows) -> list[Arm]:
-    """Returns what is compared, in the order of the paper, then of the alphabet."""
-    found = {(r["activation"], r["batch_norm"] == "True", r["variant"]) for r in rows}
-    return sorted(found, key=_place)
+    """Returns the arms: the paper's activations first, the rest by the alphabet."""
 
+    def place(arm: Arm) -> tuple:
+        names = _OF_THE_PAPER
+        known = arm.activation in names
+        order = names.index(arm.activation) if known else len(names)
+        return arm.batch_norm, arm.variant, order, arm.activation
 
-def _place(arm: Arm) -> tuple:
-    name, batch_norm, variant = arm
-    place = _PAPERS.index(name) if name in _PAPERS else len(_PAPERS)
-    return batch_norm, variant, place, name
+    return sorted({_arm(row) for row in rows}, key=place)
 
 
 def reference(rows: Rows) -> str:
-    """Returns the unit that is compared with the others: ELU, or what stands for it.
+    """Returns the activation that is compared with all others.
 
-    Without ELU that is the first unit that the paper does not have, or else the first.
+    It is ELU; without ELU the first activation that is not of the paper; without one
+    of these the first.
     """
-    names = [arm[0] for arm in arms(rows)]
-    others = [name for name in names if name not in _PAPERS]
-    return "elu" if "elu" in names else (others or names)[0]
+    names = [arm.activation for arm in arms(rows)]
+    new = [name for name in names if name not in _OF_THE_PAPER]
+    return "elu" if "elu" in names else (new or names)[0]
 
 
-def of_arm(rows: Rows, arm: Arm) -> dict[int, Rows]:
-    """Returns the rows of an arm by seed."""
-    found: dict[int, Rows] = {}
+def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
+    """Returns the rows of an arm's runs by seed."""
+    runs: dict[int, Rows] = {}
     for row in rows:
-        if (row["activation"], row["batch_norm"] == "True", row["variant"]) == arm:
-            found.setdefault(int(row["seed"]), []).append(row)
-    return dict(sorted(found.items()))
+        if _arm(row) == arm:
+            runs.setdefault(int(row["seed"]), []).append(row)
+    return dict(sorted(runs.items()))
 
 
-def diverged(rows: Rows) -> bool:
-    """Whether a run ended in a loss that is not finite."""
-    return any(row.get("diverged") for row in rows)
+def diverged(run: Rows) -> bool:
+    """Returns whether a run ended in a loss that is not finite."""
+    return any(row.get("diverged") for row in run)
 
 
-def finals(rows: Rows, arm: Arm, measure: str) -> dict[int, float]:
-    """Returns a measure's last value of each run of an arm, by seed.
+def final_values(rows: Rows, arm: Arm, column: str) -> dict[int, float]:
+    """Returns a column's last value in each run of an arm, by seed.
 
-    Runs that diverged have none.
+    Runs that diverged are left out.
     """
     found = {}
-    for seed, own in of_arm(rows, arm).items():
-        values = [number(row[measure]) for row in own if row[measure]]
-        if values and not diverged(own):
+    for seed, run in by_seed(rows, arm).items():
+        values = [float(row[column]) for row in run if row[column]]
+        if values and not diverged(run):
             found[seed] = values[-1]
     return found
 
 
 def pairs(
-    ours: Mapping[int, float], theirs: Mapping[int, float]
+    first: Mapping[int, float], second: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Returns the values of the seeds that both have, in one order."""
-    both = ours.keys() & theirs.keys()
-    seeds = sorted(s for s in both if math.isfinite(ours[s] - theirs[s]))
-    return [ours[s] for s in seeds], [theirs[s] for s in seeds]
+    """Returns the finite values of the seeds that both have, in the same order."""
+    common = first.keys() & second.keys()
+    seeds = sorted(s for s in common if math.isfinite(first[s] - second[s]))
+    return [first[s] for s in seeds], [second[s] for s in seeds]
 
 
 def series(
-    rows: Rows,
-    x: str,
-    measure: str,
-    which: Iterable[Arm] | None = None,
-    **look: object,
+    rows: Rows, x: str, column: str, which: Iterable[Arm] | None = None, **style: object
 ) -> list[Series]:
     """Returns the runs of each arm as curves; arms without a point are left out.
 
     Args:
         rows: of one experiment and budget.
-        x: the column along which the curve goes, a number.
-        measure: the column that is shown.
+        x: the column of the horizontal axis.
+        column: the column of the vertical axis.
         which: arms; all by default.
-        look: arguments of `Series`.
+        style: arguments of `Series`.
     """
     found = []
     for arm in arms(rows) if which is None else which:
-        runs = list(of_arm(rows, arm).values())
         curves = [
-            {number(r[x]): number(r[measure]) for r in run if r[measure]}
-            for run in runs
+            {float(row[x]): float(row[column]) for row in run if row[column]}
+            for run in by_seed(rows, arm).values()
         ]
         places = sorted({place for curve in curves for place in curve})
-        if not places:
-            continue
         table = [[curve.get(place, math.nan) for place in places] for curve in curves]
-        kept = [run for run in table if not np.isnan(run).all()]
-        if not kept:
-            continue
-        found.append(Series(arm[0], places, kept, batch_norm=arm[1], **look))
+        runs = [run for run in table if not np.isnan(run).all()]
+        if runs:
+            style_of_arm = {"batch_norm": arm.batch_norm, **style}
+            found.append(Series(arm.activation, places, runs, **style_of_arm))
     return found
 
 
-def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table."""
-    head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
+def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
+    """Returns means and standard deviations over runs.
+
+    Args:
+        activation: which chooses colour and marker.
+        values: of the runs, by place on the axis.
+    """
+    means = [float(np.mean(runs)) for runs in values.values()]
+    deviations = [
+        float(np.std(runs, ddof=1)) if len(runs) > 1 else math.nan
+        for runs in values.values()
+    ]
+    low = [mean - d for mean, d in zip(means, deviations, strict=True)]
+    high = [mean + d for mean, d in zip(means, deviations, strict=True)]
+    return Dots(activation, list(values), means, low, high)
 
 
-def spread(values: Sequence[float]) -> str:
-    """Returns `mean ± standard deviation` with three digits that count, "" for none."""
-    if not values:
-        return ""
-    mean = f"{np.mean(values):.3g}"
-    return mean if len(values) == 1 else f"{mean} ± {np.std(values, ddof=1):.2g}"
+def _arm(row: dict[str, str]) -> Arm:
+    return Arm(row["activation"], row["batch_norm"] == "True", row["variant"])

@@ -1,4 +1,4 @@
-"""The names of the experiments, in the paper's order, without their imports."""
+"""Names of the experiments, importable without Keras."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,12 @@ def check(names: Sequence[str]) -> None:
     """Checks names of experiments, or `all`.
 
     Raises:
-        UsageError: an unknown name, or none.
+        UsageError: a name is unknown, or there is no name.
     """
     for name in names:
         if name not in (*NAMES, "all"):
             raise errors.unknown("experiment", name, [*NAMES, "all"])
     if not names:
-        raise errors.UsageError(f"Name experiments: all, or of {', '.join(NAMES)}.")
+        raise errors.UsageError(
+            f"Name at least one experiment: all, or some of {', '.join(NAMES)}."
+        )

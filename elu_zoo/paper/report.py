@@ -1,121 +1,108 @@
-"""The report: each experiment's figure and numbers, and the paper's claims."""
+"""The report of the reproduction: claims, figures and numbers, in Markdown."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
-from elu_zoo.paper import claims, grouping, paired
-from elu_zoo.paper.claims import CLAIMS
+from elu_zoo.paper import claims, tables
+from elu_zoo.paper.claims import Judged
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.judging import VERDICTS, Finding
 from elu_zoo.paper.views import View
 
 NAME = "reproduction.md"
-_HEAD = """# The paper's experiments, run again
+_HEAD = """# Reproduction of the paper's experiments
 
 Written by `elu-zoo-reproduce`. Runs of one seed are pairs: equal initial weights, equal
-order of images, whatever the unit. `full` is the paper's own length, `short` what two
-CPU cores do in hours, `smoke` a test of the way that says nothing. ± is the standard
-deviation over runs. A claim *holds* where a one-sided exact Wilcoxon signed-rank test
-of at least five pairs has p <= 0.05, and *does not hold* where the opposite one has;
-of timings the 95 % interval of the ratio decides, of theorems the rounding of float64.
-Each is tested by itself: of twenty claims that are not true, one may hold. *Ours* are
-asked of a unit of which the paper does not claim it.
+order of images, whatever the activation. ± is the standard deviation over runs.
+
+## The paper's claims
+
+*Reproduced*: all tests support the claim, with the paper's own length, optimizer and
+learning rates. *Reproduced in early training*: they do in shorter runs of the paper's
+recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, networks or
+measures disagree. *Not tested*: no run of ours can decide it, or no test finds a
+difference. Runs of our own schedules decide nothing. Effect, interval and n are of the
+first test that was measured; a negative difference supports the claim.
 """
+_TESTS = """A test supports or contradicts a claim where Student's p of at least five
+paired differences, two-sided and corrected by Holm's method for all tests of the claim,
+is at most 0.05. Intervals are Student's, of 95 %, without correction. Wilcoxon's exact
+one-sided p cannot be below 0.031 with five pairs, or below 0.001 with ten. Timings are
+decided by their interval, theorems by the rounding of float64. A mean of layers decides
+nothing where single layers support and contradict the claim. *Ours* are about an
+activation for which the paper does not claim it; they take no part in the verdict."""
 
 
-def text(views: Mapping[str, View], found: Mapping[str, Finding]) -> str:
-    """Returns the report in Markdown.
+def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
+    """Returns the report.
 
     Args:
-        views: of the experiments that have points.
-        found: findings by the claim's name.
+        views: by experiment, of those that have rows.
+        judged: as `claims.judge` returns them.
     """
-    parts = [_HEAD, "## The claims, counted", tally(claims.table(found, views))]
-    for name, experiment in EXPERIMENTS.items():
-        parts.append(f"## {experiment.title}")
-        place = experiment.section
-        parts.append(f"The paper, {'section ' * place[0].isdigit()}{place}.")
-        if experiment.note:
-            parts.append(experiment.note)
-        command = f"elu-zoo-reproduce {name}"
-        if name not in views:
-            parts.append(f"Not run yet: `{command}`.")
-            continue
-        view = views[name]
-        command += f" --budget={view.budget}"
-        parts.append(f"Budget: {view.budget}{_length(view)}; `{command}`.")
-        if view.diverged:
-            parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
-        if experiment.draw:
-            parts.append(f"![{experiment.title}](figures/{name}.png)")
-        parts.append(experiment.summary(view.rows))
-        own = view.rows.get(name, [])
-        own = experiment.tested(own) if experiment.tested else own
-        if tests := paired.table(own, experiment.compares):
-            parts.append(f"Pairs of runs:\n\n{tests}")
-    parts += ["## The claims, one by one", _claims(found, views)]
+    parts = [_HEAD, _claims(judged), _gpu(judged)]
+    for name in EXPERIMENTS:
+        parts += _section(name, views.get(name))
+    parts += ["## The tests of the claims", _TESTS, _tests(judged)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def tally(rows: Iterable[Mapping[str, object]], page: str = "") -> str:
-    """Returns how many claims of the paper each experiment decides, in Markdown.
-
-    Args:
-        rows: of claims.csv.
-        page: where the report is; "" in the report itself.
-    """
-    rows = [row for row in rows if row["whose"] == "the paper's"]
-    counts = Counter((row["experiment"], row["verdict"]) for row in rows)
+def _claims(judged: Sequence[Judged]) -> str:
     lines = []
-    for name, experiment in EXPERIMENTS.items():
-        own = [counts[name, verdict] for verdict in VERDICTS]
-        if any(own):
-            link = f"[{experiment.title}]({page}#{_anchor(experiment.title)})"
-            lines.append([link, *(count or "" for count in own)])
-    whole = [sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS]
-    lines.append([f"all {len(rows)}", *whole])
-    return grouping.markdown(("by unit and measure", *VERDICTS), lines)
+    for row in claims.table(judged):
+        effect = tables.interval(row["effect"], row["low"], row["high"])
+        measured = f"{row['measure']}: {effect}" if effect else ""
+        cells = row["claim"], row["reported"], measured, row["schedule"]
+        verdict = f"**{row['verdict']}**"
+        n = row["n"] or ""
+        lines.append([row["section"], *cells, n, row["tests"], verdict])
+    titles = "section", "the paper", "it reports", "measured", "schedule", "n", "tests"
+    return tables.markdown((*titles, "verdict"), lines)
 
 
-def _anchor(title: str) -> str:
-    """Returns a heading's address as GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+def _gpu(judged: Sequence[Judged]) -> str:
+    """Returns the section on claims that only a GPU can decide."""
+    needed: dict[str, list[str]] = {}
+    for each in judged:
+        if each.claim.gpu and each.verdict == "not tested":
+            needed.setdefault(each.claim.gpu, []).append(each.claim.text)
+    lines = ["## What only a GPU can decide"]
+    for gpu, texts in needed.items():
+        lines.append(f"- {gpu}: {' '.join(texts)}")
+    return "\n\n".join([lines[0], "\n".join(lines[1:])])
 
 
-def _length(view: View) -> str:
-    """Returns the epochs of the runs, "" where there are none."""
-    every = {row.get("epochs", "") for rows in view.rows.values() for row in rows}
-    epochs = sorted(every - {""}, key=int)
-    return f", {' or '.join(epochs)} epochs" if epochs else ""
+def _section(name: str, view: View | None) -> list[str]:
+    experiment = EXPERIMENTS[name]
+    place = experiment.section
+    parts = [f"## {experiment.title}"]
+    parts.append(f"The paper, {'section ' * place[0].isdigit()}{place}.")
+    if experiment.note:
+        parts.append(experiment.note)
+    command = f"elu-zoo-reproduce {name}"
+    if not view:
+        return [*parts, f"Not run yet: `{command}`."]
+    schedule = claims.schedule(name, view) or "No runs"
+    parts.append(f"{schedule}; `{command} --budget={view.budget}`.")
+    if view.diverged:
+        parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
+    if experiment.draw:
+        parts.append(f"![{experiment.title}](figures/{name}.png)")
+    parts.append(experiment.summary(view.rows))
+    if experiment.compares:
+        tested = experiment.tested(view.rows) if experiment.tested else view.rows
+        if tests := tables.paired_tests(tested, experiment.compares):
+            parts.append(f"Pairs of runs:\n\n{tests}")
+    return parts
 
 
-def _claims(found: Mapping[str, Finding], views: Mapping[str, View]) -> str:
+def _tests(judged: Sequence[Judged]) -> str:
     lines = []
-    for claim in CLAIMS:
-        finding = found[claim.name]
-        effect = ""
-        if finding.effect == finding.effect:
-            effect = f"{finding.effect:+.3g}"
-            if finding.low == finding.low:
-                effect += f" ({finding.low:+.3g} to {finding.high:+.3g})"
-        lines.append(
-            [
-                "ours" if claim.ours else claim.section,
-                claim.text,
-                finding.measure,
-                finding.n or "",
-                effect,
-                _p(finding),
-                views[claim.experiment].budget if finding.n else "",
-                f"**{finding.verdict}**",
-            ]
-        )
-    titles = ("section", "claim", "measured", "n", "effect", "p", "budget")
-    return grouping.markdown((*titles, "verdict"), lines)
-
-
-def _p(finding: Finding) -> str:
-    if finding.p != finding.p:
-        return ""
-    return "< 0.001" if finding.p < 0.001 else f"{finding.p:.3f}"
+    for each in judged:
+        tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
+        for test, found, outcome in tests:
+            effect = tables.interval(found.effect, found.low, found.high)
+            numbers = found.n or "", effect, claims.layers(found)
+            p = tables.p_value(found.p), tables.p_value(found.wilcoxon)
+            measure = test.measure + " (ours)" * test.ours
+            lines.append([each.claim.name, measure, *numbers, *p, outcome])
+    titles = "claim", "measured", "n", "effect", "layers", "p", "Wilcoxon's p"
+    return tables.markdown((*titles, "the test"), lines)

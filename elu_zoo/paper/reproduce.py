@@ -1,7 +1,7 @@
-"""Runs experiments and writes what they found: CSV, figures, claims, report."""
+"""Runs experiments, draws their figures, and writes claims and the report."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files, results
@@ -9,13 +9,17 @@ from elu_zoo.paper import claims, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.run import runner
 from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.paper.run.store import Points
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
 
+# Columns of results.csv that two runs of the same config and seed share.
+_SAME = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "backend"
+_Run = Callable[[list[Trial], Callable], Iterable[tuple[Trial, list[dict] | str]]]
+_Say = Callable[[str], None]
+
 
 def check(names: Sequence[str], output: Path) -> list[str]:
-    """Checks what can be before any work, and returns the experiments to run.
+    """Returns the experiments to run, after checking what can be checked before.
 
     Raises:
         UsageError: an unknown name, or scipy or matplotlib are not installed.
@@ -37,39 +41,46 @@ def reproduce(
     output: Path,
     *,
     jobs: int,
-    say: Callable[[str], None] = print,
+    say: _Say = print,
 ) -> None:
-    """Runs experiments, those that they read first.
+    """Runs experiments in the given order.
 
-    A run whose points are in the experiment's CSV file is not trained again, even
-    where its folder is gone.
+    A run whose rows are in the experiment's CSV file is not trained again.
 
     Args:
         names: as `check` returns them.
-        plan: what is asked for.
+        plan: budget, activations, seeds and folders.
         output: gets `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
-            `claims.csv` and `reproduction.md`.
-        jobs: runs at once.
-        say: is told what goes on, a line at a time.
+            `claims.csv`, `claim_tests.csv` and `reproduction.md`.
+        jobs: number of runs at the same time.
+        say: is called with each line of progress.
 
     Raises:
-        DataError: experiments were left out, for want of data, because they do not
-            take what is asked for or could not be computed; the others are done. Or a
-            file of points is not of this version.
-        ResourceError: processes that train die.
+        DataError: experiments were left out, because data are missing, an activation
+            is not supported or rows could not be computed; all others are finished. Or
+            a CSV file has the columns of another version.
+        ResourceError: a training process died.
     """
-    for name in EXPERIMENTS:  # the report is made from all of them
+    for name in EXPERIMENTS:  # the report reads all of them
         if EXPERIMENTS[name].columns:
             points(name, output).check()
+
+    def run(trials: list[Trial], measure: Callable) -> Iterable:
+        return runner.run(trials, plan, measure, jobs)
+
     left_out = []
     for name in names:
-        say(f"{name}: {EXPERIMENTS[name].title}")
+        experiment = EXPERIMENTS[name]
+        say(f"{name}: {experiment.title}")
         try:
-            _measure(name, plan, output, jobs, say)
+            if experiment.compute:
+                _compute(name, plan, output)
+            elif experiment.trials:
+                _train(name, plan, output, run, say)
         except (errors.DataError, errors.UsageError, errors.ResourceError) as error:
-            # Where processes that train die, those of the next experiment would too.
-            trains = bool(EXPERIMENTS[name].trials)
-            if len(names) == 1 or (trains and isinstance(error, errors.ResourceError)):
+            # Where training processes die, the next experiment's would die, too.
+            dies = experiment.trials and isinstance(error, errors.ResourceError)
+            if len(names) == 1 or dies:
                 raise
             left_out.append(name)
             say(f"{name}: left out. {error}")
@@ -80,75 +91,58 @@ def reproduce(
         raise errors.DataError(f"Left out, as said above: {', '.join(left_out)}.")
 
 
-def _measure(
-    name: str,
-    plan: Plan,
-    output: Path,
-    jobs: int,
-    say: Callable[[str], None],
-) -> None:
-    experiment, found = EXPERIMENTS[name], points(name, output)
-    if experiment.compute:
-        known = found.of_budget(plan.budget)
-        if not (known and experiment.covers and experiment.covers(plan, known)):
-            computed = experiment.compute(plan)
-            units = {row.get("activation") for row in computed}
-            others = [row for row in known if row.get("activation") not in units]
-            kept = others if experiment.covers else []
-            found.put_all(plan.budget, [*kept, *computed])
-    elif experiment.trials:
-        _train(name, found, plan, output, jobs, say)
+def _compute(name: str, plan: Plan, output: Path) -> None:
+    experiment, stored = EXPERIMENTS[name], points(name, output)
+    known = stored.of_budget(plan.budget)
+    if known and experiment.covers and experiment.covers(plan, known):
+        return
+    computed = experiment.compute(plan)
+    if experiment.covers:
+        new = {row.get("activation") for row in computed}
+        kept = [row for row in known if row.get("activation") not in new]
+        computed = [*kept, *computed]
+    stored.put_all(plan.budget, computed)
 
 
-def _train(
-    name: str,
-    found: Points,
-    plan: Plan,
-    output: Path,
-    jobs: int,
-    say: Callable[[str], None],
-) -> None:
-    experiment = EXPERIMENTS[name]
+def _train(name: str, plan: Plan, output: Path, run: _Run, say: _Say) -> None:
+    experiment, stored = EXPERIMENTS[name], points(name, output)
     trials = experiment.trials(plan)
-    missing = [trial for trial in trials if not found.has(trial)]
-    say(f"{name}: {len(trials)} runs, {len(missing)} to go, {jobs} at once")
-    for i, (trial, rows) in enumerate(
-        runner.run(missing, plan, experiment.measure, jobs), 1
-    ):
+    missing = [trial for trial in trials if not stored.has(trial)]
+    say(f"{name}: {len(trials)} runs, {len(missing)} to train")
+    for i, (trial, rows) in enumerate(run(missing, experiment.measure), 1):
+        progress = f"{name}: {i} of {len(missing)}, {trial.label}"
         if isinstance(rows, str):
-            found.put(trial, [{"diverged": rows}])
-            say(f"{name}: {i} of {len(missing)}, {trial.label} diverged: {rows}")
-            continue
-        _add_result(trial, plan, output)
-        found.put(trial, rows)
-        say(f"{name}: {i} of {len(missing)}, {trial.label}")
+            stored.put(trial, [{"diverged": rows}])
+            say(f"{progress} diverged: {rows}")
+        else:
+            _add_result(trial, plan, output)
+            stored.put(trial, rows)
+            say(progress)
 
 
 def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
-    """Adds a run to the results, unless one of its config is there."""
+    """Adds a run to results.csv, unless it has a run of this config and seed."""
     if plan.smoke:
         return
     workdir = trial.folder(plan)
     row = results.row(workdir, result.find(workdir))
     path = output / "results.csv"
-    same = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "backend"
     known = results.read_file(path)
-    if not any(all(old[key] == str(row[key]) for key in same) for old in known):
+    if not any(all(old[key] == str(row[key]) for key in _SAME) for old in known):
         results.add(path, row)
 
 
 def draw(name: str, output: Path) -> None:
-    """Draws an experiment's figure, where it has one and points for it."""
+    """Draws an experiment's figure, if it has one and rows for it."""
     experiment, found = EXPERIMENTS[name], view(name, output)
     if experiment.draw and found:
         experiment.draw(found.rows, output / FIGURES / name)
 
 
 def write_report(output: Path) -> None:
-    """Writes claims.csv and reproduction.md from the points that there are."""
-    views = {name: view(name, output) for name in EXPERIMENTS}
-    views = {name: found for name, found in views.items() if found}
-    found = claims.judged(views)
-    claims.write(output / "claims.csv", found, views)
-    text = report.text(views, found)
-    files.write_bytes(output / report.NAME, text.encode())
+    """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
+    views = {name: found for name in EXPERIMENTS if (found := view(name, output))}
+    judged = claims.judge(views)
+    claims.write(output / "claims.csv", claims.table(judged))
+    claims.write(output / "claim_tests.csv", claims.table_of_tests(judged))
+    files.write_bytes(output / report.NAME, report.text(views, judged).encode())

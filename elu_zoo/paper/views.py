@@ -1,41 +1,41 @@
-"""Which of the measured points a figure, a table and a claim are made from."""
+"""The rows from which a figure, its table and its claims are made."""
 
 import dataclasses
 from pathlib import Path
 
-from elu_zoo.paper.experiment import Rows
 from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.run.spec import BUDGETS
 from elu_zoo.paper.run.store import Points
 
 FIGURES = "figures"
-_ENOUGH = 5  # seeds
+_ENOUGH_SEEDS = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """The points that an experiment's figure, numbers and claims are made from.
+    """Rows of an experiment and of those that it reads.
 
     Attributes:
-        budget: the same of all of them.
-        rows: of the experiment and of those that it reads, by name.
-        diverged: runs that are left out, in words.
+        budget: of all rows.
+        rows: see `Experiment`.
+        diverged: names of the runs that diverged and are left out.
     """
 
     budget: str
-    rows: dict[str, Rows]
+    rows: Rows
     diverged: tuple[str, ...] = ()
 
 
 def view(name: str, output: Path) -> View | None:
-    """Returns the points of an experiment, None where some are missing.
+    """Returns the rows to show of an experiment, None where some are missing.
 
-    They are those of the longest budget with five seeds, or else of that with the most.
+    They are of the longest budget with five seeds, or else of the budget with most
+    seeds.
     """
-    every = {need: points(need, output) for need in needs(name)}
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
-        rows = {need: found.of_budget(budget) for need, found in every.items()}
+        rows = {need: points(need, output).of_budget(budget) for need in needs(name)}
         if not all(rows.values()):
             continue
         seeds = [
@@ -43,29 +43,35 @@ def view(name: str, output: Path) -> View | None:
             for need, own in rows.items()
             if EXPERIMENTS[need].trials
         ]
-        found = min([_ENOUGH, *seeds]), length
-        if found > most:
-            best, most = (budget, rows), found
-    if best is None:
-        return None
-    budget, rows = best
-    shown, gone = {}, {}
-    for need, own in rows.items():
-        lost = [] if EXPERIMENTS[need].shows_divergence else _diverged(own)
-        shown[need] = [row for row in own if row not in lost]
-        for row in lost:
-            gone[f"{need}: {row['activation']}, seed {row['seed']}"] = None
-    if not all(shown.values()):
-        return None
-    return View(budget, shown, tuple(gone))
+        rank = min([_ENOUGH_SEEDS, *seeds]), length
+        if rank > most:
+            best, most = (budget, rows), rank
+    return _without_diverged(*best) if best else None
 
 
-def _diverged(rows: Rows) -> Rows:
-    return [row for row in rows if row.get("diverged")]
+def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
+    shown, diverged = [], {}
+    for name, own in rows.items():
+        kept = []
+        for row in own:
+            if row.get("diverged") and not EXPERIMENTS[name].shows_divergence:
+                diverged[f"{name}: {row['activation']}, seed {row['seed']}"] = None
+            else:
+                kept.append(row)
+        if not kept:
+            return None
+        shown += kept
+    return View(budget, shown, tuple(diverged))
+
+
+def epochs(view: View) -> list[int]:
+    """Returns the lengths of the runs in epochs, the shortest first."""
+    found = {row.get("epochs", "") for row in view.rows} - {""}
+    return sorted(map(int, found))
 
 
 def points(name: str, output: Path) -> Points:
-    """Returns an experiment's measured points."""
+    """Returns the stored rows of an experiment."""
     experiment = EXPERIMENTS[name]
     path = output / FIGURES / f"{name}.csv"
     if experiment.compute:
@@ -74,7 +80,7 @@ def points(name: str, output: Path) -> Points:
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """Returns the experiments whose points a figure shows."""
+    """Returns the experiments whose rows a figure shows."""
     experiment = EXPERIMENTS[name]
     own = (name,) if experiment.columns else ()
     return (*own, *experiment.reads)

@@ -66,7 +66,8 @@ def test_experiments_that_train_nothing(cli, tmp_path):
     found = {str(path.relative_to(tmp_path / "out"))
              for path in (tmp_path / "out").rglob("*.*")}  # fmt: skip
     assert found == {
-        *("claims.csv", "reproduction.md", "figures/table1.csv"),
+        *("claims.csv", "claim_tests.csv", "reproduction.md"),
+        "figures/table1.csv",
         *(f"figures/fig1.{suffix}" for suffix in ("csv", "png", "svg")),
     }
 
@@ -74,7 +75,7 @@ def test_experiments_that_train_nothing(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "Name experiments: all, or of fig1, fig2"),
+        ([], "Name at least one experiment: all, or some of fig1"),
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig"),
         (["fig2", "nose"], "Unknown experiment 'nose'. Did you mean 'noise'"),
         (["fig2", "--budget=long"], "budget"),

@@ -1,46 +1,9 @@
-"""What decides each claim, and in which direction.
-
-Points are synthetic: of a world as the paper's, in which every claim holds, and of its
-opposite, in which none does.
-"""
+"""Which numbers decide each claim test, and in which direction."""
 
 import re
 
 import pytest
-from synthetic_points import DECIDED, OPEN, TRAINED, always, never, view
-
-from elu_zoo.paper import claims
-
-CLAIMS = {claim.name: claim for claim in claims.CLAIMS}
-
-
-def world(turned=never, names=TRAINED):
-    return {name: view(name, turned=turned) for name in names}
-
-
-@pytest.fixture(scope="module")
-def as_in_the_paper():
-    return claims.judged(world())
-
-
-@pytest.mark.parametrize("name", DECIDED)
-def test_a_claim_holds_in_the_papers_world(as_in_the_paper, name):
-    found = as_in_the_paper[name]
-    assert found.verdict == "holds" and found.n >= 5
-    assert found.p == 2.0**-found.n and found.measure
-    assert found.effect < (0.1 if "flat" in name else 0)
-
-
-@pytest.fixture(scope="module")
-def in_the_opposite():
-    return claims.judged(world(always))
-
-
-@pytest.mark.parametrize("name", DECIDED)
-def test_it_does_not_hold_in_the_opposite(in_the_opposite, name):
-    found = in_the_opposite[name]
-    assert found.verdict == "does not hold" and found.p == 1
-    assert found.effect > (0.1 if "flat" in name else 0)
+from synthetic_worlds import DECIDING_TESTS, EXPERIMENT, outcomes, world
 
 
 def last(row):
@@ -67,10 +30,6 @@ def late(row):
     return int(row["epoch"]) > 25
 
 
-def until_50(row):
-    return row["epoch"] not in ("0", "60")
-
-
 def shown(row):
     return row["sigma"] == "0.1"
 
@@ -78,10 +37,11 @@ def shown(row):
 DECIDING = [
     ("mnist-learns-faster.*", "train_loss", of_epochs("5")),
     ("mnist-fits-to.*", "train_loss", anywhere),
-    ("mnist-activations-closer.*", "median_activation", until_50),
+    ("mnist-activations-closer.*", "median_activation",
+     lambda row: row["epoch"] not in ("0", "60")),
     ("mnist-activations-smaller.*", "median_activation", trained),
-    ("mnist-training-flat.*", "train_loss", of_epochs("1", "25", "60")),
-    ("mnist-validation-flat.*", "validation_loss", of_epochs("1", "25", "60")),
+    ("mnist-training-flat.*", "train_loss", of_epochs("25", "60")),
+    ("mnist-validation-flat.*", "validation_loss", of_epochs("25", "60")),
     ("autoencoder-training.*", "measured_squared_error", last),
     ("autoencoder-(test|[01]).*", "test_squared_error", last),
     ("mnist-medians-vary.*", "variance_of_changes", anywhere),
@@ -103,36 +63,27 @@ DECIDING = [
     ("theory-gradient-early.*", "cosine", early),
     ("theory-gradient-late.*", "cosine", late),
     ("theory-bias-unit.*", "k", trained),
-]
+    ("theory-mean-length.*", "mean_length", anywhere),
+    ("theory-weighted-mean-length-correction.*", "correction", anywhere),
+]  # fmt: skip
 
 
-def test_what_decides_is_known_of_each():
-    """And by one row of the table."""
-    for name in DECIDED:
+def test_each_test_has_one_line_of_the_table():
+    for name in DECIDING_TESTS:
         assert sum(bool(re.fullmatch(each[0], name)) for each in DECIDING) == 1, name
 
 
 @pytest.mark.parametrize(("names", "column", "where"), DECIDING)
-def test_what_decides_is_what_the_claim_names(names, column, where):
-    """All else may be of the opposite world; and nothing else saves a claim."""
+def test_what_decides_a_test(names, column, where):
+    """These numbers alone decide; all other numbers may say the opposite."""
 
     def decides(row, other):
         return column == other and where(row)
 
-    of = [CLAIMS[name] for name in DECIDED if re.fullmatch(names, name)]
+    of = [name for name in DECIDING_TESTS if re.fullmatch(names, name)]
     assert of
-    read = {claim.experiment for claim in of}
-    found = world(lambda row, other: not decides(row, other), names=read)
-    turned = world(decides, names=read)
-    for claim in of:
-        seen = found[claim.experiment].rows
-        assert claim.judge(seen).verdict == "holds", claim.name
-        seen = turned[claim.experiment].rows
-        assert claim.judge(seen).verdict == "does not hold", claim.name
-
-
-def test_open_claims_stay_open(as_in_the_paper):
-    undecided = {n for n, f in as_in_the_paper.items() if f.verdict == "not decided"}
-    without_runs = "timing", "theorems"
-    others = {n for n, claim in CLAIMS.items() if claim.experiment in without_runs}
-    assert undecided == OPEN | others
+    read = {EXPERIMENT[name] for name in of}
+    supported = outcomes(world(lambda *cell: not decides(*cell), names=read), of)
+    assert set(supported.values()) == {"supports"}, supported
+    opposed = outcomes(world(decides, names=read), of)
+    assert set(opposed.values()) == {"contradicts"}, opposed

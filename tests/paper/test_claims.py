@@ -1,41 +1,144 @@
-"""The claims: their rows, the committed file's too, and how many pairs decide them."""
+"""Claims: what decides each test, verdicts of whole worlds, and the committed files."""
 
 import re
 from pathlib import Path
 
 import pytest
-from paper_claims import PAPER
-from synthetic_points import (
-    DECIDED,
-    FULL,
-    OPEN,
-    TRAINED,
-    always,
-    at_chance,
-    never,
-    view,
-    write,
+from synthetic_rows import FULL, TRAINED, always, never, set_errors, view, write
+from synthetic_worlds import (
+    CLAIMS,
+    DECIDING_TESTS,
+    EXPERIMENT,
+    TESTS,
+    judged,
+    outcomes,
+    world,
 )
 
 from elu_zoo import results
-from elu_zoo.paper import claims, views
+from elu_zoo.paper import claims, verdicts, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.judging import Finding
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import View
 
-MEASURED = Path(__file__).parents[2] / "configs" / "results"
-VERDICTS = "holds", "does not hold", "not decided"
-CLAIMS = {claim.name: claim for claim in claims.CLAIMS}
+COMMITTED = Path(__file__).parents[2] / "configs" / "results"
+UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
+FIVE = Plan("full", None, 5, FULL.workdir)
 
 
-def world(turned=never, plan=FULL, names=TRAINED):
-    return {name: view(name, plan, turned) for name in names}
+def test_a_world_as_in_the_paper():
+    seen = world()
+    assert set(outcomes(seen).values()) == {"supports"}
+    assert all(judged(seen)[name][0].effect < 0 for name in DECIDING_TESTS)
+    for each in claims.judge(seen):
+        tests = {test.name for test in each.claim.tests}
+        whole = {"depth": "reproduced in early training"}
+        expected = whole.get(each.experiment, "reproduced")
+        if not tests & set(DECIDING_TESTS):
+            expected = "not tested"
+        assert each.verdict == expected, each.claim.name
 
 
-def level(name):
-    """Returns the p from which a claim holds, and the fewest pairs that decide it."""
-    return (0.001, 10) if "p-below-.001" in name else (0.05, 5)
+def test_the_opposite_world():
+    seen = world(always)
+    assert set(outcomes(seen).values()) == {"contradicts"}
+    for each in claims.judge(seen):
+        tests = {test.name for test in each.claim.tests}
+        decided = each.experiment != "depth" and tests & set(DECIDING_TESTS)
+        assert each.verdict == ("contradicted" if decided else "not tested")
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_few_pairs_decide_nothing(seeds):
+    found = judged(world(plan=Plan("full", None, seeds, FULL.workdir)))
+    for name in DECIDING_TESTS:
+        finding, outcome = found[name]
+        n = 0 if "p-below" in name else seeds
+        assert (finding.n, outcome) == (n, "not measured"), name
+
+
+@pytest.mark.parametrize("budget", ["smoke", "short"])
+def test_runs_of_our_own_schedule_decide_nothing(budget):
+    plan = Plan(budget, None, 10, FULL.workdir)
+    for each in claims.judge(world(plan=plan, names=("fig4", "fig5"))):
+        assert each.verdict == "not tested"
+        if each.experiment in ("fig4", "fig5") and budget == "short":
+            schedule = claims.schedule(each.experiment, each.view)
+            assert schedule == "3 of 330 epochs, our own schedule"
+
+
+@pytest.mark.parametrize(
+    ("budget", "verdict", "schedule"),
+    [
+        ("smoke", "not tested", "2 of 300 epochs"),
+        ("short", "reproduced in early training", "50 of 300 epochs"),
+        ("full", "reproduced", "300 of 300 epochs"),
+    ],
+)
+def test_shorter_runs_decide_early_training(budget, verdict, schedule):
+    plan = Plan(budget, None, 5, FULL.workdir)
+    rows = claims.table(claims.judge(world(plan=plan, names=["fig2"])))
+    found = {(row["verdict"], row["schedule"]) for row in rows[:4]}
+    assert found == {(verdict, schedule)}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "contradicts", "outcome"),
+    [
+        (9, never, "not measured"),
+        (10, never, "supports"),
+        (10, lambda row, column: row["seed"] == "0", "no difference"),
+    ],
+)
+def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
+    plan = Plan("full", None, seeds, FULL.workdir)
+    names = [name for name in TESTS if "p-below-.001" in name]
+    assert len(names) == 7
+    found = outcomes(world(contradicts, plan, ("fig4", "fig5")), names)
+    assert set(found.values()) == {outcome}
+
+
+def test_the_pair_with_the_papers_schedule_is_not_compared_with_the_rest():
+    plan = Plan("short", None, 5, FULL.workdir)
+    found = judged({"fig4": view("fig4", plan)})
+    of = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
+    assert {found[name][0].n for name in of} == {5}
+
+
+def test_runs_that_diverged_are_in_no_pair(tmp_path):
+    for name in TRAINED:
+        write(name, tmp_path, plan=FIVE, diverged={(unit, 3) for unit in UNITS})
+    found = judged({name: views.view(name, tmp_path) for name in TRAINED})
+    for name in DECIDING_TESTS:
+        n = 0 if "p-below" in name else 4
+        assert (found[name][0].n, found[name][1]) == (n, "not measured"), name
+
+
+@pytest.mark.parametrize(
+    ("diverging", "contradicts", "outcome"),
+    [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
+     (("elu", "relu"), never, "not measured")],
+)  # fmt: skip
+def test_autoencoders_that_diverge(tmp_path, diverging, contradicts, outcome):
+    """They are the worst; a pair that both diverge is left out."""
+    diverged = {(unit, seed) for unit in diverging for seed in range(5)}
+    write("fig3", tmp_path, FIVE, contradicts, diverged)
+    names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
+    assert len(names) == 8
+    found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
+    assert set(found.values()) == {outcome}
+
+
+@pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
+def test_runs_at_chance_are_in_no_pair(error, n):
+    seen = view("fig4", FIVE)
+    set_errors(seen.rows, "shifted_relu", range(5), error)
+    found = judged({"fig4": seen})
+    for measure in "test-error", "training-loss":
+        assert found[f"cifar100-{measure}-below-shifted_relu"][0].n == n
+        assert found[f"cifar100-{measure}-below-relu"][0].n == 5
+    assert found["cifar100-shifted_relu-below-leaky_relu"][0].n == n
 
 
 def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
@@ -43,280 +146,128 @@ def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
     return row | {"ratio": str(ratio), "ratio_low": str(low), "ratio_high": str(high)}
 
 
-def judged_of_timing(name, *rows):
-    found = claims.judged({"timing": View("short", {"timing": list(rows)})})[name]
-    return found.n, found.verdict
-
-
-def test_claims_are_told_apart():
-    assert len(CLAIMS) == len(claims.CLAIMS) > 40
-    found = claims.judged({})
-    assert len({claim.text for claim in claims.CLAIMS}) == len(found)
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_a_claim_is_of_the_paper_and_of_an_experiment(name):
-    claim = CLAIMS[name]
-    assert re.fullmatch(r"[a-z0-9.\-_]+", name)
-    parts = claim.section.split(", ")
-    assert parts and all(
-        re.fullmatch(r"abstract|appendix [A-C]|[1-5](\.[1-4](\.[12])?)?", part)
-        for part in parts
-    )
-    assert claim.text and claim.experiment in EXPERIMENTS
-
-
-def test_every_experiment_with_runs_decides_a_claim():
-    """But ImageNet's, whose claims are open."""
-    of = {CLAIMS[name].experiment for name in CLAIMS if name not in OPEN}
-    assert of == {*TRAINED, "timing", "theorems"}
-
-
-@pytest.fixture(scope="module")
-def committed():
-    return results.read_file(MEASURED / "claims.csv")
-
-
-def test_each_claim_has_a_row_in_the_committed_file(committed):
-    assert [row["id"] for row in committed] == list(CLAIMS)
-    for row in committed:
-        claim = CLAIMS[row["id"]]
-        assert list(row) == list(claims.COLUMNS)
-        assert (row["section"], row["claim"]) == (claim.section, claim.text)
-        assert row["experiment"] == claim.experiment
-
-
-@pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.columns])
-def test_the_committed_points_are_of_this_version(name):
-    """Else whoever clones us has to move them away before anything runs."""
-    views.points(name, MEASURED).check()
-
-
-def test_verdicts_of_the_committed_file(committed):
-    assert committed
-    for row in committed:
-        n, p = int(row["n"]), float(row["p"] or "nan")
-        assert row["verdict"] in VERDICTS
-        largest, least = level(row["id"])
-        # What fewer than ten pairs say of a p of ten is not told.
-        told = n >= least if largest < 0.05 else bool(n)
-        assert bool(n) == bool(row["budget"]) and bool(row["effect"]) == told
-        assert row["budget"] in ("", "short", "full")
-        if n < least:
-            assert row["verdict"] == "not decided", row["id"]
-        elif row["p"]:
-            assert 2.0**-n <= p * 1.001 and p <= 1
-            assert (p <= largest) == (row["verdict"] == "holds"), row["id"]
-            assert p > 0.5 or row["verdict"] != "does not hold", row["id"]
-
-
-def test_the_committed_file_is_of_the_committed_points(committed):
-    seen = {name: views.view(name, MEASURED) for name in EXPERIMENTS}
-    found = claims.judged({name: each for name, each in seen.items() if each})
-    for row in committed:
-        finding = found.get(row["id"])
-        if finding and finding.n:
-            assert row["n"] == str(finding.n) and row["verdict"] == finding.verdict
-            effect = float(row["effect"] or "nan")
-            assert effect == pytest.approx(finding.effect, rel=1e-3, nan_ok=True)
-            assert row["budget"] == seen[row["experiment"]].budget
-
-
-@pytest.mark.parametrize("seeds", [1, 2, 4])
-def test_few_pairs_decide_nothing(seeds):
-    plan = Plan("full", None, seeds, FULL.workdir)
-    found = claims.judged(world(plan=plan))
-    for name in DECIDED:
-        assert (found[name].n, found[name].verdict) == (seeds, "not decided"), name
-
-
-def test_smoke_runs_decide_nothing():
-    found = claims.judged(world(plan=Plan("smoke", None, 10, FULL.workdir)))
-    assert any(each.n == 10 for each in found.values())
-    assert {each.verdict for each in found.values()} == {"not decided"}
-
-
-OF_P = [name for name in CLAIMS if "p-below-.001" in name]
-
-
-def plainly(name):
-    """Returns the claim without its p."""
-    plain = name.replace("-p-below-.001", "-below")
-    return plain if plain in CLAIMS else name.removesuffix("-p-below-.001")
-
-
-@pytest.mark.parametrize(("seeds", "verdict"), [(9, "not decided"), (10, "holds")])
-def test_ten_pairs_are_needed_for_the_papers_p(seeds, verdict):
-    plan = Plan("full", None, seeds, FULL.workdir)
-    found = claims.judged(world(plan=plan, names=("fig4", "fig5")))
-    for name in OF_P:
-        assert (found[name].verdict, found[name].n) == (verdict, seeds)
-        assert found[plainly(name)].verdict == "holds"
-
-
-def test_the_papers_p_wants_all_pairs_to_agree():
-    """One of ten that does not: p is above .001, and far below .05."""
-
-    def first(row, column):
-        return row["seed"] == "0"
-
-    found = claims.judged(world(first, names=("fig4", "fig5")))
-    assert len(OF_P) == 7
-    for name in OF_P:
-        assert found[name].verdict == "not decided" and found[name].n == 10
-        plain = found[plainly(name)]
-        assert plain.verdict == "holds" and 0.001 < plain.p < 0.05
-
-
-def test_the_short_budgets_pair_on_the_papers_schedule_is_no_pair_of_the_others():
-    plan = Plan("short", None, 5, FULL.workdir)
-    found = claims.judged({"fig4": view("fig4", plan)})
-    of = [n for n in CLAIMS if CLAIMS[n].experiment == "fig4" and n not in OPEN]
-    assert of and {found[name].n for name in of} == {5}
-
-
-def written(output, **how):
-    """Returns what is seen of files with points."""
-    for name in TRAINED:
-        write(name, output, **how)
-    seen = {name: views.view(name, output) for name in TRAINED}
-    return claims.judged({name: each for name, each in seen.items() if each})
-
-
-UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
-FIVE = Plan("full", None, 5, FULL.workdir)
-
-
-def test_runs_that_diverged_are_in_no_pair(tmp_path):
-    """But of autoencoders' units, where they rank last: here both of a pair."""
-    found = written(tmp_path, plan=FIVE, diverged={(unit, 3) for unit in UNITS})
-    for name in DECIDED:
-        n = 5 if name.startswith("autoencoder-t") else 4
-        assert (found[name].n, found[name].verdict) == (n, "not decided"), name
-
-
-@pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
-def test_a_unit_that_stays_at_chance_loses_to_none(error, n):
-    seen = view("fig4", FIVE)
-    at_chance(seen.rows["fig4"], "shifted_relu", range(5), error)
-    found = claims.judged({"fig4": seen})
-    for measure in "test-error", "training-loss":
-        finding = found[f"cifar100-{measure}-below-shifted_relu"]
-        assert (finding.n, finding.verdict) == (n, "holds" if n else "not decided")
-        assert found[f"cifar100-{measure}-below-relu"].n == 5
-    assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
-
-
-def test_autoencoders_that_diverged_are_the_worst(tmp_path):
-    found = written(tmp_path, plan=FIVE, diverged={("elu", s) for s in range(5)})
-    other = written(tmp_path / "other", plan=FIVE, turned=always,
-                    diverged={("relu", s) for s in range(5)})  # fmt: skip
-    names = [n for n in CLAIMS if re.fullmatch("autoencoder-t.*-than-relu", n)]
-    assert len(names) == 8
-    for name in names:
-        assert (found[name].n, found[name].verdict) == (5, "does not hold"), name
-        assert (other[name].n, other[name].verdict) == (5, "holds"), name
+NORMALISED = "relu, batch norm"
 
 
 @pytest.mark.parametrize(
-    ("row", "expected"),
+    ("rows", "n", "outcome"),
     [
-        (timed(1.02, 1.01, 1.05), (15, "holds")),
-        (timed(1.02, 1.01, 1.0583), (15, "holds")),
-        (timed(1.05, 1.01, 1.06), (15, "not decided")),
-        (timed(1.1, 1.0583, 1.2), (15, "not decided")),
-        (timed(1.1, 1.06, 1.2), (15, "does not hold")),
-        (timed(0.9, 0.8, 0.95, form="relu, batch norm"), (0, "not decided")),
-        (timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch"), (0, "not decided")),
+        ([timed(1.02, 1.01, 1.0583)], 15, "supports"),
+        ([timed(1.05, 1.01, 1.06)], 15, "no difference"),
+        ([timed(1.1, 1.0583, 1.2)], 15, "no difference"),
+        ([timed(1.1, 1.06, 1.2)], 15, "contradicts"),
+        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], 0, "not measured"),
+        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], 0, "not measured"),
     ],
 )
-def test_of_timing(row, expected):
-    assert judged_of_timing("elu-costs-5-percent", row) == expected
+def test_the_cost_of_elu(rows, n, outcome):
+    found = judged({"timing": View("full", rows)})["elu-costs-5-percent"]
+    assert (found[0].n, found[1]) == (n, outcome)
 
 
 @pytest.mark.parametrize(
-    ("elu", "normalised", "expected"),
+    ("elu", "normalised", "n", "outcome"),
     [
-        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), (15, "holds")),
-        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), (15, "not decided")),
-        ((1.5, 1.3, 1.6), (1.5, 1.4, 1.6), (15, "not decided")),
-        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), (15, "does not hold")),
+        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), 15, "supports"),
+        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
+        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
+        ((1.1, 1.0, 1.2), None, 0, "not measured"),
+        (None, (1.1, 1.0, 1.2), 0, "not measured"),
     ],
 )
-def test_of_timing_beside_batch_norm(elu, normalised, expected):
-    rows = timed(*elu), timed(*normalised, form="relu, batch norm")
-    assert judged_of_timing("elu-costs-less-than-batch-norm", *rows) == expected
-    for row in rows:
-        found = judged_of_timing("elu-costs-less-than-batch-norm", row)
-        assert found == (0, "not decided")
+def test_the_cost_of_elu_and_of_batch_norm(elu, normalised, n, outcome):
+    rows = [timed(*elu)] if elu else []
+    rows += [timed(*normalised, form=NORMALISED)] if normalised else []
+    found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]
+    assert (found[0].n, found[1]) == (n, outcome)
 
 
 @pytest.mark.parametrize(
-    ("distances", "verdict"),
-    [((1e-15, 9e-10), "holds"), ((1e-15, 2e-9), "does not hold")],
+    ("distances", "outcome"),
+    [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")],
 )
-def test_of_theorems(distances, verdict):
+def test_theorems(distances, outcome):
     rows = [
         {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
         for draw in range(3)
         for i, x in enumerate(distances)
     ]
-    found = claims.judged({"theorems": View("full", {"theorems": rows})})
-    lemma = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, lemma.verdict) == (3, distances[1], verdict)
-    assert found["theory-lemma-1"] == Finding(measure=lemma.measure)
+    found = judged({"theorems": View("full", rows)})
+    lemma, said = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, said) == (3, distances[1], outcome)
+    assert found["theory-lemma-1"] == (Finding(), "not measured")
 
 
-@pytest.mark.parametrize(("section", "words", "names"), PAPER)
-def test_what_the_paper_says_has_a_row(section, words, names):
-    found = [c for n, c in CLAIMS.items() if re.fullmatch(names, n) and not c.ours]
-    assert found, words
-    assert any(section in claim.section.split(", ") for claim in found), words
+def test_names_and_sections():
+    names = [claim.name for _, claim in CLAIMS]
+    assert len(set(names)) == len(names) and 20 <= len(names) <= 30
+    assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
+    section = r"abstract|appendix C|appendices A and B|figure 2|[1-4](\.\d)*"
+    for _, claim in CLAIMS:
+        assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
-def test_what_the_paper_does_not_say_is_marked():
-    of_paper = [names for _, _, names in PAPER]
-    for name, claim in CLAIMS.items():
-        said = any(re.fullmatch(names, name) for names in of_paper)
-        assert said != claim.ours, name
+def test_tests_that_are_ours():
+    ours = {name for name, test in TESTS.items() if test.ours}
+    pattern = "mnist-.*-than-(shifted_relu|prelu)|noise-.*-than-relu"
+    pattern += "|theory-.*(early|late)-.*-leaky_relu"
+    pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
+    assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
 
 
-@pytest.mark.parametrize("every", [False, True])
-def test_nothing_was_run(every, tmp_path):
-    """Or all of it ended in losses that are not finite."""
-    plan = Plan("full", None, 1, FULL.workdir)
-    gone = {(unit, 0) for unit in UNITS}
-    found = written(tmp_path, plan=plan, diverged=gone) if every else claims.judged({})
-    for name, each in found.items():
-        worst = every and name.startswith("autoencoder-t")
-        assert (each.n, each.verdict) == (int(worst), "not decided"), name
+def test_nothing_was_run():
+    for each in claims.judge({}):
+        assert each.verdict == "not tested"
+        assert set(each.findings) == {Finding()}
 
 
-def test_the_file(tmp_path):
-    found = dict.fromkeys(CLAIMS, Finding(measure="the loss"))
-    found["mnist-learns-faster-than-relu"] = Finding(
-        *(5, -0.123456, -1.0, float("nan"), 0.03125, "holds", "the loss")
-    )
-    path = tmp_path / "claims.csv"
-    claims.write(path, found, {"fig2": View("short", {}), "fig3": View("full", {})})
-    rows = results.read_file(path)
-    assert [row["id"] for row in rows] == list(CLAIMS)
-    claim = CLAIMS["mnist-learns-faster-than-relu"]
-    assert rows[0] == {
-        "id": claim.name,
-        "whose": "the paper's",
-        "section": "abstract, 4.1.1",
-        "claim": claim.text,
-        "experiment": "fig2",
-        "budget": "short",
-        "measure": "the loss",
-        "n": "5",
-        "effect": "-0.1235",
-        "low": "-1",
-        "high": "",
-        "p": "0.03125",
-        "verdict": "holds",
-    }
-    for row in rows[1:]:
-        assert (row["n"], row["verdict"], row["budget"]) == ("0", "not decided", "")
-        assert {row[key] for key in ("effect", "low", "high", "p")} == {""}
+def made(output):
+    """Writes the tables of the committed rows."""
+    seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
+    found = claims.judge({name: each for name, each in seen.items() if each})
+    claims.write(output / "claims.csv", claims.table(found))
+    claims.write(output / "claim_tests.csv", claims.table_of_tests(found))
+
+
+def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
+    made(tmp_path)
+    for name in "claims.csv", "claim_tests.csv":
+        rows = results.read_file(tmp_path / name)
+        committed = results.read_file(COMMITTED / name)
+        for row, expected in zip(rows, committed, strict=True):
+            for number in {"effect", "low", "high", "p", "wilcoxon"} & row.keys():
+                one, other = float(row.pop(number) or "nan"), expected.pop(number)
+                other = float(other or "nan")
+                assert one == pytest.approx(other, rel=1e-2, abs=1e-9, nan_ok=True)
+            assert row == expected
+
+
+def test_the_files(tmp_path):
+    found = claims.judge({"fig2": view("fig2", FIVE)})
+    claims.write(tmp_path / "claims.csv", claims.table(found))
+    claims.write(tmp_path / "claim_tests.csv", claims.table_of_tests(found))
+    first, *others = results.read_file(tmp_path / "claims.csv")
+    assert tuple(first) == tuple(claims.COLUMNS)
+    assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
+    assert (first["verdict"], first["tests"]) == ("reproduced", "8 supports")
+    assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
+    assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
+    assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
+    first, *others = results.read_file(tmp_path / "claim_tests.csv")
+    assert tuple(first) == tuple(claims.TEST_COLUMNS)
+    expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
+    expected |= {"claim": "mnist-faster-learning", "experiment": "fig2", "n": "5"}
+    expected |= {"budget": "full", "wilcoxon": "0.03125", "outcome": "supports"}
+    assert expected.items() <= first.items() and first["layers"] == ""
+    assert others[-1]["budget"] == "" and others[-1]["outcome"] == "not measured"
+
+
+def test_layers_are_reported():
+    found = claims.table_of_tests(claims.judge(world(names=["fig7"])))
+    (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
+    assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])
+
+
+def test_verdicts_of_the_committed_file():
+    found = {row["verdict"] for row in results.read_file(COMMITTED / "claims.csv")}
+    assert found <= set(verdicts.VERDICTS)

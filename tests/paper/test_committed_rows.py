@@ -1,4 +1,4 @@
-"""Every committed row is found by its experiment: no finished run is trained again."""
+"""Committed rows: each experiment finds them, so that no run is trained again."""
 
 from pathlib import Path
 
@@ -28,6 +28,11 @@ def test_every_run_is_found(name):
     trials = EXPERIMENTS[name].trials(Plan(COMMITTED[name], None, None, Path("runs")))
     assert [trial.label for trial in trials if not found.has(trial)] == []
     assert {row["budget"] for row in found.rows} == {COMMITTED[name]}
+
+
+@pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.columns])
+def test_committed_files_have_the_columns_of_this_version(name):
+    points(name, RESULTS).check()
 
 
 def test_the_table_is_complete():

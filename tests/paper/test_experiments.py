@@ -1,4 +1,4 @@
-"""The table of experiments: what is chosen, and which runs each of them has."""
+"""The table of experiments: selection by name, and the runs of each."""
 
 import itertools
 import types
@@ -44,7 +44,7 @@ def test_what_is_chosen(names, expected):
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig[1-7]'.*Known: fig1"),
         (["fig2", "wilcox"], "Did you mean 'wilcoxon'"),
         (["al"], "Did you mean 'all'"),
-        ([], "Name experiments: all, or of fig1, fig2"),
+        ([], "Name at least one experiment: all, or some of fig1"),
     ],
 )
 def test_refusals(names, words):
@@ -52,22 +52,15 @@ def test_refusals(names, words):
         chosen(names)
 
 
-def test_the_papers_order():
-    numbered = [name for name in EXPERIMENTS if name.startswith("fig")]
-    assert numbered[:6] == ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6"]
-    assert "fig7" in numbered
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_is_whole(name):
+def test_fields_of_an_experiment(name):
     experiment = EXPERIMENTS[name]
-    assert experiment.title and experiment.section
     sources = experiment.trials, experiment.compute, experiment.reads or None
     assert any(sources) and not (experiment.trials and experiment.compute)
     assert bool(experiment.trials) == bool(experiment.measure)
     assert bool(experiment.columns) == bool(experiment.trials or experiment.compute)
     assert len(set(experiment.columns)) == len(experiment.columns)
-    # `chosen` follows what is read one step, and runs it before.
+    # `chosen` takes direct reads only, and runs them before.
     before = list(EXPERIMENTS)[: list(EXPERIMENTS).index(name)]
     for read in experiment.reads:
         assert read in before and set(EXPERIMENTS[read].reads) <= {*experiment.reads}
@@ -75,31 +68,23 @@ def test_an_experiment_is_whole(name):
 
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_runs(name, budget):
+def test_runs_of_a_seed_differ_in_the_activation_only(name, budget):
     found = EXPERIMENTS[name].trials(plan(budget))
     assert len({tuple(trial.key.values()) for trial in found}) == len(found) > 0
-    assert {trial.budget for trial in found} == {budget}
-    assert all(trial.load().smoke == (budget == "smoke") for trial in found)
-
-
-@pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_runs_of_a_seed_are_pairs_one_after_the_other(name, budget):
-    """They differ in the unit alone."""
-    found = EXPERIMENTS[name].trials(plan(budget))
     groups = [
         (key, list(group))
         for key, group in itertools.groupby(found, lambda t: (t.seed, t.variant))
     ]
     assert len({key for key, _ in groups}) == len(groups)
     for _, (first, *others) in groups:
-        config = as_dict(first.load())
+        config = first.load()
+        assert first.budget == budget and config.smoke == (budget == "smoke")
         assert others
         for other in others:
-            changed = differences(config, as_dict(other.load()))
+            changed = differences(as_dict(config), as_dict(other.load()))
             units = f"{first.activation!r} -> {other.activation!r}"
             assert changed == [f"model.activation.name: {units}"]
-            assert other.observe == first.observe
+            assert (other.observe, other.budget) == (first.observe, budget)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -107,16 +92,17 @@ def test_runs_of_a_seed_are_pairs_one_after_the_other(name, budget):
 def test_activations_and_seeds_are_replaceable(name, budget):
     own = EXPERIMENTS[name].trials(plan(budget))
     found = EXPERIMENTS[name].trials(plan(budget, ("tanh", "elu"), 2))
-    variants = dict.fromkeys(trial.variant for trial in own)
-    for variant in variants:
-        runs = [t for t in found if t.variant == variant]
-        seeds = (0, 1) if variant != "paper's schedule" else (0,)
-        expected = [(seed, name) for seed in seeds for name in ("tanh", "elu")]
-        assert [(t.seed, t.activation) for t in runs] == expected
-    assert {t.variant for t in found} == set(variants)
+    expected = {
+        (seed, activation, variant)
+        for variant in {trial.variant for trial in own}
+        for seed in ((0,) if variant == "paper's schedule" else (0, 1))
+        for activation in ("tanh", "elu")
+    }
+    assert {(t.seed, t.activation, t.variant) for t in found} == expected
+    assert len(found) == len(expected)
 
 
-def test_batch_norm_is_all_that_figure_5_adds():
+def test_figure_5_adds_batch_norm_only():
     for budget in BUDGETS:
         plain = EXPERIMENTS["fig4"].trials(plan(budget))
         plain = {(t.activation, t.seed): t for t in plain if not t.variant}
@@ -128,7 +114,7 @@ def test_batch_norm_is_all_that_figure_5_adds():
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_noise_and_theory_are_of_the_runs_of_figure_2(budget):
+def test_noise_and_theory_measure_the_runs_of_figure_2(budget):
     runs = {t.folder(plan()): t for t in fig2_mnist_curves.trials(plan(budget))}
     for name in ("noise", "theory"):
         for trial in EXPERIMENTS[name].trials(plan(budget)):
@@ -137,8 +123,7 @@ def test_noise_and_theory_are_of_the_runs_of_figure_2(budget):
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_runs_that_share_a_folder_keep_the_same(budget):
-    """Else who trains first decides what the other finds there."""
+def test_runs_with_the_same_folder_record_the_same(budget):
     kept = {}
     for name in TRAINED:
         for trial in EXPERIMENTS[name].trials(plan(budget)):
@@ -166,7 +151,7 @@ def test_runs_that_share_a_folder_keep_the_same(budget):
         ("theory", "short", PAPER, 5, [""], 50),
     ],
 )
-def test_what_is_run(name, budget, arms, seeds, variants, epochs):
+def test_runs(name, budget, arms, seeds, variants, epochs):
     found = EXPERIMENTS[name].trials(plan(budget))
     found = [trial for trial in found if trial.variant != "paper's schedule"]
     expected = itertools.product(arms, range(seeds), variants)
@@ -187,27 +172,26 @@ def test_full_runs_have_the_papers_schedule(name):
     (config, *_) = (t.load() for t in EXPERIMENTS[name].trials(plan("full")))
     assert config.schedule == "paper"
     assert config.train.boundaries == (35_000, 85_000, 135_000)
-    for trial in EXPERIMENTS[name].trials(plan("short")):
-        expected = "paper" if trial.variant else "fast"
-        assert trial.load().schedule == expected
 
 
-def test_a_pair_of_the_short_budget_has_the_papers_schedule():
-    found = [t for t in EXPERIMENTS["fig4"].trials(plan()) if t.variant]
-    assert [(t.activation, t.seed) for t in found] == [("elu", 0), ("relu", 0)]
-    for trial in found:
+def test_the_short_budget_has_one_pair_with_the_papers_schedule():
+    paper = []
+    for trial in EXPERIMENTS["fig4"].trials(plan()):
         config = trial.load()
-        assert (config.train.epochs, config.train.learning_rates) == (7, (0.01,))
+        assert config.schedule == ("paper" if trial.variant else "fast")
+        if trial.variant:
+            paper.append((trial.activation, trial.seed))
+            assert (config.train.epochs, config.train.learning_rates) == (7, (0.01,))
+    assert paper == [("elu", 0), ("relu", 0)]
 
 
-def test_the_theory_finds_the_weights_that_it_follows():
-    """Of the runs of figure 2: before the first epoch and after the last."""
+def test_snapshots_of_the_first_and_the_last_epoch():
     for budget in BUDGETS:
         for trial in EXPERIMENTS["theory"].trials(plan(budget)):
             assert {0, trial.load().train.epochs} <= {*trial.observe.snapshots}
 
 
-def test_a_stand_in_for_imagenet(tmp_path, monkeypatch):
+def test_smoke_runs_without_imagenet(tmp_path, monkeypatch):
     images, labels = np.zeros((3, 32, 32, 3), "uint8"), np.array([0, 7, 7])
     asked = []
 
@@ -219,7 +203,7 @@ def test_a_stand_in_for_imagenet(tmp_path, monkeypatch):
     data = types.SimpleNamespace(test=Test())
     monkeypatch.setattr(fig6_imagenet_curves.load, "load", lambda *_: data)
     smoke = Plan("smoke", None, None, tmp_path)
-    for _ in range(2):  # a second time they are there
+    for _ in range(2):  # the second time the files exist
         for trial in EXPERIMENTS["fig6"].trials(smoke):
             folder = Path(trial.load().data.folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*"))

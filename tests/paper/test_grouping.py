@@ -1,4 +1,4 @@
-"""Rows of CSV files as arrays: arms, last values, pairs, curves, tables."""
+"""Rows by arm and seed: final values, pairs, curves, dots."""
 
 import math
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from elu_zoo.paper import grouping
-from elu_zoo.paper.plots import panels
+from elu_zoo.paper.grouping import Arm
 
-ELU, RELU = ("elu", False, ""), ("relu", False, "")
+ELU, RELU = Arm("elu"), Arm("relu")
+X_LOSS = "epoch", "loss"
 
 
 def row(activation="elu", seed=0, batch_norm=False, variant="", **cells):
@@ -23,117 +24,87 @@ def run(losses, activation="elu", seed=0, **cells):
     ]
 
 
-def test_numbers():
-    assert grouping.number("1e-05") == 1e-5
-    assert math.isnan(grouping.number(""))
+DIVERGED = row(seed=1, epoch="", loss="", diverged="the loss is nan")
 
 
-def test_arms_stand_in_the_papers_order():
-    """Then comes the alphabet; variants after it, batch norm last."""
-    plain = "elu relu leaky_relu shifted_relu prelu rrelu cube tanh".split()
-    expected = [(name, False, "") for name in plain]
-    expected += [("relu", False, "lr 1"), ("elu", False, "lr 2"), ("elu", True, "")]
-    rows = [row(a, 0, bn, variant) for a, bn, variant in reversed(expected)]
+def test_order_of_arms():
+    names = "elu relu leaky_relu shifted_relu prelu rrelu cube tanh".split()
+    expected = [
+        *map(Arm, names),
+        Arm("relu", variant="lr 1"),
+        Arm("elu", variant="lr 2"),
+        Arm("elu", batch_norm=True),
+    ]
+    rows = [row(arm[0], 0, *arm[1:]) for arm in reversed(expected)]
     assert grouping.arms(rows * 2) == expected
     assert grouping.arms([]) == []
 
 
-def test_runs_of_an_arm_by_seed():
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("relu", "elu", "my_own"), "elu"),
+        (("relu", "my_own", "leaky_relu"), "my_own"),
+        (("leaky_relu", "relu"), "relu"),
+    ],
+)
+def test_reference(names, expected):
+    assert grouping.reference([row(name) for name in names]) == expected
+
+
+def test_runs_by_seed():
     other = [row("relu"), row(batch_norm=True), row(variant="lr 1")]
     late, early = run(["1", "2"], seed=10), run(["3"], seed=2)
-    found = grouping.of_arm([*late[:1], *other, *early, *late[1:]], ELU)
+    found = grouping.by_seed([*late[:1], *other, *early, *late[1:]], ELU)
     assert found == {2: early, 10: late} and list(found) == [2, 10]
-    assert grouping.of_arm(other, ("elu", True, "")) == {0: other[1:2]}
-    assert grouping.of_arm(other, ("elu", False, "lr 1")) == {0: other[2:]}
+    assert grouping.by_seed(other, Arm("elu", True)) == {0: other[1:2]}
+    assert grouping.by_seed(other, Arm("elu", variant="lr 1")) == {0: other[2:]}
 
 
-def test_last_values():
-    rows = run(["3", "1", "2"]) + run(["4", "5", ""], seed=1) + run(["", ""], seed=2)
-    rows += run(["9"], "relu")
-    assert grouping.finals(rows, ELU, "loss") == {0: 2.0, 1: 5.0}
-    assert grouping.finals(rows, ("tanh", False, ""), "loss") == {}
+def test_final_values():
+    rows = run(["3", "1", "2"]) + run(["4", "5", ""], seed=2) + run(["", ""], seed=3)
+    rows += run(["9"], "relu") + run(["7"], seed=1, diverged="") + [DIVERGED]
+    assert grouping.final_values(rows, ELU, "loss") == {0: 2.0, 2: 5.0}
+    assert grouping.final_values(rows, Arm("tanh"), "loss") == {}
 
 
-def test_runs_that_diverged_have_no_last_value():
-    ended = row(seed=1, epoch="", loss="", diverged="the loss is nan")
-    rows = run(["1"], diverged="") + [ended] + run(["7"], seed=1, diverged="")
-    assert grouping.diverged([ended]) and not grouping.diverged(run(["1"], diverged=""))
-    assert not grouping.diverged(run(["1"]))
-    assert grouping.finals(rows, ELU, "loss") == {0: 1.0}
-
-
-def test_pairs_are_of_seeds_that_both_have():
-    ours, theirs = {3: 0.3, 1: 0.1, 2: 0.2}, {2: 2.0, 4: 4.0, 3: 3.0}
-    assert grouping.pairs(ours, theirs) == ([0.2, 0.3], [2.0, 3.0])
-    assert grouping.pairs(ours, {}) == ([], [])
+def test_pairs_have_the_seeds_that_both_have():
+    first, second = {3: 0.3, 1: 0.1, 2: 0.2, 5: math.nan}, {2: 2.0, 4: 4, 3: 3.0, 5: 1}
+    assert grouping.pairs(first, second) == ([0.2, 0.3], [2.0, 3.0])
+    assert grouping.pairs(first, {}) == ([], [])
 
 
 def test_curves():
-    rows = run(["3", "2", "1"]) + run(["6", "", "4"], seed=1) + run(["9"], "relu")
-    elu, relu = grouping.series(rows, "epoch", "loss", summary="median", dotted=True)
+    rows = run(["3", "2", "1"])[::-1] + run(["6", "", "4"], seed=1) + run(["9"], "relu")
+    elu, relu = grouping.series(rows, *X_LOSS, summary="median", dotted=True)
     assert (elu.activation, elu.summary, elu.dotted) == ("elu", "median", True)
     assert elu.x == [0, 1, 2]
     np.testing.assert_array_equal(elu.runs, [[3, 2, 1], [6, math.nan, 4]])
     assert (relu.x, relu.runs) == ([0], [[9]])
-    np.testing.assert_array_equal(panels.curve(elu).middle, [4.5, 2, 2.5])
 
 
-def test_curves_rise_whatever_the_order_of_rows():
-    rows = run(["2"] * 11)
-    (found,) = grouping.series(rows[::-1], "epoch", "loss")
+def test_curves_are_in_the_order_of_numbers():
+    (found,) = grouping.series(run(["2"] * 11)[::-1], *X_LOSS)
     assert found.x == list(range(11))
 
 
 def test_curves_of_chosen_arms():
     rows = run(["1"], "relu") + run(["2"]) + [row(batch_norm=True, epoch="0", loss="3")]
-    which = [("elu", True, ""), RELU, ("tanh", False, "")]
-    found = grouping.series(rows, "epoch", "loss", which)
-    assert [(s.activation, s.batch_norm) for s in found] == [
-        ("elu", True),
-        ("relu", False),
-    ]
+    which = [Arm("elu", True), RELU, Arm("tanh")]
+    found = grouping.series(rows, *X_LOSS, which)
+    expected = [("elu", True), ("relu", False)]
+    assert [(s.activation, s.batch_norm) for s in found] == expected
 
 
-def test_runs_without_a_point_are_no_curves():
-    ended = row(seed=1, epoch="", loss="", diverged="nan")
-    rows = [*run(["1", "2"]), ended, row("relu", epoch="0", loss="")]
-    (found,) = grouping.series(rows, "epoch", "loss")
+def test_runs_without_a_number_are_no_curves():
+    rows = [*run(["1", "2"]), DIVERGED, *run(["nan", "nan"], seed=2)]
+    rows += [row("relu", epoch="0", loss=""), *run(["nan"], "tanh")]
+    (found,) = grouping.series(rows, *X_LOSS)
     assert (found.activation, found.runs) == ("elu", [[1, 2]])
 
 
-def test_a_point_that_is_nan_is_not_measured():
-    (found,) = grouping.series(run(["1", "nan"]) + run(["3", "4"], seed=1), *X_LOSS)
-    np.testing.assert_array_equal(panels.curve(found).middle, [2, 4])
-    (found,) = grouping.series(run(["nan"]) + run(["3"], seed=1), *X_LOSS)
-    assert found.runs == [[3]]
-
-
-def test_an_arm_that_is_nan_everywhere_is_left_out():
-    assert grouping.series(run(["nan", "nan"]), *X_LOSS) == []
-
-
-X_LOSS = "epoch", "loss"
-
-
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
-        ([], ""),
-        ([1.23456], "1.23"),
-        ([1.0, 3.0], "2 ± 1.4"),
-        ([28.5, 28.75, 29.0], "28.8 ± 0.25"),
-        ([0.00012345] * 2, "0.000123 ± 0"),
-    ],
-)
-def test_spread(values, text):
-    assert grouping.spread(values) == text
-
-
-def test_markdown():
-    found = grouping.markdown(["unit", "n"], [["elu", 5], ["relu", ""]])
-    assert found.splitlines() == [
-        "| unit | n |",
-        "|---|---|",
-        "| elu | 5 |",
-        "| relu |  |",
-    ]
+def test_dots():
+    found = grouping.dots("elu", {2: [1.0, 3.0], 4: [5.0]})
+    assert (found.activation, found.x, found.middle) == ("elu", [2, 4], [2.0, 5.0])
+    np.testing.assert_allclose(found.low, [2 - 2**0.5, math.nan])
+    np.testing.assert_allclose(found.high, [2 + 2**0.5, math.nan])

@@ -1,4 +1,4 @@
-"""What is refused before any work."""
+"""Checks before any work, and rows that were computed before."""
 
 import importlib.util
 
@@ -18,7 +18,7 @@ def test_check(tmp_path):
 
 
 @pytest.mark.parametrize("package", ["scipy", "matplotlib"])
-def test_a_package_is_not_installed(package, tmp_path, monkeypatch):
+def test_a_package_that_is_not_installed(package, tmp_path, monkeypatch):
     found = importlib.util.find_spec
 
     def without(name, *parent):
@@ -30,7 +30,7 @@ def test_a_package_is_not_installed(package, tmp_path, monkeypatch):
         reproduce.check(["noise"], tmp_path)
 
 
-def test_refusals(tmp_path):
+def test_arguments_that_are_refused(tmp_path):
     with pytest.raises(errors.UsageError, match="'noises'. Did you mean 'noise'"):
         reproduce.check(["fig1", "noises"], tmp_path)
     (tmp_path / "file").touch()
@@ -39,8 +39,8 @@ def test_refusals(tmp_path):
             reproduce.check(["noise"], output)
 
 
-def test_points_of_another_version(tmp_path):
-    """Of any experiment: the report is made from all, after what may be hours."""
+def test_a_file_with_the_columns_of_another_version(tmp_path):
+    """All files are checked before the first run, as the report reads all of them."""
     row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
     results.write(tmp_path / "figures" / "theory.csv", list(row), [row])
     plan = Plan("smoke", None, None, tmp_path / "runs")
@@ -51,14 +51,14 @@ def test_points_of_another_version(tmp_path):
     assert not (tmp_path / "figures" / "fig1.csv").exists()
 
 
-def test_units_that_were_computed_before_stay(tmp_path, monkeypatch):
+def test_activations_that_were_computed_before_stay(tmp_path, monkeypatch):
     made = Experiment(
         title="A fake",
         section="4",
         draw=None,
         summary=lambda rows: "",
-        compute=lambda plan: [{"activation": u, "value": 2} for u in plan.arms("elu")],
         columns=("activation", "value"),
+        compute=lambda plan: [{"activation": u, "value": 2} for u in plan.arms("elu")],
         covers=lambda plan, rows: False,
     )
     monkeypatch.setitem(EXPERIMENTS, "fake", made)

@@ -1,7 +1,7 @@
-"""Which points are looked at: of one budget, of enough seeds, of runs that ended."""
+"""Views: rows of one budget, with enough seeds, of runs that did not diverge."""
 
 import pytest
-from synthetic_points import points, write
+from synthetic_rows import rows_of, write
 
 from elu_zoo import results
 from elu_zoo.paper import views
@@ -14,28 +14,31 @@ def plan(budget, seeds, output, activations=("elu", "relu")):
 
 
 def put(name, output, seeds):
-    """Writes points of an experiment, of so many seeds by budget."""
+    """Writes rows of an experiment, with this many seeds by budget."""
     rows = [row for budget, n in seeds.items()
-            for row in points(name, plan(budget, n, output))]  # fmt: skip
+            for row in rows_of(name, plan(budget, n, output))]  # fmt: skip
     if rows:
         results.write(output / "figures" / f"{name}.csv", list(rows[0]), rows)
 
 
 def seen(name, output):
-    """Returns the budget, and seeds by experiment, of what is looked at."""
+    """Returns the budget and the seeds, with and without batch norm."""
     found = views.view(name, output)
-    seeds = {n: len({row["seed"] for row in own}) for n, own in found.rows.items()}
-    assert {r["budget"] for own in found.rows.values() for r in own} == {found.budget}
-    return found.budget, seeds
+    assert {row["budget"] for row in found.rows} == {found.budget}
+    arms = ("False", "True")
+    return found.budget, [
+        len({row["seed"] for row in found.rows if row["batch_norm"] == arm})
+        for arm in arms
+    ]
 
 
-def test_what_is_needed():
+def test_needs():
     assert views.needs("fig2") == ("fig2",)
     assert views.needs("fig5") == ("fig5", "fig4")
     assert views.needs("wilcoxon") == ("fig4", "fig5")
 
 
-def test_nothing_is_there(tmp_path):
+def test_no_rows(tmp_path):
     assert [name for name in EXPERIMENTS if views.view(name, tmp_path)] == []
     assert list(tmp_path.iterdir()) == []
 
@@ -54,9 +57,8 @@ def test_nothing_is_there(tmp_path):
     ],
 )
 def test_the_longest_budget_with_five_seeds(tmp_path, seeds, budget):
-    """Or else that with the most."""
     put("fig7", tmp_path, seeds)
-    assert seen("fig7", tmp_path) == (budget, {"fig7": seeds[budget]})
+    assert seen("fig7", tmp_path) == (budget, [seeds[budget], 0])
 
 
 @pytest.mark.parametrize("name", ["fig5", "wilcoxon"])
@@ -72,20 +74,18 @@ def test_the_longest_budget_with_five_seeds(tmp_path, seeds, budget):
         ({"short": 5}, {}, None),
     ],
 )
-def test_one_budget_of_all_that_is_compared(tmp_path, name, fig4, fig5, expected):
-    """A pair of a long run and of a short one says nothing of their units."""
+def test_all_experiments_have_the_same_budget(tmp_path, name, fig4, fig5, expected):
     put("fig4", tmp_path, fig4)
     put("fig5", tmp_path, fig5)
     if expected is None:
         assert views.view(name, tmp_path) is None
     else:
-        budget, *counts = expected
-        found = dict(zip(("fig4", "fig5"), counts, strict=True))
-        assert seen(name, tmp_path) == (budget, found)
+        budget, *seeds = expected
+        assert seen(name, tmp_path) == (budget, seeds)
 
 
 @pytest.mark.parametrize("name", ["fig1", "timing", "natural_gradient"])
-def test_what_is_computed_has_no_seeds(tmp_path, name):
+def test_computed_rows_have_no_seeds(tmp_path, name):
     found = views.points(name, tmp_path)
     for budget in "smoke", "short":
         found.put_all(budget, [{"seed": 0}])
@@ -94,12 +94,13 @@ def test_what_is_computed_has_no_seeds(tmp_path, name):
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])
 def test_runs_that_diverged(tmp_path, name):
-    """They are named, and left out unless the experiment shows them."""
+    """They are named and left out, unless the experiment shows them."""
     given = plan("short", 2, tmp_path)
     write(name, tmp_path, given, diverged={("relu", 1)})
     found = views.view(name, tmp_path)
     shows = EXPERIMENTS[name].shows_divergence
-    runs = {(row["activation"], row["seed"]) for row in found.rows[name]}
+    own = [r for r in found.rows if r["batch_norm"] == str(name == "fig5")]
+    runs = {(row["activation"], row["seed"]) for row in own}
     assert (("relu", "1") in runs) == shows and ("relu", "0") in runs
     assert bool(found.diverged) != shows
     assert all(f"{name}: relu" in each for each in found.diverged)

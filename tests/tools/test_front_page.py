@@ -103,13 +103,11 @@ def test_networks_without_weights():
 
 
 def test_the_tally():
-    def claim(verdict, whose="the paper's"):
-        return {"whose": whose, "verdict": verdict}
-
-    rows = [claim("holds")] * 3 + [claim("does not hold")] * 2
-    rows += [claim("not decided"), claim("holds", "ours")]
-    assert counts.tally(rows, str).startswith(
-        "Of 6 claims of the paper that can be measured, 3 hold, 2 do not hold and 1 "
+    verdicts = ["mixed", "reproduced", "reproduced", "reproduced in early training"]
+    found = counts.tally([{"verdict": verdict} for verdict in verdicts], str)
+    assert found.startswith(
+        "Of 4 claims of the paper: 2 reproduced, 1 reproduced in early training, "
+        "1 mixed. "
     )
 
 

@@ -1,28 +1,30 @@
-"""Counts of claims of the paper that hold, and of survived faults."""
+"""Counts: claims of the paper by verdict, and faults that training survived."""
 
-from elu_zoo.paper import judging
+from elu_zoo.paper import verdicts
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"
 
 
 def tally(claims: runs.Rows, link: marks.Link) -> str:
-    """Returns a line with the number of claims that hold."""
-    own = [row["verdict"] for row in claims if row["whose"] == "the paper's"]
-    holds, fails, open_ = (own.count(verdict) for verdict in judging.VERDICTS)
+    """Returns the number of the paper's claims by verdict, in one line."""
+    found = [row["verdict"] for row in claims]
+    counts = ", ".join(
+        f"{found.count(verdict)} {verdict}"
+        for verdict in verdicts.VERDICTS
+        if verdict in found
+    )
     return (
-        f"Of {len(own)} claims of the paper that can be measured, {holds} hold, "
-        f"{fails} do not hold and {open_} are not decided at our budget, which on "
-        "CIFAR-100 is 3 epochs of our own schedule: "
-        f"[each of them]({link(_REPORT)}#the-claims-one-by-one)."
+        f"Of {len(found)} claims of the paper: {counts}. "
+        f"[Each with its tests]({link(_REPORT)}#the-papers-claims)."
     )
 
 
 def survived(rows: runs.Rows) -> str:
-    """Returns the counts of reliability.csv in Markdown, one line per fault."""
+    """Returns what reliability.csv counts, in Markdown, a line a fault."""
     counts: dict[str, dict[str, list[int]]] = {}
     for row in rows:
-        what = row["what"].partition(", ")[0]  # without the kind of run
+        what = row["what"].partition(", ")[0]  # of whatever kind of run
         found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
         found[0] += int(row["as_promised"])
         found[1] += int(row["tried"])

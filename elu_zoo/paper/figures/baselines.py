@@ -1,10 +1,10 @@
-"""What ELU does for four of Table 1's rivals, in place of their own unit."""
+"""Four of Table 1's baselines with ELU in place of ReLU."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from elu_zoo.paper import grouping, statistics
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import grouping, tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.run import curves
@@ -18,7 +18,7 @@ _PANELS = (
 
 
 def trials(plan: Plan) -> list[Trial]:
-    """Returns the runs, those of one network and seed one after the other."""
+    """Returns the runs, grouped by seed and network."""
     schedule = plan.of("schedule=fast", "schedule=fast,epochs=4", "schedule=paper")
     return [
         Trial(
@@ -36,51 +36,54 @@ def trials(plan: Plan) -> list[Trial]:
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns one row: what the last epoch and the test images have."""
+    """Returns one row: the end of the run."""
     *_, last = curves.epochs(workdir)
     return [last]
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    own = rows["rivals"]
+def _draw(rows: Rows, stem: Path) -> None:
     panels = [
-        DotPanel(title, "", unit, _dots(own, name)) for name, title, unit in _PANELS
+        DotPanel(title, "", unit, _dots(rows, column))
+        for column, title, unit in _PANELS
     ]
     figures.bars(panels, stem, height=2.6)
 
 
-def _dots(rows: Rows, name: str) -> list[Dots]:
-    found: dict[str, list[tuple]] = {}
+def _dots(rows: Rows, column: str) -> list[Dots]:
+    found: dict[str, dict[str, list[float]]] = {}
     for arm in grouping.arms(rows):
-        spread = statistics.spread(list(grouping.finals(rows, arm, name).values()))
-        low, high = (spread.mean + d * spread.deviation for d in (-1, 1))
-        found.setdefault(arm[0], []).append((arm[2], spread.mean, low, high))
-    return [Dots(name, *zip(*points, strict=True)) for name, points in found.items()]
+        values = list(grouping.final_values(rows, arm, column).values())
+        found.setdefault(arm.activation, {})[arm.variant] = values
+    return [grouping.dots(name, by_net) for name, by_net in found.items()]
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["rivals"], []
-    for arm in grouping.arms(own):
-        found = [list(grouping.finals(own, arm, name).values()) for name, *_ in _PANELS]
-        lines.append([arm[2], arm[0], len(found[0]), *map(grouping.spread, found)])
-    for net in sorted({arm[2] for arm in grouping.arms(own)}):
-        differences = [_difference(own, net, name) for name, *_ in _PANELS]
+def _summary(rows: Rows) -> str:
+    lines = []
+    for arm in grouping.arms(rows):
+        found = [
+            grouping.final_values(rows, arm, name).values() for name, *_ in _PANELS
+        ]
+        cells = map(tables.mean, found)
+        lines.append([arm.variant, arm.activation, len(found[0]), *cells])
+    for net in sorted({row["variant"] for row in rows}):
+        differences = [_differences(rows, net, name) for name, *_ in _PANELS]
         if all(differences):
-            cells = map(grouping.spread, differences)
+            cells = map(tables.mean, differences)
             lines.append([net, "elu - relu", len(differences[0]), *cells])
     titles = "network", "activation", "runs", "test error %", "training loss, end"
-    return grouping.markdown(titles, sorted(lines, key=lambda line: line[0]))
+    return tables.markdown(titles, sorted(lines, key=lambda line: line[0]))
 
 
-def _difference(rows: Rows, net: str, measure_: str) -> list[float]:
-    ours, theirs = (
-        grouping.finals(rows, (unit, False, net), measure_) for unit in ("elu", "relu")
+def _differences(rows: Rows, net: str, column: str) -> list[float]:
+    elu, relu = (
+        grouping.final_values(rows, Arm(name, variant=net), column)
+        for name in ("elu", "relu")
     )
-    return [a - b for a, b in zip(*grouping.pairs(ours, theirs), strict=True)]
+    return [a - b for a, b in zip(*grouping.pairs(elu, relu), strict=True)]
 
 
 EXPERIMENT = Experiment(
-    title="Table 1's rivals with ELU in place of ReLU, on CIFAR-100",
+    title="Table 1's baselines with ELU in place of ReLU, on CIFAR-100",
     section="4.3",
     draw=_draw,
     summary=_summary,

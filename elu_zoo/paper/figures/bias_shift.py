@@ -1,24 +1,36 @@
-"""Theorem 2 along training: k, the incoming means and the bias shift of units."""
+"""Theorem 2 along training: k, mean incoming activations and bias shift of units."""
 
+import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from elu_zoo.data import load
-from elu_zoo.paper import grouping
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import grouping, tables
+from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves, noise
-from elu_zoo.paper.plots import figures
+from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.paper.judging import (
+    Claim,
+    ClaimTest,
+    Finding,
+    Judge,
+    Read,
+    constant,
+    lower,
+)
+from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel
 from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import recorder
 
-DAMPING = 0.01
-# Epochs: about half of the kept ones are early, though most of a run is late.
-EARLY, LATE, TRAINED = range(1, 26), range(26, 10**6), range(1, 10**6)
+_DAMPING = 0.01
+# Epochs. About half of the snapshots are early, though most of a run is late.
+_EARLY, _LATE, _TRAINED = range(1, 26), range(26, 10**6), range(1, 10**6)
 _IMAGES = 2000
 _DRAWN = {
     "k": "k",
@@ -33,17 +45,20 @@ _OTHERS = {
     "positive_share": "positive among large covariances (share)",
     "rank_correlation": "correlation of units with shift, of layers",
 }
+_UNITS = "elu", "relu", "leaky_relu"
+_CHAIN = "mean_length", "weighted_mean_length", "correction"  # as the paper argues
+# Values over several decades, which have geometric means over epochs.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 
 
 def trials(plan: Plan) -> list[Trial]:
-    """Returns the runs of figure 2 with the paper's units."""
+    """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
     arms = plan.arms("elu", "relu", "leaky_relu", "shifted_relu")
     return [t for t in fig2_mnist_curves.trials(plan) if t.activation in arms]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns medians over the units behind other units, at each kept epoch."""
+    """Returns medians over the units of hidden layers after the first, by epoch."""
     model = noise.trained(workdir)
     data = load.load("mnist", plan.data_dir).train.first(plan.of(500, _IMAGES, _IMAGES))
     images = np.asarray(data.images, np.float32) / 255
@@ -55,11 +70,11 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             model,
             images,
             labels=data.labels,
-            # Late in training hardly a label that is drawn differs from the likeliest.
+            # Late in training, labels drawn from the softmax hardly ever vary.
             fisher="expected",
-            # The first layer's inputs are pixels.
+            # The inputs of the first layer are pixels, not units.
             layers=hidden[1:],
-            damping=DAMPING,
+            damping=_DAMPING,
             seed=trial.seed,
         )
         rows.append({"epoch": epoch, **_medians(list(found.values()))})
@@ -67,31 +82,30 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _medians(layers: list[BiasShift]) -> dict[str, float]:
-    """Returns medians over all units that have a value; shifts by their size.
+    """Returns medians over the units, and the mean of the positive share.
 
-    Of the share of positive covariances it is the mean. Where deltas are 0 there is
-    none.
+    Units whose deltas are all 0 have no values.
     """
     row = {}
     for name in (*_DRAWN, "mean_length", "positive_share"):
         values = np.concatenate([_values(layer, name) for layer in layers])
         middle = np.mean if name == "positive_share" else np.median
-        row[name] = _of_known(middle, values)
+        row[name] = _of_finite(middle, values)
     correlations = [layer.input_correlation[0] for layer in layers]
-    shifts = [_of_known(np.median, _values(x, "uncorrected_shift")) for x in layers]
+    shifts = [_of_finite(np.median, _values(x, "uncorrected_shift")) for x in layers]
     row["rank_correlation"] = _rank_correlation(correlations, shifts)
     alive = np.concatenate([layer.delta2 for layer in layers]) > 0
     row["alive"] = float(alive.mean())
     return row
 
 
-def _of_known(middle: Callable[[np.ndarray], float], values: np.ndarray) -> float:
+def _of_finite(middle: Callable[[np.ndarray], float], values: np.ndarray) -> float:
     known = values[np.isfinite(values)]
     return float(middle(known)) if len(known) else math.nan
 
 
 def _rank_correlation(one: list[float], other: list[float]) -> float:
-    """Returns Spearman's, NaN where it is not known of all layers, or is of one."""
+    """Returns Spearman's correlation, NaN for one layer or a value that is NaN."""
     from scipy import stats
 
     if len(one) < 2 or not np.isfinite([one, other]).all():
@@ -106,45 +120,205 @@ def _values(layer: BiasShift, name: str) -> np.ndarray:
     return abs(found) if "shift" in name else found
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    own = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows["theory"]]
+def _draw(rows: Rows, stem: Path) -> None:
+    own = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows]
     panels = []
-    for letter, (name, title) in zip("abcdef", _DRAWN.items(), strict=True):
-        found = grouping.series(own, "epoch", name, summary="quartiles")
-        log = {"logx": True, "logy": name not in ("k", "cosine")}
+    for letter, (column, title) in zip("abcdef", _DRAWN.items(), strict=True):
+        found = grouping.series(own, "epoch", column, summary="quartiles")
+        log = {"logx": True, "logy": column not in ("k", "cosine")}
         panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", found, **log))
     figures.draw([panels[:3], panels[3:]], stem)
 
 
-def along_training(
-    rows: Rows, arm: grouping.Arm, name: str, epochs: range = TRAINED
-) -> dict[int, float]:
-    """Returns by seed the mean of a measure over the kept epochs of a range.
+def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> Read:
+    """Returns a reader of a column's mean over epochs that are not NaN."""
 
-    It is the geometric mean of what goes over decades, so that one epoch does not
-    decide; epochs in which the measure is not known are left out.
-    """
-    over_decades = name in _OVER_DECADES
-    found = {}
-    for seed, own in grouping.of_arm(rows, arm).items():
-        kept = [row for row in own if int(row["epoch"]) in epochs]
-        values = [float(row[name]) for row in kept if row[name]]
-        values = [x for x in values if not math.isnan(x)]
-        if values:
-            mean = np.mean(np.log(values) if over_decades else values)
-            found[seed] = float(np.exp(mean) if over_decades else mean)
-    return found
+    def read(rows: Rows) -> dict[int, float]:
+        found = {}
+        for seed, run in grouping.by_seed(rows, Arm(activation)).items():
+            values = np.array(
+                [
+                    float(row[column] or math.nan)
+                    for row in run
+                    if int(row["epoch"]) in epochs
+                ]
+            )
+            values = values[~np.isnan(values)]
+            if len(values):
+                geometric = column in _OVER_DECADES
+                mean = np.exp(np.log(values).mean()) if geometric else values.mean()
+                found[seed] = float(mean)
+        return found
+
+    return read
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["theory"], []
-    for arm in grouping.arms(own):
-        names = (*_DRAWN, *_OTHERS)
-        found = [along_training(own, arm, name).values() for name in names]
-        cells = [grouping.spread(list(values)) for values in found]
-        lines.append([arm[0], len(grouping.of_arm(own, arm)), *cells])
+def _summary(rows: Rows) -> str:
+    lines = []
+    for arm in grouping.arms(rows):
+        name = arm.activation
+        found = [_along_training(name, column)(rows) for column in (*_DRAWN, *_OTHERS)]
+        cells = [tables.mean(values.values()) for values in found]
+        lines.append([name, len(grouping.by_seed(rows, arm)), *cells])
     titles = ("activation", "runs", *_DRAWN.values(), *_OTHERS.values())
-    return grouping.markdown(titles, lines)
+    return tables.markdown(titles, lines)
+
+
+def _claims() -> tuple[Claim, ...]:
+    correlated = _against(
+        "shift-of-correlated-units",
+        "rank_correlation",
+        0,
+        "0 - Spearman's correlation, over layers, of the incoming units' mean "
+        "correlation and the bias shift",
+    )
+    return (
+        *_claims_of_elu(),
+        _claim(
+            "k-grows-with-length",
+            "2",
+            "k increases with the length of E_q(a) for given variances and "
+            "covariances.",
+            tuple(_undecided(_correlation(_CHAIN[1], "k", unit)) for unit in _UNITS),
+        ),
+        _claim(
+            "bias-unit-scaled-up",
+            "2",
+            "This correction is equivalent to shifting the mean activations of the "
+            "incoming units toward zero and scaling up the bias unit.",
+            _against("bias-unit-scaled-up", "k", 1, "1 - k, mean over epochs"),
+        ),
+        _claim(
+            "covariances-positive",
+            "2",
+            "In general the largest absolute components of Cov(delta^2, a) are "
+            "positive.",
+            _against(
+                "covariances-positive",
+                "positive_share",
+                0.5,
+                "share of negative components among the largest tenth, less 1/2",
+            ),
+        ),
+        _claim(
+            "correlated-units",
+            "1",
+            "The more the units are correlated, the higher their bias shift.",
+            tuple(map(_undecided, correlated)),
+        ),
+    )
+
+
+def _claims_of_elu() -> tuple[Claim, Claim]:
+    phases = (("early", _EARLY, "1 to 25"), ("late", _LATE, "50 to 300"))
+    shifts, lengths = [], []
+    for other, phase in itertools.product(("relu", "leaky_relu"), phases):
+        shifts.append(_test_of_gradient(other, *phase))
+        shifts.append(_test("uncorrected_shift", "bias shift", other, *phase))
+        lengths.append(_test("weighted_mean_length", "length of E_q(a)", other, *phase))
+        lengths.append(_test("correction", "correction by shift", other, *phase))
+    for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
+        lengths.append(_correlation(*columns, unit))
+    return (
+        _claim(
+            "bias-shift-reduced",
+            "abstract, 1",
+            "Mean shifts toward zero speed up learning by bringing the normal gradient "
+            "closer to the unit natural gradient because of a reduced bias shift "
+            "effect.",
+            tuple(shifts),
+        ),
+        _claim(
+            "smaller-corrections",
+            "2",
+            "Smaller positive E_p(a) lead to smaller positive E_q(a), therefore to "
+            "smaller corrections.",
+            tuple(lengths),
+        ),
+    )
+
+
+def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> Claim:
+    return Claim(f"theory-{name}", section, text, "an argument", tests)
+
+
+def _against(
+    name: str, column: str, limit: float, measure_: str
+) -> tuple[ClaimTest, ...]:
+    """Returns the tests that a column is above a limit, for each activation."""
+    tests = []
+    for unit in _UNITS:
+        read = _along_training(unit, column)
+        text = f"{measure_}, {palette.label(unit)}"
+        judge = lower(constant(limit, read), read)
+        tests.append(ClaimTest(f"theory-{name}-{unit}", text, judge))
+    return tuple(tests)
+
+
+def _test(
+    column: str, title: str, other: str, phase: str, epochs: range, of_epochs: str
+) -> ClaimTest:
+    return ClaimTest(
+        f"theory-{column.replace('_', '-')}-{phase}-below-{other}",
+        f"{title}, geometric mean of kept epochs {of_epochs}, ELU - "
+        f"{palette.label(other)}",
+        _lower(column, "elu", other, epochs),
+        other != "relu",
+    )
+
+
+def _lower(column: str, first: str, second: str, epochs: range) -> Judge:
+    return lower(*(_along_training(x, column, epochs) for x in (first, second)))
+
+
+def _test_of_gradient(
+    other: str, phase: str, epochs: range, of_epochs: str
+) -> ClaimTest:
+    return ClaimTest(
+        f"theory-gradient-{phase}-closer-than-{other}",
+        "cosine of the gradient's angle to the unit natural gradient, mean of kept "
+        f"epochs {of_epochs}, {palette.label(other)} - ELU",
+        _lower("cosine", other, "elu", epochs),
+        other != "relu",
+    )
+
+
+def _correlation(first: str, second: str, activation: str) -> ClaimTest:
+    """Returns the test that two columns rise and fall together along training."""
+
+    def read(rows: Rows) -> dict[int, float]:
+        found = {}
+        for seed, run in grouping.by_seed(rows, Arm(activation)).items():
+            cells = [(row[first], row[second]) for row in run]
+            pairs = [(float(a), float(b)) for a, b in cells if a and b]
+            finite = [pair for pair in pairs if np.isfinite(pair).all()]
+            columns = [list(column) for column in zip(*finite, strict=True)]
+            if columns and min(len(set(column)) for column in columns) > 1:
+                found[seed] = _rank_correlation(*columns)
+        return found
+
+    titles = _DRAWN | _OTHERS
+    return ClaimTest(
+        f"theory-{first}-{second}-{activation}".replace("_", "-"),
+        f"0 - Spearman's correlation, over kept epochs, of {titles[first]} and "
+        f"{titles[second]}, {palette.label(activation)}",
+        lower(constant(0, read), read),
+    )
+
+
+def _undecided(test: ClaimTest) -> ClaimTest:
+    """Returns a test that decides nothing, as the depth or the variances differ, too.
+
+    Its effect is reported.
+    """
+
+    def effect(rows: Rows) -> Finding:
+        found = test.judge(rows)
+        outcome = "no difference" if found.n else ""
+        return dataclasses.replace(found, p=math.nan, outcome=outcome)
+
+    measure_ = f"{test.measure}; other quantities change, too: it decides nothing"
+    return dataclasses.replace(test, measure=measure_, judge=effect)
 
 
 EXPERIMENT = Experiment(
@@ -155,19 +329,22 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
+    claims=_claims(),
+    paper_epochs=300,
     note=(
-        "Of the runs of figure 2, in hidden layers behind other hidden layers, on "
-        f"{_IMAGES:,} training images; delta^2 is the expectation over labels of the "
-        "network's own softmax, the gradient that of the given ones. Trained networks "
-        f"have units whose Fisher matrix is singular: {DAMPING} is added to the "
-        "variance of each incoming activation. Medians over units (of the share: "
-        "the mean), shifts by their size; table: means over the epochs after which "
-        "weights were kept, 1, 2, 5, 10, 25, 50, 100, 200 and 300, as if they were "
-        "equally long, geometric ones of lengths, shifts and corrections. The start, "
-        "in which units differ the other way, is in the figure alone. Effective draws "
-        "are as many as the images that decide, by their delta^2: late in training "
-        "few, and a single epoch's numbers mean little then. The last column is "
-        "Spearman's, over the layers of a network: the mean correlation of a layer's "
-        "incoming units against the bias shift; layers differ by their depth, too."
+        "Of the runs of figure 2, in hidden layers after the first, on "
+        f"{_IMAGES:,} training images. delta^2 is the expectation over labels of the "
+        "network's own softmax; the gradient is of the given labels. Trained networks "
+        f"have units whose Fisher matrix is singular: {_DAMPING} is added to the "
+        "variance of each incoming activation. The columns are medians over units, "
+        "shifts by their size; the share is a mean. The table has means over the "
+        "snapshots after epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, with equal "
+        "weights; means of lengths, shifts and corrections are geometric. The initial "
+        "weights, which differ the other way, are in the figure only. Effective draws "
+        "are the number of images that decide, by their delta^2: they are few late in "
+        "training, where a single epoch's numbers mean little. The last column is "
+        "Spearman's correlation, over the layers of a network, of the mean correlation "
+        "of a layer's incoming units and the bias shift; layers differ by their depth, "
+        "too."
     ),
 )

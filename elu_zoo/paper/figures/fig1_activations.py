@@ -1,13 +1,14 @@
 """Figure 1: the activation functions and their derivatives."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import keras
 import numpy as np
 
 from elu_zoo import activations
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.run.spec import Plan
 
@@ -16,11 +17,11 @@ _STEP = 1e-3
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns values and derivatives, these by central differences."""
+    """Returns values, and derivatives by central differences."""
     rows = []
     for name in plan.arms("elu", "relu", "leaky_relu", "shifted_relu"):
         layer = activations.make(name, f"act_{name}", seed=0)
-        # One unit: a parametric rectifier has a slope for each.
+        # One unit, as parametric rectifiers have a slope for each unit.
         values, above, below = (
             np.asarray(layer(keras.ops.convert_to_tensor(x[:, None], "float32")))[:, 0]
             for x in (_X, _X + _STEP, _X - _STEP)
@@ -33,24 +34,27 @@ def compute(plan: Plan) -> list[dict]:
     return rows
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    found: dict[str, list] = {}
-    for row in rows["fig1"]:
-        values = [float(row[key]) for key in ("x", "value", "derivative")]
-        found.setdefault(row["activation"], []).append(values)
-    figures.functions({k: tuple(np.array(v).T) for k, v in found.items()}, stem)
+def _draw(rows: Rows, stem: Path) -> None:
+    curves = {}
+    for name, own in _by_activation(rows).items():
+        columns = ("x", "value", "derivative")
+        curves[name] = tuple(np.array([float(r[c]) for r in own]) for c in columns)
+    figures.functions(curves, stem)
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    lines = ["| activation | f(-3) | f(0) | f(3) |", "|---|---|---|---|"]
-    for name in dict.fromkeys(row["activation"] for row in rows["fig1"]):
-        own = [row for row in rows["fig1"] if row["activation"] == name]
-        ends = (own[0], own[len(own) // 2], own[-1])
-        cells = [
-            f"{float(row['value']):.3f}".replace("-0.000", "0.000") for row in ends
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def _summary(rows: Rows) -> str:
+    lines = []
+    for name, own in _by_activation(rows).items():
+        values = [float(own[i]["value"]) for i in (0, len(own) // 2, -1)]
+        lines.append([name, *(f"{round(value, 3) + 0.0:.3f}" for value in values)])
+    return tables.markdown(("activation", "f(-3)", "f(0)", "f(3)"), lines)
+
+
+def _by_activation(rows: Rows) -> dict[str, Rows]:
+    found: dict[str, Rows] = {}
+    for row in rows:
+        found.setdefault(row["activation"], []).append(row)
+    return found
 
 
 EXPERIMENT = Experiment(

@@ -1,24 +1,28 @@
 """Figure 7: how much units' median activations change from epoch to epoch."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from elu_zoo.paper import grouping
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import grouping, tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.paper.judging import Claim, ClaimTest, ReadLayers, lower_in_layers
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.run import curves
 from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.training.recorder import Observe
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
+_SMALLEST = 1e-12  # variance of a dead unit, whose logarithm is taken
 
 
 def trials(plan: Plan) -> list[Trial]:
-    """Returns the runs, those of one seed one after the other."""
+    """Returns the runs, grouped by seed."""
     epochs = plan.of(3, 50, 200)
-    # Of the whole training set, as the paper says.
+    # -1: the whole training set, as in the paper.
     observe = Observe(activation_images=2000 if plan.smoke else -1)
     return [
         Trial(
@@ -36,9 +40,9 @@ def trials(plan: Plan) -> list[Trial]:
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns a row for each layer, in which each unit has its variances."""
+    """Returns a row for each layer, with the variances of its units."""
     followed = curves.activations(workdir)
-    followed.pop(0)  # the paper's are after each epoch
+    followed.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
     for layer in followed[1].names:
@@ -59,43 +63,91 @@ def _text(values: np.ndarray) -> str:
     return " ".join(f"{value:.3g}" for value in values)
 
 
-def variances(
-    rows: Rows, arm: grouping.Arm, column: str = CHANGES
-) -> dict[int, dict[str, np.ndarray]]:
-    """Returns by seed and layer a variance of each unit, `(units,)`."""
+def _by_seed(rows: Rows, arm: Arm, column: str) -> dict[int, dict[str, np.ndarray]]:
+    """Returns the variances of a layer's units, `(units,)`, by seed and layer."""
     return {
-        seed: {row["layer"]: np.array(row[column].split(), float) for row in own}
-        for seed, own in grouping.of_arm(rows, arm).items()
+        seed: {row["layer"]: np.array(row[column].split(), float) for row in run}
+        for seed, run in grouping.by_seed(rows, arm).items()
     }
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    own = rows["fig7"]
-    layers = list(dict.fromkeys(row["layer"] for row in own))
+def _layers(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["layer"] for row in rows))
+
+
+def _draw(rows: Rows, stem: Path) -> None:
+    layers = _layers(rows)
     values = {}
-    for arm in grouping.arms(own):
-        runs = variances(own, arm).values()
-        values[arm[0]] = [np.concatenate([run[x] for run in runs]) for x in layers]
+    for arm in grouping.arms(rows):
+        runs = _by_seed(rows, arm, CHANGES).values()
+        units = [np.concatenate([run[layer] for run in runs]) for layer in layers]
+        values[arm.activation] = units
     figures.distributions(
         values,
         stem,
         xlabel="variance of a unit's changes of median activation, epoch to epoch",
-        rows=[f"hidden layer {i + 1}" for i in range(len(layers))],
+        rows=[f"hidden layer {i}" for i in range(1, len(layers) + 1)],
     )
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["fig7"], []
-    layers = list(dict.fromkeys(row["layer"] for row in own))
+def _summary(rows: Rows) -> str:
+    layers, lines = _layers(rows), []
     for column, title in ((CHANGES, "changes"), (MEDIANS, "medians")):
-        for arm in grouping.arms(own):
-            runs = list(variances(own, arm, column).values())
+        for arm in grouping.arms(rows):
+            runs = list(_by_seed(rows, arm, column).values())
             medians = [[float(np.median(run[x])) for run in runs] for x in layers]
             zeros = np.mean([run[x] == 0 for run in runs for x in layers])
-            cells = map(grouping.spread, medians)
-            lines.append([title, arm[0], len(runs), *cells, f"{zeros:.0%}"])
+            cells = map(tables.mean, medians)
+            lines.append([title, arm.activation, len(runs), *cells, f"{zeros:.0%}"])
     titles = "variance of", "activation", "runs", *layers, "units with none"
-    return grouping.markdown(titles, lines)
+    return tables.markdown(titles, lines)
+
+
+def _claims() -> list[Claim]:
+    readings = (
+        (CHANGES, "changes from epoch to epoch", ""),
+        (MEDIANS, "medians after each epoch", "-themselves"),
+    )
+    averages = ("median", np.median), ("mean", np.mean)
+    tests = [
+        ClaimTest(
+            f"mnist-medians{suffix}-vary-less-than-relu-{name}",
+            f"log10 of the variance of a unit's {text}, {name} of a layer's units, "
+            "ELU - ReLU, mean of layers",
+            lower_in_layers(
+                _log_variances("elu", column, average),
+                _log_variances("relu", column, average),
+            ),
+        )
+        for (column, text, suffix), (name, average) in itertools.product(
+            readings, averages
+        )
+    ]
+    return [
+        Claim(
+            "mnist-medians-vary-more-in-relu",
+            "4.1.1, appendix C",
+            "The median varies much more in ReLU networks.",
+            "a figure",
+            tuple(tests),
+        )
+    ]
+
+
+def _log_variances(
+    activation: str, column: str, average: Callable[[np.ndarray], float]
+) -> ReadLayers:
+    """Returns a reader of log10 of the units' average variance, by layer."""
+
+    def read(rows: Rows) -> dict[str, dict[int, float]]:
+        found: dict[str, dict[int, float]] = {}
+        for seed, layers in _by_seed(rows, Arm(activation), column).items():
+            for layer, units in layers.items():
+                log = float(np.log10(average(units) + _SMALLEST))
+                found.setdefault(layer, {})[seed] = log
+        return found
+
+    return read
 
 
 EXPERIMENT = Experiment(
@@ -106,6 +158,8 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("layer", CHANGES, MEDIANS, "test_error_percent"),
+    claims=tuple(_claims()),
+    paper_epochs=200,
     note=(
         'The paper\'s text has the "variance of these changes": read here, and drawn, '
         "as the variance, over epochs, of the difference between a unit's median "

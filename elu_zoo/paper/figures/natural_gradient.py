@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -10,8 +9,9 @@ import numpy as np
 
 from elu_zoo import errors, zoo
 from elu_zoo.data import load, order
-from elu_zoo.paper import grouping, paired, statistics
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import grouping, statistics, tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel, Series, zoom
 from elu_zoo.paper.run.spec import Plan
@@ -137,12 +137,11 @@ def _initial(unit: str, seed: int, plan: Plan) -> list[np.ndarray]:
     return [np.vstack([kernel, bias]) for kernel, bias in pairs]
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    own = rows["natural_gradient"]
-    units = _units(own)[:_COLUMNS]
+def _draw(rows: Rows, stem: Path) -> None:
+    units = _units(rows)[:_COLUMNS]
     letters = iter(ascii_lowercase)
     panels = [
-        [_panel(own, unit, axis, next(letters)) for unit in units]
+        [_panel(rows, unit, axis, next(letters)) for unit in units]
         for axis in ("iteration", "seconds")
     ]
     shown = [row for row in panels if any(row)]
@@ -215,10 +214,10 @@ def _units(rows: Rows) -> list[str]:
     return list(dict.fromkeys(row["activation"] for row in rows))
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["natural_gradient"], []
-    for unit in _units(own):
-        methods = [m for name in RATES if (m := _of(own, unit, name))]
+def _summary(rows: Rows) -> str:
+    lines = []
+    for unit in _units(rows):
+        methods = [m for name in RATES if (m := _of(rows, unit, name))]
         lines += [_line(unit, method) for method in methods]
         named = {method.name: method for method in methods}
         if NATURAL not in named:
@@ -228,13 +227,13 @@ def _summary(rows: Mapping[str, Rows]) -> str:
             if other in named:
                 lines.append(_difference(unit, natural, named[other]))
     titles = "activation", "method", "rate", "runs", "training loss, end"
-    return grouping.markdown((*titles, "iterations", "ms an iteration"), lines)
+    return tables.markdown((*titles, "iterations", "ms an iteration"), lines)
 
 
 def _line(unit: str, method: _Method) -> list[object]:
     found = list(method.ends(method.last).values())
     lost = len(method.losses) - len(found)
-    end = grouping.spread(found) + f" ({lost} diverged)" * bool(lost)
+    end = tables.mean(found) + f" ({lost} diverged)" * bool(lost)
     each = f"{method.seconds(1) * 1000:.3g}"
     return [unit, method.name, method.rate, len(method.losses), end, method.last, each]
 
@@ -248,7 +247,7 @@ def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
     text = "no pair"
     if pair[0]:
         found = statistics.paired(*pair)
-        text = f"{paired.interval(found)}, {statistics.p_text(found)}"
+        text = f"{tables.mean_difference(*pair)}, {statistics.p_text(found)}"
     name = f"{natural.name} - {other.name}"
     return [unit, name, "", len(pair[0]), text, f"{natural.last} and {step}", ""]
 

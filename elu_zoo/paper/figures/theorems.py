@@ -1,19 +1,26 @@
-"""The lemmas and theorems in numbers: how far their two sides are apart."""
-
-from collections.abc import Mapping
+"""Lemmas and theorems in numbers: the distance of their two sides."""
 
 import numpy as np
 
-from elu_zoo.paper import grouping
-from elu_zoo.paper.experiment import Experiment, Rows
+from elu_zoo.paper import tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.grouping import Rows
+from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.theory import natural_gradient
 
 _UNITS, _EXAMPLES = 10, 400
+_ROUNDING = 1e-9  # largest relative distance that float64 explains
+_STATEMENTS = {
+    "Lemma 1": "the inverse of a symmetric block matrix",
+    "Lemma 2": "quadratic forms of mean and second moment, and their inequality",
+    "Theorem 1": "the unit natural gradient's update, its s, and s > 0",
+    "Theorem 2": "its bias shift and its k",
+}
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns the relative distance of both sides of each statement, by draw."""
+    """Returns the relative distance of the two sides of each statement, by draw."""
     return [
         {"statement": statement, "draw": draw, "distance": distance}
         for draw in range(20)
@@ -45,6 +52,7 @@ def _distances(draw: int) -> dict[str, float]:
     k = 1 + found.covariance @ variance / found.delta2
     return {
         "Lemma 1": _apart(block, inverse),
+        "Lemma 2, inequality": max(0.0, float(mean @ second - 1)),
         "Lemma 2, second part": _apart(1 / (1 - mean @ second), 1 + mean @ variance),
         "Lemma 2, third part": _apart(
             (1 - p_mean @ second) / (1 - mean @ second),
@@ -52,6 +60,7 @@ def _distances(draw: int) -> dict[str, float]:
         ),
         "Theorem 1, update": _apart(np.append(update.weights, update.bias), direct),
         "Theorem 1, s": _apart(update.s, inverse[-1, -1]),
+        "Theorem 1, s > 0": max(0.0, float(-update.s)),
         "Theorem 2, bias shift": _apart(
             update.shift_from_means, np.append(p_mean, 1) @ direct
         ),
@@ -63,13 +72,41 @@ def _apart(one, other) -> float:
     return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    own, lines = rows["theorems"], []
-    for statement in dict.fromkeys(row["statement"] for row in own):
-        found = [float(r["distance"]) for r in own if r["statement"] == statement]
+def _summary(rows: Rows) -> str:
+    lines = []
+    for statement in dict.fromkeys(row["statement"] for row in rows):
+        found = [float(r["distance"]) for r in rows if r["statement"] == statement]
         lines.append([statement, len(found), f"{max(found):.1g}"])
-    return grouping.markdown(("statement", "draws", "largest relative distance"), lines)
+    return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
+
+def _equal(name: str) -> Judge:
+    def judge(rows: Rows) -> Finding:
+        own = [row for row in rows if row["statement"].startswith(name)]
+        if not own:
+            return Finding()
+        largest = max(float(row["distance"]) for row in own)
+        outcome = "supports" if largest <= _ROUNDING else "contradicts"
+        return Finding(len({row["draw"] for row in own}), largest, outcome=outcome)
+
+    return judge
+
+
+_CLAIM = Claim(
+    "theorems",
+    "2, appendices A and B",
+    "Lemmas 1 and 2, Theorems 1 and 2: inverses, the unit natural gradient, its bias "
+    "shift, and s > 0.",
+    "proofs",
+    tuple(
+        ClaimTest(
+            f"theory-{name.lower().replace(' ', '-')}",
+            f"{name}: {content}; largest relative distance of both sides",
+            _equal(name),
+        )
+        for name, content in _STATEMENTS.items()
+    ),
+)
 
 EXPERIMENT = Experiment(
     title="Lemmas and theorems in numbers",
@@ -78,8 +115,9 @@ EXPERIMENT = Experiment(
     summary=_summary,
     compute=compute,
     columns=("statement", "draw", "distance"),
+    claims=(_CLAIM,),
     note=(
         f"{_UNITS} correlated incoming units with means that are not 0, {_EXAMPLES} "
-        "examples, float64, against matrices inverted whole."
+        "examples, float64, compared with the inverse of the whole matrix."
     ),
 )

@@ -1,97 +1,86 @@
-"""The paper's tests: Wilcoxon's signed ranks over paired CIFAR-100 runs."""
+"""The paper's tests: Wilcoxon's signed ranks of paired CIFAR-100 runs."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from elu_zoo.paper import grouping, paired, statistics
-from elu_zoo.paper.experiment import Experiment, Rows
-from elu_zoo.paper.figures import fig4_cifar_curves
-from elu_zoo.paper.judging import NOT_DECIDED
+import numpy as np
+
+from elu_zoo.paper import grouping, statistics, tables
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.figures.fig4_cifar_curves import ERROR, LOSS, learned
+from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 
-_MEASURES = (
-    ("test_error_percent", "test error %"),
-    ("train_loss", "training loss"),
-)
+Pair = tuple[list[float], list[float]]
+_MEASURES = {ERROR: "test error %", LOSS: "training loss"}
 
 
-def comparisons(
-    rows: Mapping[str, Rows], measure: str, learned: bool = False
-) -> dict[grouping.Arm, statistics.Comparison]:
-    """Returns `grouping.reference`, without batch norm, against every other arm.
+def _reference(rows: Rows) -> Arm:
+    plain = [r for r in rows if not r["variant"] and r["batch_norm"] == "False"]
+    return Arm(grouping.reference(plain))
 
-    Args:
-        rows: of `fig4` and `fig5`.
-        measure: the column whose last value is compared.
-        learned: whether only of runs that ended better than chance.
-    """
-    own = [row for row in rows["fig4"] if not row["variant"]]
-    every = own + rows["fig5"]
-    first = (grouping.reference(own), False, "")
-    counted = fig4_cifar_curves.learned(every) if learned else every
-    ours = grouping.finals(counted, first, measure)
+
+def _pairs(rows: Rows, first: Arm, column: str) -> dict[Arm, Pair]:
+    """Returns an arm's final values, paired with those of each other arm."""
+    own = [row for row in rows if not row["variant"]]
+    values = grouping.final_values(own, first, column)
     found = {}
-    for arm in grouping.arms(every):
-        pair = grouping.pairs(ours, grouping.finals(counted, arm, measure))
+    for arm in grouping.arms(own):
+        pair = grouping.pairs(values, grouping.final_values(own, arm, column))
         if arm != first and pair[0]:
-            found[arm] = statistics.paired(*pair)
+            found[arm] = pair
     return found
 
 
-def _draw(rows: Mapping[str, Rows], stem: Path) -> None:
-    name = palette.label(grouping.reference(rows["fig4"]))
-    panels = []
-    for letter, (measure, title) in zip("ab", _MEASURES, strict=True):
-        dots = [
-            Dots(arm[0], [_name(arm)], [c.difference], [c.low], [c.high], arm[1])
-            for arm, c in comparisons(rows, measure).items()
-        ]
-        panels.append(
-            DotPanel(
-                f"{letter}  {title}", "", f"{name} minus the other", dots, {"equal": 0}
-            )
-        )
-    shown = [panel for panel in panels if panel.dots]
-    if shown:  # with one unit alone there is nothing to compare
-        figures.bars(shown, stem, height=3.6)
+def _label(arm: Arm) -> str:
+    return palette.label(arm.activation, arm.batch_norm)
 
 
-def _name(arm: grouping.Arm) -> str:
-    return palette.label(arm[0], arm[1])
+def _draw(rows: Rows, stem: Path) -> None:
+    first = _reference(rows)
+    axis, panels = f"{_label(first)} minus the other", []
+    for letter, (column, title) in zip("ab", _MEASURES.items(), strict=True):
+        dots = []
+        for arm, pair in _pairs(rows, first, column).items():
+            found = statistics.student_interval(np.subtract(*pair))
+            ends = [found.mean], [found.low], [found.high]
+            dots.append(Dots(arm.activation, [_label(arm)], *ends, arm.batch_norm))
+        if dots:
+            panels.append(DotPanel(f"{letter}  {title}", "", axis, dots, {"equal": 0}))
+    if panels:
+        figures.bars(panels, stem, height=3.6)
 
 
-def _summary(rows: Mapping[str, Rows]) -> str:
-    lines, name = [], palette.label(grouping.reference(rows["fig4"]))
-    for measure, title in _MEASURES:
-        learned = comparisons(rows, measure, learned=True)
-        for arm, found in comparisons(rows, measure).items():
-            decisive = learned.get(arm)
+def _summary(rows: Rows) -> str:
+    lines, first = [], _reference(rows)
+    for column, title in _MEASURES.items():
+        of_learned = _pairs(learned(rows), first, column)
+        for arm, pair in _pairs(rows, first, column).items():
+            found = statistics.paired(*pair)
             lines.append(
                 [
                     title,
-                    f"{name} - {_name(arm)}",
+                    f"{_label(first)} - {_label(arm)}",
                     found.n,
-                    paired.interval(found),
+                    tables.mean_difference(*pair),
                     f"{found.w:g}",
                     statistics.p_text(found),
                     f"{found.effect:+.2f}",
-                    decisive.n if decisive else 0,
-                    statistics.verdict(decisive) if decisive else NOT_DECIDED,
+                    *_of_learned(of_learned.get(arm)),
                 ]
             )
-    titles = (
-        "measure",
-        "pair",
-        "n",
-        "difference",
-        "W",
-        "p",
-        "effect",
-        "of runs that learned",
-        "the first is lower",
+    titles = "measure", "pair", "n", "difference", "W", "p", "effect"
+    return tables.markdown(
+        (*titles, "of runs that learned", "the first is lower"), lines
     )
-    return grouping.markdown(titles, lines)
+
+
+def _of_learned(pair: Pair | None) -> tuple[int, str]:
+    """Returns the number of pairs, and what Wilcoxon's test says of them."""
+    if not pair:
+        return 0, "not decided"
+    found = statistics.paired(*pair)
+    return found.n, statistics.verdict(found)
 
 
 EXPERIMENT = Experiment(
@@ -105,8 +94,8 @@ EXPERIMENT = Experiment(
         "agree give p = 1/2**n, one-sided: five reach 0.031. Tests are one-sided and "
         "exact; W sums the ranks of pairs in which "
         "ELU is higher; the effect is the rank-biserial correlation, -1 where ELU is "
-        "lower in every pair; intervals are bootstrapped over pairs, too narrow for "
-        "few. The last column is of the pairs of two runs that ended better than "
-        "chance, which the column before it counts."
+        "lower in every pair; intervals are Student's. The last "
+        "column is of the pairs of two runs that ended better than chance, which the "
+        "column before it counts."
     ),
 )

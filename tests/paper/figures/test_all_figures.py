@@ -1,14 +1,14 @@
-"""What is made of points: figures, tables, and a report of whatever came of runs."""
+"""Figures and tables of all experiments, drawn from synthetic rows."""
 
 import contextlib
 import types
 from pathlib import Path
 
 import pytest
-from synthetic_points import always, at_chance, never, points, view, write
+from synthetic_rows import TRAINED, always, never, rows_of, set_errors, view, write
 
 from elu_zoo import results, zoo
-from elu_zoo.paper import claims, reproduce, views
+from elu_zoo.paper import reproduce, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.plots import sheet
 from elu_zoo.paper.run.spec import Plan
@@ -16,7 +16,6 @@ from elu_zoo.paper.run.store import KEY
 
 figure = pytest.importorskip("matplotlib.figure")
 Figure = figure.Figure
-TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
 
 
@@ -48,10 +47,10 @@ def _natural_gradient(units):
 
 
 def made(name, given):
-    """Returns the points of an experiment; cheap ones are computed."""
+    """Returns synthetic or computed rows of an experiment."""
     experiment = EXPERIMENTS[name]
     if experiment.trials:
-        return points(name, given)
+        return rows_of(name, given)
     if name == "timing":
         return _timing()
     if name == "natural_gradient":
@@ -71,13 +70,14 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_figures_and_tables(name, tmp_path, monkeypatch):
-    # Where the time goes: the tests of figures look at resolution and layout.
+    # These take most of the time, and have tests elsewhere.
     monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
     experiment = EXPERIMENTS[name]
-    rows = {need: made(need, plan(seeds=2)) for need in views.needs(name)}
+    needed = [made(need, plan(seeds=2)) for need in views.needs(name)]
+    rows = [row for own in needed for row in own]
     if experiment.draw:
         experiment.draw(rows, tmp_path / "figures" / name)
         found = {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()}
@@ -87,7 +87,7 @@ def test_figures_and_tables(name, tmp_path, monkeypatch):
     head, rule, *lines = experiment.summary(rows).splitlines()
     assert head.startswith("| ") and set(rule) == {"|", "-"} and lines
     assert {line.count(" | ") for line in lines} == {head.count(" | ")}
-    units = {row.get("activation") for own in rows.values() for row in own}
+    units = {row.get("activation") for row in rows}
     for unit in NAMED.get(name, units):
         assert any(unit in cell for cell in cells([head, *lines])), unit
 
@@ -117,9 +117,9 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
     ],
 )
 def test_numbers_of_a_table(name, title, column, place):
-    """The first line is ELU's, or the least depth's."""
-    rows = points(name, plan(seeds=1))
-    head, _, line, *_ = EXPERIMENTS[name].summary({name: rows}).splitlines()
+    """In the first line, of ELU or of two layers."""
+    rows = rows_of(name, plan(seeds=1))
+    head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
     (value,) = {
         row[column]
         for row in rows
@@ -130,7 +130,7 @@ def test_numbers_of_a_table(name, title, column, place):
 
 
 def test_the_table_of_learning_rates(tmp_path):
-    """Of runs that diverged it says how many."""
+    """With the number of runs that diverged."""
     write("fig3", tmp_path, plan(), diverged={("relu", 1)})
     rows = views.view("fig3", tmp_path).rows
     head, _, *lines = EXPERIMENTS["fig3"].summary(rows).splitlines()
@@ -148,7 +148,7 @@ def test_the_table_of_learning_rates(tmp_path):
     [(never, "holds", "-1.00"), (always, "does not hold", "+1.00")],
 )
 def test_the_table_of_tests(world, verdict, effect):
-    """ELU with every other arm, and not with the pair on another schedule."""
+    """ELU and every other arm, without the pair of another schedule."""
     rows = view("wilcoxon", plan(), world).rows
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
     found = [cells([line]) for line in lines]
@@ -161,8 +161,8 @@ def test_the_table_of_tests(world, verdict, effect):
 
 def test_the_table_of_tests_decides_by_runs_that_learned():
     seen = view("wilcoxon", plan()).rows
-    at_chance(seen["fig4"], "shifted_relu", range(1))
-    at_chance(seen["fig5"], "relu", range(5))
+    set_errors(seen, "shifted_relu", range(1))
+    set_errors(seen, "relu", range(5), batch_norm="True")
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
     found = {cells([line])[1]: cells([line]) for line in lines}
     counted = {pair: (line[2], line[-2], line[-1]) for pair, line in found.items()}
@@ -173,14 +173,14 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
         "ELU - ELU + BN": ("5", "5", "holds"),
         "ELU - ReLU + BN": ("5", "0", "not decided"),
     }
-    at_chance(seen["fig4"], "elu", range(5))
+    set_errors(seen, "elu", range(5))
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
     assert {tuple(cells([line])[-2:]) for line in lines} == {("0", "not decided")}
 
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures that are drawn, by their names; they are not saved."""
+    """Figures by name, which are drawn and not saved."""
     figures = {}
 
     @contextlib.contextmanager
@@ -193,7 +193,7 @@ def drawn(monkeypatch):
 
 
 def reported(name, given, output, diverged=()):
-    """Returns the report of an experiment, drawn and judged from points in files."""
+    """Draws an experiment from rows in files, and returns its section of the report."""
     if EXPERIMENTS[name].compute:
         found = views.points(name, output)
         found.put_all(given.budget, made(name, given))
@@ -215,8 +215,7 @@ OWN = "elu", "relu", "tanh", "my_own", "prelu", "rrelu"
 
 @pytest.mark.parametrize("name", [*TRAINED, "wilcoxon", "natural_gradient"])
 @pytest.mark.parametrize("units", [OWN, ("relu", "my_own"), ("elu",)], ids=len)
-def test_other_units_are_drawn(name, units, drawn, tmp_path):
-    """One run of each, as in the smoke budget."""
+def test_other_activations_are_drawn(name, units, drawn, tmp_path):
     section = reported(name, plan("smoke", units, 1), tmp_path)
     assert "\n| " in section
     assert name in drawn
@@ -226,8 +225,8 @@ def test_other_units_are_drawn(name, units, drawn, tmp_path):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_a_run_that_diverged(name, drawn, tmp_path):
-    """The others are drawn, and judged; it is told of."""
+def test_one_run_diverged(name, drawn, tmp_path):
+    """It is named, and all other runs are drawn."""
     section = reported(name, plan(seeds=2), tmp_path, {("relu", 0)})
     assert name in drawn and "relu" in section and "diverged" in section
     found = views.points(name, tmp_path).rows
@@ -240,14 +239,14 @@ LOST = "relu", "0"
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_all_runs_diverged(name, drawn, tmp_path):
-    """As those of somebody's own unit may; the report is written all the same."""
+    """The report is written."""
     given = plan("short", ("my_own",), 1)
     assert reported(name, given, tmp_path, {("my_own", 0)})
 
 
 @pytest.mark.parametrize("name", ["noise", "theory"])
-def test_points_that_are_not_numbers(name, drawn, tmp_path):
-    """As of a network without a unit that is alive, or without a deactivated one."""
+def test_values_that_are_nan(name, drawn, tmp_path):
+    """Such as measures of a network whose units are all dead."""
     write(name, tmp_path, plan())
     found = views.points(name, tmp_path)
     for row in found.rows:
@@ -257,6 +256,6 @@ def test_points_that_are_not_numbers(name, drawn, tmp_path):
     results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
     of_files(name, tmp_path)
     assert name in drawn
-    of = [c.name for c in claims.CLAIMS if c.experiment == name and "relu" in c.name]
-    found = {row["id"]: row for row in results.read_file(tmp_path / "claims.csv")}
-    assert {found[claim]["n"] for claim in of} == {"4", "5"}  # of ReLU, of leaky ReLU
+    found = results.read_file(tmp_path / "claims.csv")
+    counts = {r["n"] for r in found if r["experiment"] == name and "relu" in r["id"]}
+    assert counts == {"4", "5"}  # of ReLU, of leaky ReLU

@@ -1,4 +1,4 @@
-"""What is measured of a finished run: of folders that no training filled."""
+"""Rows of finished runs, measured from synthetic run folders."""
 
 import json
 import types
@@ -10,7 +10,6 @@ import pytest
 from elu_zoo import results, zoo
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import noise
-from elu_zoo.paper.run import curves
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.run.store import Points
 from elu_zoo.training import recorder
@@ -26,7 +25,7 @@ TEST = {"test_loss": 0.5, "test_error_percent": 2.25, "test_top5_error_percent":
 
 @pytest.fixture
 def workdir(tmp_path):
-    """The folder of a run of 3 epochs of 10 iterations that kept all that can be."""
+    """The folder of a run of 3 epochs with 10 iterations, with all recordings."""
     entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
     entry["metrics"] = entry["metrics"] | TEST
     (tmp_path / "outcome.json").write_text(json.dumps(entry))
@@ -57,7 +56,7 @@ def lines(path, rows):
 
 
 def measured(name, workdir):
-    """Returns the rows of a run as the file of points has them."""
+    """Returns the rows of a run as the CSV file has them."""
     experiment = EXPERIMENTS[name]
     trial = experiment.trials(PLAN)[0]
     points = Points(workdir / "points.csv", experiment.columns)
@@ -77,7 +76,7 @@ def test_figure_2(workdir):
     assert column(rows, "epoch") == ["0", "1", "2", "3"]
     losses = [f"{LOSSES[i]:.6g}" for i in (9, 19, 29)]
     assert column(rows, "train_loss") == ["", *losses]
-    # The median over both layers' units of what they put out in the mean.
+    # The median of the mean activations of both layers' units.
     expected = [np.median(np.array([*m, *-m]) + 0.5) for m in MEDIANS]
     assert column(rows, "median_activation") == [f"{x:.6g}" for x in expected]
     assert column(rows, "test_error_percent") == ["", "", "", "2.25"]
@@ -103,7 +102,7 @@ def test_figures_4_and_5(workdir, name):
         expected = LOSSES[step - 2 : step].mean()
         assert float(row["train_loss"]) == pytest.approx(expected, rel=1e-5)
     found = [(row["step"], row["test_error_percent"]) for row in rows]
-    # The end is that of the weights as they are kept.
+    # The last value is of the final weights.
     measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
     assert [(step, error) for step, error in found if error] == measured_at
 
@@ -115,7 +114,7 @@ def test_figure_6(workdir):
 
 
 def test_figure_7(workdir):
-    """Variances over epochs of a unit's changes; the initial weights are no epoch."""
+    """Variances over epochs of a unit's changes, without the initial weights."""
     rows = measured("fig7", workdir)
     assert column(rows, "layer") == ["dense1", "dense2"]
     for row in rows:
@@ -140,7 +139,7 @@ def test_a_loss_that_was_never_low(workdir):
 
 @pytest.fixture
 def network(workdir, monkeypatch):
-    """A small network as the trained one, with its weights before and after."""
+    """A small network, with snapshots of three epochs."""
     model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
     monkeypatch.setattr(noise, "trained", lambda workdir: model)
     folder = workdir / recorder.SNAPSHOTS
@@ -152,6 +151,7 @@ def network(workdir, monkeypatch):
 
     class Images:
         def first(self, count):
+            count = min(count, 60)
             images = generator.integers(0, 256, (count, 28, 28, 1), "uint8")
             labels = generator.integers(0, 10, count, "int32")
             return types.SimpleNamespace(images=images, labels=labels)
@@ -188,27 +188,8 @@ def test_theory(network, workdir):
         assert float(row["weighted_mean_length"]) > 0
 
 
-@pytest.mark.parametrize(
-    ("last", "kept"),
-    [
-        (3, [1, 2, 3]),
-        (50, list(range(1, 51))),
-        (61, [*range(1, 51), 55, 60, 61]),
-    ],
-)
-def test_points_of_a_long_curve(last, kept):
-    assert [e for e in range(1, last + 1) if curves.is_kept(e, last)] == kept
-
-
-def test_what_remains_is_the_last_mean(workdir):
-    (workdir / recorder.TEST).unlink()
-    rows = curves.iterations(workdir, 20)
-    assert column(rows, "step") == [20, 30]
-    assert rows[1]["train_loss"] == pytest.approx(LOSSES[20:].mean())
-
-
 def test_a_trained_network(workdir, monkeypatch):
-    """As the run had it at its end, in float32, for pixels in [0, 1]."""
+    """It has the weights of the last snapshot, and takes pixels in [0, 1]."""
     asked = []
     network = types.SimpleNamespace(set_weights=asked.append)
     monkeypatch.setattr(

@@ -1,0 +1,114 @@
+"""Figure 5: the networks of figure 4 with and without batch normalisation."""
+
+from pathlib import Path
+from string import ascii_lowercase
+
+from elu_zoo.paper import grouping
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.figures import fig4_cifar_curves as fig4
+from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.paper.judging import Claim, ClaimTest
+from elu_zoo.paper.plots import figures, palette
+from elu_zoo.paper.plots.panels import Panel, zoom
+from elu_zoo.paper.run.spec import Plan, Trial
+
+_GPU = "figure 5: the runs of figure 4, again with batch normalisation"
+
+
+def trials(plan: Plan) -> list[Trial]:
+    """Returns the runs with batch normalisation, grouped by seed."""
+    activations = plan.arms(*plan.of(fig4.UNITS[:2], fig4.UNITS[:2], fig4.UNITS))
+    return [
+        fig4.trial(plan, activation, seed, batch_norm=True)
+        for seed in plan.runs(1, 5, 10)
+        for activation in activations
+    ]
+
+
+def _normalised(rows: Rows) -> Rows:
+    return [row for row in rows if row["batch_norm"] == "True"]
+
+
+def _draw(rows: Rows, stem: Path) -> None:
+    own = [row for row in rows if not row["variant"]]
+    last = max(int(row["step"]) for row in own if row["step"])
+    normalised = _normalised(own)
+    first = grouping.reference(normalised)
+    names = [arm.activation for arm in grouping.arms(normalised)]
+    others = [name for name in names if name != first] or [first]
+    columns = []
+    for letter, other in zip(ascii_lowercase, others, strict=False):
+        which = [a for a in grouping.arms(own) if a.activation in (first, other)]
+        whole = Panel(
+            f"{letter}  {palette.label(first)} and {palette.label(other)}",
+            "iteration",
+            "test error, %",
+            grouping.series(own, "step", fig4.ERROR, which),
+        )
+        columns.append((whole, zoom(whole, last * 2 / 3, last, f"{letter}  (end)")))
+    # One pair of activations has its panels next to each other.
+    panels = columns if len(columns) == 1 else list(zip(*columns, strict=True))
+    figures.draw(panels, stem)
+
+
+def _claims() -> list[Claim]:
+    elu, srelu, relu, lrelu = map(Arm, ("elu", "shifted_relu", "relu", "leaky_relu"))
+
+    def bn(arm: Arm) -> Arm:
+        return arm._replace(batch_norm=True)
+
+    def test(low: Arm, high: Arm) -> ClaimTest:
+        names = [arm.activation + "-bn" * arm.batch_norm for arm in (low, high)]
+        return fig4.lower_test(f"cifar100-{'-below-'.join(names)}", low, high)
+
+    return [
+        Claim(
+            "cifar100-elu-beats-relu-with-bn",
+            "abstract, 4.2",
+            "ELU networks significantly outperform ReLU networks with batch "
+            "normalization (p < 0.001).",
+            "p < 0.001",
+            (
+                test(elu, bn(relu)),
+                fig4.wilcoxon_test(
+                    "cifar100-elu-below-relu-bn-p-below-.001", elu, bn(relu)
+                ),
+            ),
+            gpu=_GPU,
+        ),
+        Claim(
+            "cifar100-bn-does-not-improve-elu",
+            "abstract, 4.2",
+            "Batch normalization improved ReLU and LReLU networks, but did not improve "
+            "ELU and SReLU networks.",
+            "a figure",
+            (
+                test(bn(relu), relu),
+                test(bn(lrelu), lrelu),
+                test(elu, bn(elu)),
+                test(srelu, bn(srelu)),
+            ),
+            gpu=_GPU,
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    title="Figure 5: with and without batch normalisation",
+    section="4.2",
+    draw=_draw,
+    summary=fig4.summary,
+    trials=trials,
+    measure=fig4.measure,
+    columns=fig4.COLUMNS,
+    compares=fig4.COMPARED,
+    tested=lambda rows: _normalised(fig4.learned(rows)),
+    reads=("fig4",),
+    claims=tuple(_claims()),
+    paper_epochs=fig4.PAPER_EPOCHS,
+    own_schedules=fig4.OWN_SCHEDULES,
+    note=(
+        "The paper does not say where the normalisation stands: here between "
+        "convolution and activation, and not before the logits."
+    ),
+)

@@ -1,0 +1,93 @@
+"""Markdown tables of results and of paired tests."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from elu_zoo.paper import grouping, statistics
+from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.paper.plots import palette
+
+_TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p <= .05"
+
+
+def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Returns a Markdown table."""
+    head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
+
+
+def mean(values: Iterable[float]) -> str:
+    """Returns `mean ± standard deviation` with three digits, "" for no values."""
+    values = list(values)
+    if not values:
+        return ""
+    text = f"{np.mean(values):.3g}"
+    return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
+
+
+def interval(effect: float, low: float, high: float) -> str:
+    """Returns an effect with its interval, or without one that is NaN."""
+    if math.isnan(effect):
+        return ""
+    if math.isnan(low):
+        return f"{effect:+.3g}"
+    return f"{effect:+.3g} ({low:+.3g} to {high:+.3g})"
+
+
+def p_value(p: float) -> str:
+    """Returns p with three digits, "" for NaN."""
+    if math.isnan(p):
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
+    """Returns the mean paired difference with Student's 95 % interval."""
+    found = statistics.student_interval(np.subtract(first, second))
+    return interval(found.mean, found.low, found.high)
+
+
+def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
+    """Returns exact paired tests of final values, "" where there is no pair.
+
+    `grouping.reference` is compared with each other activation, among networks of the
+    same variant that all have batch normalisation, or none of which has.
+
+    Args:
+        rows: of one experiment and budget.
+        measures: titles by column; lower values are better.
+    """
+    lines = []
+    for arm in grouping.arms(rows):
+        first = arm._replace(activation=grouping.reference(rows))
+        for column, title in measures.items():
+            if arm != first and (cells := _tested(rows, first, arm, column)):
+                lines.append([arm.variant, title, *cells])
+    if not lines:
+        return ""
+    if any(variant for variant, *_ in lines):
+        return markdown(["of", *_TITLES], lines)
+    return markdown(_TITLES, [line[1:] for line in lines])
+
+
+def _tested(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
+    pair = grouping.pairs(
+        *(grouping.final_values(rows, a, column) for a in (first, second))
+    )
+    if not pair[0]:
+        return []
+    found = statistics.paired(*pair)
+    names = [palette.label(arm.activation, arm.batch_norm) for arm in (first, second)]
+    verdict = statistics.verdict(found)
+    lower = dict(zip(("holds", "does not hold"), names, strict=True))
+    return [
+        " - ".join(names),
+        found.n,
+        mean_difference(*pair),
+        f"{found.w:g}",
+        statistics.p_text(found),
+        f"{found.effect:+.2f}",
+        lower.get(verdict, verdict),
+    ]

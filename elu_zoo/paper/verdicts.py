@@ -1,0 +1,85 @@
+"""Rules that turn the results of claim tests into one verdict for each claim.
+
+A test supports or contradicts a claim where its two-sided Student's p is at most 0.05
+after Holm's correction over all tests of the claim, with five pairs of runs at least.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from elu_zoo.paper import statistics
+from elu_zoo.paper.judging import Finding, Outcome
+
+Evidence = Literal["whole", "early", "none"]
+VERDICTS = (
+    "reproduced",
+    "reproduced in early training",
+    "contradicted",
+    "mixed",
+    "not tested",
+)
+LEVEL = 0.05
+LEAST_PAIRS = 5
+
+
+def outcomes(findings: Sequence[Finding]) -> list[Outcome]:
+    """Returns what each test of one claim says."""
+    tests = [test for found in findings for test in (found, *found.layers)]
+    corrected = iter(statistics.holm([t.p for t in tests if _is_tested(t)]))
+    single = [
+        _of_p(test, next(corrected)) if _is_tested(test) else _without_p(test)
+        for test in tests
+    ]
+    said, place = [], 0
+    for found in findings:
+        own, *layers = single[place : place + 1 + len(found.layers)]
+        place += 1 + len(found.layers)
+        disagree = {"supports", "contradicts"} <= set(layers)
+        said.append("layers disagree" if disagree else own)
+    return said
+
+
+def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
+    """Returns what runs can decide: the whole claim, early training, or nothing.
+
+    Args:
+        budget: of the runs.
+        share: epochs of the runs, divided by the paper's.
+        own_schedule: whether optimizer or rates are ours and not the paper's.
+    """
+    if own_schedule or budget == "smoke":
+        return "none"
+    return "whole" if share >= 1 else "early"
+
+
+def verdict(said: Sequence[Outcome], decides: Evidence) -> str:
+    """Returns the verdict of a claim.
+
+    Args:
+        said: outcomes of the tests of the paper's claim.
+        decides: see `evidence`.
+    """
+    measured = set(said) - {"not measured"}
+    if decides == "none" or measured <= {"no difference"}:
+        return "not tested"
+    if measured == {"supports"}:
+        early = decides == "early"
+        return "reproduced in early training" if early else "reproduced"
+    if measured == {"contradicts"}:
+        return "contradicted" if decides == "whole" else "not tested"
+    return "mixed"
+
+
+def _is_tested(found: Finding) -> bool:
+    return found.n >= LEAST_PAIRS and not math.isnan(found.p)
+
+
+def _of_p(found: Finding, p: float) -> Outcome:
+    if p > LEVEL:
+        return "no difference"
+    return "supports" if found.effect < 0 else "contradicts"
+
+
+def _without_p(found: Finding) -> Outcome:
+    return found.outcome or "not measured"

@@ -1,0 +1,53 @@
+"""Figure 1: activations and their derivatives against formulas."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elu_zoo.paper.figures import fig1_activations
+from elu_zoo.paper.run.spec import Plan
+
+# Value, derivative, and the place of a kink.
+FORMULAS = {
+    "elu": (lambda x: np.where(x > 0, x, np.expm1(x)),
+            lambda x: np.where(x > 0, 1, np.exp(x)), None),
+    "relu": (lambda x: np.maximum(x, 0), lambda x: np.where(x > 0, 1, 0), 0),
+    "leaky_relu": (lambda x: np.where(x > 0, x, 0.1 * x),
+                   lambda x: np.where(x > 0, 1, 0.1), 0),
+    "shifted_relu": (lambda x: np.maximum(x, -1), lambda x: np.where(x > -1, 1, 0),
+                     -1),
+    "tanh": (np.tanh, lambda x: 1 - np.tanh(x) ** 2, None),
+}  # fmt: skip
+
+
+def compute(*names):
+    return fig1_activations.compute(Plan("short", names, None, Path("runs")))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_and_derivatives(name):
+    value, derivative, kink = FORMULAS[name]
+    rows = [(r["x"], r["value"], r["derivative"]) for r in compute(name)]
+    x, y, dy = np.array(rows).T
+    assert (x[0], x[-1]) == (-3, 3) and len(x) >= 200
+    np.testing.assert_allclose(y, value(x), atol=1e-6)
+    smooth = np.ones_like(x, bool) if kink is None else abs(x - kink) > 0.01
+    assert smooth.sum() >= len(x) - 1
+    # The tolerance is float32's rounding, divided by the step.
+    np.testing.assert_allclose(dy[smooth], derivative(x[smooth]), atol=1e-3)
+
+
+def test_activations():
+    names = [row["activation"] for row in compute("prelu", "elu")]
+    assert list(dict.fromkeys(names)) == ["prelu", "elu"]
+
+
+def test_table():
+    rows = [{key: str(value) for key, value in row.items()} for row in compute()]
+    assert fig1_activations.EXPERIMENT.summary(rows).splitlines()[2:] == [
+        "| elu | -0.950 | 0.000 | 3.000 |",
+        "| relu | 0.000 | 0.000 | 3.000 |",
+        "| leaky_relu | -0.300 | 0.000 | 3.000 |",
+        "| shifted_relu | -1.000 | 0.000 | 3.000 |",
+    ]

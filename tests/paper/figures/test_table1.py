@@ -1,0 +1,105 @@
+"""Table 1: the paper's rows, and the runs of ours that stand in it."""
+
+import types
+import zlib
+
+import pytest
+
+from elu_zoo import results, zoo
+from elu_zoo.paper.figures import table1
+
+ONE = "(1 run of 140 epochs)"
+
+
+@pytest.fixture(autouse=True)
+def sizes(monkeypatch):
+    """Replaces `zoo.model_info`, which builds the model."""
+
+    def info(name):
+        count = zlib.crc32(name.encode())
+        return types.SimpleNamespace(parameters=count, multiply_accumulates=2 * count)
+
+    monkeypatch.setattr(zoo, "model_info", info)
+    return info
+
+
+def test_the_papers_rows(sizes):
+    rows = table1.compute(None)
+    *found, ours = rows
+    paper = results.read("table1.csv")
+    assert len(paper) == 8
+    for row, expected in zip(found, paper, strict=True):
+        for key in "network", "model", "augmented":
+            assert row[key] == expected[key]
+        assert row["paper_cifar10"] == expected["cifar10_error_percent"]
+        assert row["paper_cifar100"] == expected["cifar100_error_percent"]
+    assert (ours["model"], ours["paper_cifar10"]) == ("elu_cifar_11", "")
+    (error,) = {
+        row["test_error_percent"]
+        for row in results.read("paper.csv")
+        if (row["model"], row["activation"]) == ("elu_cifar_11", "elu")
+    }
+    assert ours["paper_cifar100"] == error
+    for row in rows:
+        expected = sizes(row["model"])
+        assert row["parameters"] == expected.parameters
+        assert row["multiply_accumulates"] == expected.multiply_accumulates
+
+
+def test_only_alexnet_has_runs_of_a_whole_schedule():
+    cells = {
+        (row["model"], whose, data): row[f"{whose}_{data}"]
+        for row in table1.compute(None)
+        for whose in ("ours", "elu")
+        for data in ("cifar10", "cifar100")
+    }
+    errors = {
+        run["activation"]: f"{float(run['test_error_percent']):.2f}"
+        for run in results.read("results.csv")
+        if run["config"] == "table1_baselines-alexnet_cifar-cifar10"
+    }
+    assert {key: text for key, text in cells.items() if text} == {
+        ("alexnet_cifar", "ours", "cifar10"): f"{errors['relu']} {ONE}",
+        ("alexnet_cifar", "elu", "cifar10"): f"{errors['elu']} {ONE}",
+    }
+
+
+def run(**changes):
+    base = {"model": "dsn", "dataset": "cifar10", "activation": "elu"}
+    base |= {"batch_norm": "False", "schedule": "paper", "schedule_share": "1.0"}
+    return base | {"epochs": "140", "test_error_percent": "10.0"} | changes
+
+
+@pytest.mark.parametrize(
+    ("runs", "elu", "ours"),
+    [
+        ([], "", ""),
+        ([run()], f"10.00 {ONE}", ""),
+        ([run(), run(test_error_percent="11.0")],
+         "10.50 ± 0.71 (2 runs of 140 epochs)", ""),
+        ([run(), run(schedule="fast", test_error_percent="1")], f"10.00 {ONE}", ""),
+        ([run(), run(activation="relu", test_error_percent="12")],
+         f"10.00 {ONE}", f"12.00 {ONE}"),
+        ([run(model="nin")], "", ""),
+        ([run(dataset="cifar100")], "", ""),
+        ([run(batch_norm="True")], "", ""),
+        ([run(schedule_share="0.5")], "", ""),
+    ],
+)  # fmt: skip
+def test_runs_that_stand_in_the_table(monkeypatch, runs, elu, ours):
+    read = {"results.csv": runs, "table1.csv": results.read("table1.csv")[1:2]}
+    monkeypatch.setattr(table1.results, "read", read.__getitem__)
+    dsn, elu_cifar_11 = table1.compute(None)
+    assert (dsn["model"], dsn["elu_cifar10"], dsn["ours_cifar10"]) == ("dsn", elu, ours)
+    assert elu_cifar_11["ours_cifar10"] == elu_cifar_11["elu_cifar10"] == ""
+
+
+def test_table():
+    rows = table1.compute(None)
+    columns = table1.EXPERIMENT.columns
+    texts = [{c: str(row.get(c, "")) for c in columns} for row in rows]
+    lines = table1.EXPERIMENT.summary(texts).splitlines()[2:]
+    for line, row in zip(lines, rows, strict=True):
+        assert row["network"] in line and row["paper_cifar10"] in line
+        assert f"{row['parameters']:,}" in line
+        assert ("| yes |" in line) == (row["augmented"] == "True")

@@ -1,0 +1,172 @@
+"""Synthetic rows of experiments: every claim of the paper is true in them, or false.
+
+Rows are as read from a CSV file: texts, with every column.
+"""
+
+import functools
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from elu_zoo import results
+from elu_zoo.paper import views
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.run.spec import Plan
+
+TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
+FULL = Plan("full", None, None, Path("runs"), imagenet="pictures")
+# The best first, with batch norm after the +.
+ORDER = (
+    *("elu", "elu+bn", "shifted_relu", "shifted_relu+bn", "leaky_relu+bn"),
+    *("leaky_relu", "relu+bn", "prelu", "relu"),
+)
+# Columns that say where a number was measured.
+PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
+_EPOCHS = *range(27), 50, 60
+_VECTORS = "variance_of_changes", "variance_of_medians"
+_OF_OUTPUTS = "changed", "probability_noise"
+_LENGTHS = "mean_length", "weighted_mean_length", "correction"
+_OF_THE_END = "test_loss", "test_error_percent"
+
+
+def never(row, column):
+    """All numbers support the paper."""
+    return False
+
+
+def always(row, column):
+    """All numbers contradict the paper."""
+    return True
+
+
+def view(name, plan=FULL, contradicts=never):
+    """Returns the view of an experiment; arguments as for `rows_of`."""
+    needed = [rows_of(need, plan, contradicts) for need in views.needs(name)]
+    return views.View(plan.budget, [row for rows in needed for row in rows])
+
+
+def write(name, output, plan=FULL, contradicts=never, diverged=()):
+    """Writes the CSV files that an experiment needs.
+
+    Args:
+        name: of the experiment.
+        output: the folder that `reproduce` is given.
+        plan: see `rows_of`.
+        contradicts: see `rows_of`.
+        diverged: activations and seeds of this experiment's runs that diverged.
+    """
+    for need in views.needs(name):
+        path = output / views.FIGURES / f"{need}.csv"
+        if need != name and path.exists():
+            continue
+        lost = set(diverged) if need == name else set()
+        rows = [
+            row
+            for row in rows_of(need, plan, contradicts)
+            if (row["activation"], int(row["seed"])) not in lost
+        ]
+        if rows:
+            results.write(path, list(rows[0]), rows)
+        stored = views.points(need, output)
+        for trial in EXPERIMENTS[need].trials(plan):
+            if (trial.activation, trial.seed) in lost:
+                stored.put(trial, [{"diverged": "it ended in nan"}])
+
+
+def set_errors(rows, activation, seeds, error="99", batch_norm="False"):
+    """Replaces the test errors of runs; 99 % is guessing among 100 classes."""
+    for row in rows:
+        arm = row["activation"], row["batch_norm"]
+        if arm == (activation, batch_norm) and int(row["seed"]) in seeds:
+            row["test_error_percent"] = row["test_error_percent"] and error
+
+
+def rows_of(name, plan=FULL, contradicts=never):
+    """Returns the rows of an experiment with runs.
+
+    Args:
+        name: of the experiment.
+        plan: which runs there are.
+        contradicts: whether a row's number in a column contradicts the paper; such rows
+            have one more key, "last", of a run's last row.
+    """
+    columns = EXPERIMENTS[name].columns
+    rows = []
+    for key in _keys(name, plan):
+        places, level = _places(columns, key), _level(key)
+        for place in places:
+            row = key | {c: place.get(c, "") for c in columns}
+            row["last"] = place is places[-1]
+            for column in columns:
+                if column not in (*PLACES, "diverged") and _is_measured(column, row):
+                    row[column] = _cell(row, column, level, contradicts(row, column))
+            del row["last"]
+            rows.append(row)
+    return rows
+
+
+@functools.cache  # a key has the hash of its config
+def _keys(name, plan):
+    return [trial.key for trial in EXPERIMENTS[name].trials(plan)]
+
+
+def _level(key):
+    """Returns how good a run is where the paper is right; lower is better."""
+    unit = key["activation"] + "+bn" * (key["batch_norm"] == "True")
+    found = 1 + ORDER.index(unit) / 2 if unit in ORDER else 5.2
+    if key["variant"].startswith("lr "):  # the higher, the better
+        found -= 0.05 * np.log10(float(key["variant"][3:]))
+    text = f"{unit} {key['variant']} {key['seed']}"
+    return found + zlib.crc32(text.encode()) / 2**32 / 50
+
+
+def _places(columns, key):
+    if "sigma" in columns:
+        sigmas, layers = ("0.03", "0.1", "0.3"), ("dense1", "dense2", "logits")
+        return [{"sigma": s, "layer": layer} for s in sigmas for layer in layers]
+    if "layer" in columns:
+        return [{"layer": layer} for layer in ("dense1", "dense2")]
+    if "step" in columns:
+        return [{"step": str(100 * i), "epoch": str(i)} for i in range(1, 7)]
+    if "epoch" in columns:
+        return [{"epoch": str(epoch)} for epoch in _EPOCHS]
+    return [{"hidden_layers": key["variant"][:2].lstrip("0")}]
+
+
+def _is_measured(column, row):
+    """Returns whether `measure` has a value there."""
+    if "sigma" in row:
+        of_outputs = column in _OF_OUTPUTS
+        return column == "relative_noise" or of_outputs == (row["layer"] == "logits")
+    if column in _OF_THE_END and "step" not in row:
+        return row["last"]
+    # Before the first epoch there is no loss.
+    return column == "median_activation" or not (
+        row.get("epoch") == "0" and "train_loss" in row
+    )
+
+
+def _cell(row, column, level, contradicts):
+    value = 6.5 - level if contradicts else level
+    quality = value
+    value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
+    if column in _VECTORS:
+        return " ".join(f"{value * unit:.6g}" for unit in (1, 2, 4))
+    if column in ("positive_share", "rank_correlation"):
+        return "-0.1" if contradicts else "0.9"
+    if column == "cosine":  # the higher, the better
+        return f"{1 - value / 20:.6g}"
+    if column in _LENGTHS:  # they rise together, or against weighted_mean_length
+        falls = contradicts and column != "weighted_mean_length"
+        value *= 1 + (-1 if falls else 1) * int(row["epoch"]) / 1000
+    if column == "k":
+        return f"{1 - value / 20 if contradicts else 1 + value:.6g}"
+    if column == "median_activation" and row["activation"] == "elu":
+        value = -value
+    if column.endswith("_loss") and row.get("epoch"):
+        # It falls, and is flat after epoch 25 or rises.
+        epoch = int(row["epoch"])
+        rise = contradicts * max(0, epoch - 25) / 25
+        value *= 2e-5 + np.exp(-epoch / (0.4 * quality)) + rise
+    return f"{value:.6g}"

@@ -1,0 +1,39 @@
+"""Outcomes of all claim tests, on synthetic rows of whole worlds."""
+
+import re
+
+from synthetic_rows import FULL, TRAINED, never, view
+
+from elu_zoo.paper import claims
+from elu_zoo.paper.experiments import EXPERIMENTS
+
+CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
+TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
+EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
+# Other quantities change in these, too.
+UNDECIDED = {n for n in TESTS if re.search("correlated-units|mean-length-k-", n)}
+DECIDING_TESTS = [
+    name
+    for name, test in TESTS.items()
+    if test.judge and name not in UNDECIDED and EXPERIMENT[name] in TRAINED
+]
+
+
+def judged(seen):
+    """Returns the finding and the outcome of each test."""
+    return {
+        test.name: (finding, outcome)
+        for each in claims.judge(seen)
+        for test, finding, outcome in zip(
+            each.claim.tests, each.findings, each.outcomes, strict=True
+        )
+    }
+
+
+def outcomes(seen, names=DECIDING_TESTS):
+    found = judged(seen)
+    return {name: found[name][1] for name in names}
+
+
+def world(contradicts=never, plan=FULL, names=TRAINED):
+    return {name: view(name, plan, contradicts) for name in names}

@@ -1,0 +1,83 @@
+"""Markdown tables: numbers, and paired tests of activations."""
+
+import pytest
+
+from elu_zoo.paper import tables
+
+MEASURES = {"error": "test error %"}
+LOW, HIGH = (1.0, 1.1, 1.2, 1.3, 1.4), (2.0, 2.2, 2.4, 2.6, 2.8)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([], ""),
+        ([1.23456], "1.23"),
+        ([28.5, 28.75, 29.0], "28.8 ± 0.25"),
+        ([0.00012345] * 2, "0.000123 ± 0"),
+    ],
+)
+def test_mean(values, text):
+    assert tables.mean(values) == text
+
+
+def test_markdown():
+    found = tables.markdown(["unit", "n"], [["elu", 5], ["relu", ""]])
+    assert found == "| unit | n |\n|---|---|\n| elu | 5 |\n| relu |  |"
+
+
+def rows(batch_norm="False", variant="", **errors):
+    """Returns one row a run, with these errors by activation."""
+    return [
+        {"activation": name, "batch_norm": batch_norm, "variant": variant}
+        | {"seed": str(seed), "error": str(error)}
+        for name, values in errors.items()
+        for seed, error in enumerate(values)
+    ]
+
+
+def lines(found):
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in found.splitlines()[2:]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("errors", "pair", "lower"),
+    [
+        ({"elu": LOW, "relu": HIGH}, "ELU - ReLU", "ELU"),
+        ({"elu": HIGH, "relu": LOW}, "ELU - ReLU", "ReLU"),
+        ({"elu": LOW, "relu": LOW}, "ELU - ReLU", "not decided"),
+        ({"elu": LOW[:4], "relu": HIGH}, "ELU - ReLU", "not decided"),
+        ({"relu": HIGH, "my_own": LOW}, "my_own - ReLU", "my_own"),
+    ],
+)
+def test_paired_test(errors, pair, lower):
+    ((title, names, n, difference, _, p, effect, found),) = lines(
+        tables.paired_tests(rows(**errors), MEASURES)
+    )
+    assert (title, names, found) == ("test error %", pair, lower)
+    assert n == str(min(map(len, errors.values()))) and f"n = {n}" in p
+    assert " to " in difference and -1 <= float(effect) <= 1
+
+
+def test_pairs_have_the_same_variant_and_batch_norm():
+    given = [
+        *rows(elu=LOW, relu=HIGH),
+        *rows("True", elu=LOW, relu=HIGH),
+        *rows(variant="lr 1", elu=LOW[:1], relu=HIGH[:1]),
+    ]
+    found = lines(tables.paired_tests(given, MEASURES))
+    expected = [
+        ("", "ELU - ReLU"),
+        ("lr 1", "ELU - ReLU"),
+        ("", "ELU + BN - ReLU + BN"),
+    ]
+    assert [(of, pair) for of, _, pair, *_ in found] == expected
+    assert found[1][4] == "-1"  # one pair has no interval
+
+
+@pytest.mark.parametrize("errors", [{}, {"elu": LOW}, {"elu": LOW[:1], "relu": ("",)}])
+def test_no_pair(errors):
+    assert tables.paired_tests(rows(**errors), MEASURES) == ""

@@ -1,0 +1,90 @@
+"""Rules of the verdicts."""
+
+import math
+
+import pytest
+
+from elu_zoo.paper import verdicts
+from elu_zoo.paper.judging import Finding
+
+
+def found(effect, p, n=5, layers=()):
+    return Finding(n, effect, p=p, layers=tuple(layers))
+
+
+@pytest.mark.parametrize(
+    ("tests", "expected"),
+    [
+        ([found(-1, 0.05)], ["supports"]),
+        ([found(1, 0.05)], ["contradicts"]),
+        ([found(-1, 0.051)], ["no difference"]),
+        ([found(-1, 0.001, n=4)], ["not measured"]),
+        ([Finding()], ["not measured"]),
+        ([Finding(9, 1.1, outcome="contradicts")], ["contradicts"]),
+        # Holm: the smallest p counts twice, and the larger one once.
+        ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
+        ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
+        # Tests without p are not counted.
+        ([found(-1, 0.04), Finding(), Finding(9, outcome="supports")],
+         ["supports", "not measured", "supports"]),
+        ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.5)])], ["supports"]),
+        ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.001)])],
+         ["layers disagree"]),
+        # Layers are tests, too.
+        ([found(-1, 0.02, layers=[found(-1, 0.02), found(-1, 0.02)])],
+         ["no difference"]),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_outcomes(tests, expected):
+    assert verdicts.outcomes(tests) == expected
+
+
+def test_layers_belong_to_their_test():
+    layers = [found(-1, 1e-4), found(1, 1e-4)]
+    tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
+    expected = ["supports", "layers disagree", "contradicts"]
+    assert verdicts.outcomes(tests) == expected
+
+
+@pytest.mark.parametrize(
+    ("budget", "share", "own_schedule", "expected"),
+    [
+        ("full", 1, False, "whole"),
+        ("full", 0.999, False, "early"),
+        ("short", 0.02, False, "early"),
+        ("short", 1, True, "none"),
+        ("smoke", 1, False, "none"),
+    ],
+)
+def test_evidence(budget, share, own_schedule, expected):
+    assert verdicts.evidence(budget, share, own_schedule=own_schedule) == expected
+
+
+YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "whole", "early"),
+    [
+        ([YES, YES], "reproduced", "reproduced in early training"),
+        ([YES, MISSING], "reproduced", "reproduced in early training"),
+        ([NO, NO, MISSING], "contradicted", "not tested"),
+        ([YES, NO], "mixed", "mixed"),
+        ([YES, OPEN], "mixed", "mixed"),
+        ([NO, OPEN], "mixed", "mixed"),
+        (["layers disagree"], "mixed", "mixed"),
+        ([OPEN, OPEN], "not tested", "not tested"),
+        ([MISSING], "not tested", "not tested"),
+        ([], "not tested", "not tested"),
+    ],
+)
+def test_verdict(outcomes, whole, early):
+    assert verdicts.verdict(outcomes, "whole") == whole
+    assert verdicts.verdict(outcomes, "early") == early
+    assert verdicts.verdict(outcomes, "none") == "not tested"
+    assert {whole, early} <= set(verdicts.VERDICTS)
+
+
+def test_a_p_that_is_nan_is_no_test():
+    assert verdicts.outcomes([found(-1, math.nan)]) == ["not measured"]
