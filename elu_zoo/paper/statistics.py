@@ -1,10 +1,9 @@
-"""Is one activation better than another? Exact tests of paired runs.
+"""Statistics of paired runs: Student's interval, Wilcoxon's exact test, Holm.
 
-Runs are paired that share their seed: equal initial weights, equal order of data.
+Two runs are a pair if they have the same seed: equal initial weights and data order.
 """
 
 import dataclasses
-import importlib.util
 import math
 from collections.abc import Sequence
 from types import ModuleType
@@ -14,39 +13,30 @@ import numpy as np
 
 from elu_zoo import errors
 
-Alternative = Literal["less", "greater"]
 Verdict = Literal["holds", "does not hold", "not decided"]
-_OPPOSITE = {"less": "greater", "greater": "less"}
-_MOST = 1000  # which takes a second; time grows with the cube
-_LEAST_WRITTEN = 0.001
-# Beyond them squares, and steps of rounding, leave the range of floats.
-_HUGE, _TINY = 1e100, 1e-100
+_SMALL_P = 0.001
 _RESAMPLES = 10_000
 _SEED = 1511_07289
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Two series of paired runs, and how sure their difference is.
+    """Wilcoxon's signed-rank test of the claim that our runs have smaller values.
 
     Attributes:
-        alternative: "less": the claim is that ours are smaller; or "greater".
-        n: pairs.
-        difference: the mean of ours - theirs.
-        low: lower end of the bootstrap interval of that mean; NaN for one pair. Of
-            fewer than about ten pairs such an interval is too narrow.
+        n: number of pairs.
+        difference: mean difference, ours - theirs.
+        low: lower end of the bootstrap interval of the mean difference; NaN for one
+            pair. The interval is too narrow for fewer than about ten pairs.
         high: its upper end.
-        w: the signed-rank statistic: the ranks, summed, of the pairs where ours is
-            larger.
-        p: one-sided and exact: the share of all 2**n choices of signs with a `w` that
-            speaks as much for the claim, or more.
-        opposite: the p of the opposite claim.
-        effect: the matched-pairs rank-biserial correlation, in [-1, 1]: -1 where ours
-            is smaller in every pair, 1 where it is larger in every one.
-        smallest: the smallest p that n pairs can give, 2**-n.
+        w: signed-rank statistic: sum of the ranks of pairs in which ours is larger.
+        p: exact one-sided p of the claim: share of all 2**n choices of signs with a
+            `w` at most as large.
+        opposite: exact one-sided p of the opposite claim, that ours are larger.
+        effect: matched-pairs rank-biserial correlation in [-1, 1]; -1 if ours is
+            smaller in every pair.
     """
 
-    alternative: Alternative
     n: int
     difference: float
     low: float
@@ -55,18 +45,16 @@ class Comparison:
     p: float
     opposite: float
     effect: float
-    smallest: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """Some values, such as the test errors of runs.
+    """Mean and spread of some values, such as test errors of runs.
 
     Attributes:
-        n: values.
-        mean: of them.
-        deviation: the standard deviation of the population they come from, from
-            n - 1; NaN for one value.
+        n: number of values.
+        mean: their mean.
+        deviation: standard deviation, from n - 1; NaN for one value.
         low: lower end of the bootstrap interval of the mean; NaN for one value.
         high: its upper end.
     """
@@ -111,7 +99,10 @@ def student_interval(differences: Sequence[float], level: float = 0.95) -> Inter
             the level is outside (0, 1).
     """
     values = _finite(differences, "differences")
-    _check_level(level)
+    if not 0 < level < 1:
+        raise errors.UsageError(
+            f"The confidence level must be between 0 and 1. Received: {level!r}"
+        )
     t = _stats().t
     n, mean = len(values), float(values.mean())
     if n == 1:
@@ -151,71 +142,56 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-def paired(
-    ours: Sequence[float],
-    theirs: Sequence[float],
-    *,
-    alternative: Alternative = "less",
-    confidence: float = 0.95,
-) -> Comparison:
-    """Compares paired runs by Wilcoxon's signed-rank test, one-sided and exact.
+def paired(ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
+    """Compares paired runs by Wilcoxon's exact signed-rank test.
 
-    Zeros are treated as Pratt does: a pair without difference takes part when the
-    differences are ranked, and speaks for neither side. Equal differences share the
-    mean of their ranks; those that differ by rounding alone are equal.
+    Pairs without difference are ranked but count for neither side (Pratt). Equal
+    differences share the mean of their ranks, also if they differ only by rounding.
 
     Args:
-        ours: `(n,)`, such as the test errors of ELU networks.
+        ours: `(n,)`, such as test errors of ELU networks.
         theirs: `(n,)`, of the runs with the same seeds, in the same order.
-        alternative: what is claimed of ours: "less" or "greater".
-        confidence: of the bootstrap interval, in (0, 1).
 
     Raises:
-        UsageError: scipy is not installed, or an argument is wrong: no pair or more
-            than 1000, lengths that differ, a value that is not finite.
+        UsageError: scipy is not installed, lengths differ, or values are missing or
+            not finite.
     """
     first, second = _finite(ours, "ours"), _finite(theirs, "theirs")
-    if len(first) != len(second) or len(first) > _MOST:
+    if len(first) != len(second):
         raise errors.UsageError(
-            f"Paired runs are as many on both sides, {_MOST} at most. Received: "
+            "Paired runs must have equal numbers of values. Received: "
             f"{len(first)} of ours and {len(second)} of theirs."
         )
-    if alternative not in _OPPOSITE:
-        raise errors.UsageError(
-            f"The alternative is 'less' or 'greater'. Received: {alternative!r}"
-        )
-    n = len(first)
     differences = first - second
-    low, high = _interval(differences, confidence)
+    low, high = _bootstrap(differences)
     steps = _steps(differences, max(abs(first).max(), abs(second).max()))
     ranks, signs = _stats().rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
-    tails = _tails(ranks[signs != 0], w)
+    less, greater = _tails(ranks[signs != 0], w)
     return Comparison(
-        alternative=alternative,
-        n=n,
+        n=len(first),
         difference=float(differences.mean()),
         low=low,
         high=high,
         w=w,
-        p=tails[alternative],
-        opposite=tails[_OPPOSITE[alternative]],
+        p=less,
+        opposite=greater,
         effect=float(signs @ ranks / ranks.sum()),
-        smallest=2.0**-n,
     )
 
 
 def verdict(comparison: Comparison, *, level: float = 0.05, least: int = 5) -> Verdict:
-    """Returns whether the claim holds, by its one-sided p and the opposite one.
+    """Returns whether the claim holds, by its p and the p of the opposite claim.
 
     Args:
-        comparison: of `paired`.
-        level: the largest p that decides, below 1/2.
-        least: fewer pairs decide nothing, whatever they are. Five can: 1/32 = .031.
+        comparison: result of `paired`.
+        level: largest p that decides, below 1/2.
+        least: number of pairs below which nothing is decided. Five pairs that agree
+            have p = 1/32 = .031.
 
     Returns:
-        "holds" for p <= level, "does not hold" where that is so of the opposite claim,
-        "not decided" otherwise.
+        "holds" for p <= level, "does not hold" for opposite <= level, else "not
+        decided".
     """
     if comparison.n < least:
         return "not decided"
@@ -224,61 +200,48 @@ def verdict(comparison: Comparison, *, level: float = 0.05, least: int = 5) -> V
     return "does not hold" if comparison.opposite <= level else "not decided"
 
 
-def claimable(n: int, level: float) -> bool:
-    """Returns whether n pairs can give a p below a level, if all of them agree.
-
-    Ten can for .001, as in the paper: 1/1024. Nine cannot: 1/512.
-    """
-    return 2.0**-n < level
-
-
 def p_text(comparison: Comparison) -> str:
-    """Returns p as a person reads it: "p = 0.031 (n = 5)", "p < 0.001 (n = 10)"."""
-    small = comparison.p < _LEAST_WRITTEN and claimable(comparison.n, _LEAST_WRITTEN)
-    p = f"p < {_LEAST_WRITTEN}" if small else f"p = {comparison.p:.3f}"
+    """Returns p as text: "p = 0.031 (n = 5)", "p < 0.001 (n = 10)"."""
+    is_small = comparison.p < _SMALL_P
+    p = f"p < {_SMALL_P}" if is_small else f"p = {comparison.p:.3f}"
     return f"{p} (n = {comparison.n})"
 
 
-def spread(values: Sequence[float], *, confidence: float = 0.95) -> Spread:
-    """Returns the mean of some values, their spread and an interval of the mean.
-
-    Args:
-        values: `(n,)`, one or more.
-        confidence: of the bootstrap interval, in (0, 1).
+def spread(values: Sequence[float]) -> Spread:
+    """Returns mean, standard deviation and bootstrap interval of values `(n,)`.
 
     Raises:
-        UsageError: scipy is not installed, or an argument is wrong: no value, one that
-            is not finite.
+        UsageError: scipy is not installed, or values are missing or not finite.
     """
     found = _finite(values, "the values")
-    low, high = _interval(found, confidence)
+    low, high = _bootstrap(found)
     deviation = float(found.std(ddof=1)) if len(found) > 1 else math.nan
     return Spread(len(found), float(found.mean()), deviation, low, high)
 
 
-def _tails(ranks: np.ndarray, w: float) -> dict[str, float]:
-    """Returns P(W <= w) and P(W >= w) where each rank adds to W by a fair coin.
+def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:
+    """Returns P(W <= w) and P(W >= w), where a fair coin adds each rank to W.
 
-    Exact for any number of pairs and any ties: mean ranks are multiples of 1/2, so
-    that a table of W has few entries. scipy.stats.wilcoxon is exact with ties by
-    trying all signs, which takes 8 s for 16 pairs, and refuses a single one.
+    Exact for any number of pairs and any ties: mean ranks are multiples of 1/2, so the
+    distribution of W is a short table. scipy.stats.wilcoxon tries all signs if there
+    are ties, which takes 8 s for 16 pairs, and refuses a single pair.
     """
-    mass = np.ones(1)  # of W = 0, 1/2, 1, ...
+    mass = np.ones(1)  # probabilities of W = 0, 1/2, 1, ...
     for step in (2 * ranks).astype(int):
         mass = (np.pad(mass, (0, step)) + np.pad(mass, (step, 0))) / 2
     at = int(2 * w)
-    return {"less": float(mass[: at + 1].sum()), "greater": float(mass[at:].sum())}
+    return float(mass[: at + 1].sum()), float(mass[at:].sum())
 
 
 def _steps(differences: np.ndarray, scale: float) -> np.ndarray:
-    """Returns differences as whole numbers: 0.3 - 0.2 and 0.2 - 0.1 are a tie."""
-    if scale < _TINY:
+    """Returns differences as whole numbers, so that 0.3 - 0.2 equals 0.2 - 0.1."""
+    if scale == 0:
         return np.zeros_like(differences)
     return np.round(differences / 10.0 ** (math.floor(math.log10(scale)) - 12))
 
 
-def _interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
-    _check_level(confidence)
+def _bootstrap(values: np.ndarray) -> tuple[float, float]:
+    """Returns the percentile bootstrap interval of the mean, of 95 %."""
     bootstrap = _stats().bootstrap
     if len(values) == 1:
         return math.nan, math.nan
@@ -286,37 +249,27 @@ def _interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         (values,),
         np.mean,
         n_resamples=_RESAMPLES,
-        confidence_level=confidence,
         method="percentile",
         random_state=np.random.Generator(np.random.Philox(_SEED)),
     ).confidence_interval
     return float(found.low), float(found.high)
 
 
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise errors.UsageError(
-            f"The confidence level must be between 0 and 1. Received: {level!r}"
-        )
-
-
 def _finite(values: Sequence[float], name: str) -> np.ndarray:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(())
-    # NaN is not below anything.
-    if array.ndim != 1 or not array.size or not (abs(array) < _HUGE).all():
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
         raise errors.UsageError(
-            "What is compared is one or more finite numbers, none beyond "
-            f"{_HUGE:g}. Received, as {name}: {values!r}"
+            f"Statistics need one or more finite numbers. Received, as {name}: "
+            f"{values!r}"
         )
     return array
 
 
 def _stats() -> ModuleType:
-    if importlib.util.find_spec("scipy") is None:
-        raise errors.UsageError('The test needs scipy: pip install "elu-zoo[paper]"')
-    from scipy import stats
-
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise errors.UsageError(
+            'Statistics need scipy: pip install "elu-zoo[paper]"'
+        ) from error
     return stats

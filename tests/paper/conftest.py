@@ -1,4 +1,4 @@
-"""A user's module, and processes that import stand-ins for runs."""
+"""A user's module, and stand-ins for runs in worker processes."""
 
 import sys
 import types
@@ -11,7 +11,7 @@ from elu_zoo.paper.run import runner, worker
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory):
-    """The current folder, with a user's module; that of processes is elsewhere."""
+    """The current folder with a user's module; the module of workers is elsewhere."""
     folder = tmp_path_factory.mktemp("modules")
     (folder / "own_units.py").write_text(OWN_UNITS)
     (folder / "parent.py").write_text(PARENT)
@@ -34,7 +34,7 @@ def of_processes(modules):
 
 @pytest.fixture
 def stand_in(of_processes, monkeypatch, tmp_path):
-    """Runs trials of one word each, and returns what they come back with."""
+    """Runs stand-ins by their names and returns their results by name."""
     monkeypatch.setattr(worker, "perform", of_processes.perform)
     plan = types.SimpleNamespace(workdir=tmp_path)
     return lambda trials, jobs=2: dict(runner.run(trials.split(), plan, None, jobs))

@@ -1,4 +1,4 @@
-"""Stand-ins for runs in processes of their own, and what is known of those."""
+"""Stand-ins for runs in worker processes, and checks of those processes."""
 
 import os
 import time
@@ -8,11 +8,11 @@ from elu_zoo.paper.run.spec import Trial
 
 CORES = len(os.sched_getaffinity(0))
 THREADS = "TF_NUM_INTRAOP_THREADS"
-DEADLINE = 300  # seconds, of a machine that does much else
+DEADLINE = 300  # seconds, on a busy machine
 
 OWN_UNITS = "def third_power(x):\n    return 0.1 * x**3 + 0.5 * x\n"
-# What processes import: what is measured, and a stand-in for `worker.perform`, for
-# which a trial is one word.
+# Module of the workers: a measure, and a stand-in for `worker.perform` that takes the
+# name of a function below, with a number, as the spec of a run.
 OF_PROCESSES = '''
 import json, os, signal, time
 from elu_zoo import errors
@@ -36,12 +36,12 @@ def quick(trial, plan):
 
 
 def meeting(trial, plan):
-    """Ends once another one is under way."""
+    """Ends when two have started."""
     _wait(lambda: len(list(plan.workdir.glob("meeting*.begun"))) > 1)
 
 
 def alone(trial, plan):
-    """Fails where another one is under way."""
+    """Fails if another one runs at the same time."""
     with (plan.workdir / "alone").open("x"):
         time.sleep(0.1)
     (plan.workdir / "alone").unlink()
@@ -65,7 +65,7 @@ def failing(trial, plan):
 
 
 def lasting(trial, plan):
-    """Ends by a signal, after which it takes its time to save, as training does."""
+    """Runs until a signal and then takes a moment to save, like training."""
     with signals.stop_requested() as stopped:
         (plan.workdir / f"{trial}.under_way").write_text("now")
         _wait(stopped)
@@ -81,7 +81,7 @@ def _wait(condition):
             raise TimeoutError
         time.sleep(0.01)
 '''
-# Starts a process for a run, and is killed once a file says that it is under way.
+# Starts a worker and kills itself when a file shows that the worker is ready.
 PARENT = """
 import concurrent.futures, multiprocessing, os, signal, sys, time
 from pathlib import Path
@@ -89,10 +89,9 @@ from elu_zoo.paper.run import worker
 
 
 def train(workdir):
-    from elu_zoo.paper.run.spec import Plan, Trial
-    changes = ("train.epochs", 10**6), ("data.train_examples", 128)
-    trial = Trial("quickstart", "", "smoke", "elu", 0, changes=changes)
-    worker.perform(trial, Plan("smoke", None, None, workdir), None)
+    import types, of_processes
+    worker._perform = of_processes.perform
+    worker.perform("lasting1", types.SimpleNamespace(workdir=workdir), None)
 
 
 if __name__ == "__main__":
@@ -108,7 +107,7 @@ if __name__ == "__main__":
 
 
 def trial_of(activation, **changes):
-    """Returns a run of two iterations, unless changes make it another."""
+    """Returns the spec of a run, by default of two iterations."""
     entries = {"train.epochs": 1, "data.train_examples": 128}
     entries |= {key.replace("__", "."): value for key, value in changes.items()}
     arguments = ("quickstart", "", "smoke", activation, 0)
@@ -127,7 +126,7 @@ def wait_until(condition, seconds=DEADLINE):
 
 
 def processes(workdir):
-    """Returns those that wrote logs, by their id."""
+    """Returns the process ids of all workers that wrote logs."""
     return {int(path.stem) for path in (workdir / "logs").iterdir()}
 
 

@@ -28,7 +28,6 @@ class Dots:
         low: `(points,)`, lower ends of the intervals; NaN: no interval.
         high: `(points,)`, upper ends.
         batch_norm: the networks have batch normalisation: drawn dashed and hollow.
-        label: in the legend; by default the activation's.
     """
 
     activation: str
@@ -37,7 +36,6 @@ class Dots:
     low: Sequence[float]
     high: Sequence[float]
     batch_norm: bool = False
-    label: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +52,6 @@ class DotPanel:
         dots: all with numbers, or all with names.
         references: lines at a value, by label in the legend, such as {"ReLU": 1}; at
             most three.
-        log: logarithmic axis of the values.
         logx: logarithmic x axis, if `x` are numbers.
     """
 
@@ -63,7 +60,6 @@ class DotPanel:
     value: str
     dots: Sequence[Dots]
     references: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    log: bool = False
     logx: bool = False
 
     @property
@@ -109,8 +105,6 @@ def _plot_names(
         axes.errorbar(
             dots.middle, y, xerr=_errors(dots), linestyle="", **_style(dots, looks)
         )
-    if panel.log:
-        axes.set_xscale("log")
     sheet.finish(axes, panel.title, panel.value, panel.name)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -135,8 +129,6 @@ def _plot_numbers(
         )
     if panel.logx:
         axes.set_xscale("log")
-    if panel.log:
-        axes.set_yscale("log")
     sheet.finish(axes, panel.title, panel.name, panel.value)
     if len(ticks) <= _MAX_TICKS:
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
@@ -144,7 +136,7 @@ def _plot_numbers(
 
 
 def _style(dots: Dots, looks: Mapping[str, palette.Look]) -> dict[str, object]:
-    label = dots.label or palette.label(dots.activation, dots.batch_norm)
+    label = palette.label(dots.activation, dots.batch_norm)
     return {**looks[dots.activation].style(dots.batch_norm), "label": label}
 
 

@@ -1,6 +1,8 @@
 """Figures of the reproduction: `<stem>.png` for a README, `<stem>.svg` for a paper.
 
-Figures are 8 inches wide. Colours and markers come from `palette`.
+Figures are 8 inches wide. Colours and markers come from `palette`. Each function takes
+the path without suffix and the height in inches, and raises UsageError if matplotlib is
+not installed, and OSError if the folder cannot be written.
 """
 
 import itertools
@@ -33,12 +35,7 @@ def draw(
 
     Args:
         rows: None leaves a place empty.
-        stem: path without suffix.
-        height: inches; by default by the number of rows.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
+        height: by default by the number of rows.
     """
     panels = list(itertools.chain(*rows))
     looks = palette.looks(s.activation for p in panels if p for s in p.series)
@@ -114,15 +111,11 @@ def _plot_series(
         )
 
 
-def functions(
-    of: Mapping[str, Arrays], stem: Path, *, height: float | None = None
-) -> None:
+def functions(of: Mapping[str, Arrays], stem: Path) -> None:
     """Draws activation functions beside their derivatives, as the paper's figure 1.
 
     Args:
         of: `(x, y, dy)` of each activation, each `(points,)`.
-        stem: path without suffix.
-        height: inches.
     """
     values = [Series(name, x, [y]) for name, (x, y, _) in of.items()]
     slopes = [Series(name, x, [dy]) for name, (x, _, dy) in of.items()]
@@ -130,7 +123,7 @@ def functions(
         Panel("a  activation", "x", "f(x)", values),
         Panel("b  derivative", "x", "f\N{PRIME}(x)", slopes),
     ]
-    draw([panels], stem, height=height or 3.2)
+    draw([panels], stem, height=3.2)
 
 
 def bars(
@@ -144,13 +137,8 @@ def bars(
 
     Args:
         panels: one or more.
-        stem: path without suffix.
-        height: inches; by default by the number of names and rows.
+        height: by default by the number of names and rows.
         columns: panels in a row; by default all of them.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
     """
     looks = palette.looks(d.activation for panel in panels for d in panel.dots)
     columns = columns or len(panels)
@@ -168,23 +156,15 @@ def bars(
         sheet.legend(figure)
 
 
-def paired(
-    panels: Sequence[PairPanel], stem: Path, *, height: float | None = None
-) -> None:
+def paired(panels: Sequence[PairPanel], stem: Path, *, height: float = 3.2) -> None:
     """Draws runs as dots, runs of one seed joined, panels in a row.
 
     Args:
         panels: one or more.
-        stem: path without suffix.
-        height: inches.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
     """
     looks = palette.looks(name for panel in panels for name in panel.runs)
     widths = [len(panel.runs) for panel in panels]
-    with sheet.sheet(stem, height or 3.2) as figure:
+    with sheet.sheet(stem, height) as figure:
         grid = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)
         for axes, panel in zip(grid.flat, panels, strict=True):
             paired_dots.plot(axes, panel, looks)
@@ -195,7 +175,6 @@ def distributions(
     stem: Path,
     *,
     xlabel: str,
-    ylabel: str = "units",
     rows: Sequence[str] | None = None,
     decades: tuple[int, int] | None = None,
 ) -> None:
@@ -206,16 +185,10 @@ def distributions(
 
     Args:
         values: for each activation an array `(units,)` >= 0 of each layer.
-        stem: path without suffix.
         xlabel: what the values are.
-        ylabel: what is counted.
         rows: titles of the layers; by default "layer 1", ...
         decades: decimal logarithms of the axis' ends; values beyond are counted in
             the outermost bins. By default all values are inside.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
     """
     count = len(next(iter(values.values())))
     titles = rows or [f"layer {i + 1}" for i in range(count)]
@@ -228,5 +201,5 @@ def distributions(
             histograms.plot(axes, layer, axis, looks)
             axes.set_title(title)
         grid[-1, 0].set_xlabel(xlabel)
-        figure.supylabel(ylabel)
+        figure.supylabel("units")
         sheet.legend(figure)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTH = 8.0  # inches
 DPI = 150
 LEGEND_HEIGHT = 0.4  # inches
-_STYLE = Path(__file__).with_name("elu_zoo.mplstyle")
+_STYLE = Path(__file__).with_name("figures.mplstyle")
 _LEGEND_COLUMNS = 5
 
 

@@ -1,1 +1,1 @@
-"""Runs of the experiments: specs, worker processes, stored rows."""
+"""Runs of the experiments: specs, worker processes, results stores."""

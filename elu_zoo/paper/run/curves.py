@@ -1,4 +1,4 @@
-"""What a finished run's folder says of its way, as rows."""
+"""Rows of a finished run: one for each epoch, or for each of many iterations."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ from elu_zoo.training import recorder, result
 from elu_zoo.training.activation_statistics import Statistics
 
 Row = dict[str, Any]
-_ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs; a figure shows no more
+_ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs; enough for a figure
 
 
 def epochs(workdir: Path) -> list[Row]:
-    """Returns the rows of metrics.jsonl, after epoch 50 every fifth, and the last.
+    """Returns the rows of metrics.jsonl: epochs 1 to 50, then every fifth, the last.
 
-    The last row has the measures of the test images, `test_...`, as well.
+    The last row also has the measures of the test images, `test_...`.
     """
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
@@ -26,12 +26,12 @@ def epochs(workdir: Path) -> list[Row]:
 
 
 def is_kept(epoch: int, last: int) -> bool:
-    """Whether an epoch of a run of `last` epochs is a point of its curve."""
+    """Whether the curve of a run of `last` epochs has a point at an epoch."""
     return epoch <= _ALL_UNTIL or epoch % _THEN_EVERY == 0 or epoch == last
 
 
 def final(workdir: Path) -> Row:
-    """Returns what the run's weights measure on the test images, `test_...`."""
+    """Returns the measures of the test images, `test_...`, at the end of a run."""
     metrics = result.find(workdir)["metrics"]
     return {k: v for k, v in metrics.items() if k.startswith("test_")}
 
@@ -40,8 +40,9 @@ def iterations(workdir: Path, every: int) -> list[Row]:
     """Returns the training loss over iterations, and the rows of test.jsonl.
 
     Args:
-        workdir: of a run that kept losses.
-        every: iterations over which a loss is the mean; what remains is the last.
+        workdir: folder of a run whose spec observes losses.
+        every: number of iterations that each loss is a mean of; the last row has the
+            remaining ones.
     """
     losses = recorder.read_losses(workdir)
     rows: dict[int, Row] = {}
@@ -54,7 +55,7 @@ def iterations(workdir: Path, every: int) -> list[Row]:
 
 
 def activations(workdir: Path) -> dict[int, Statistics]:
-    """Returns the units' statistics by epoch, 0 for the initial weights."""
+    """Returns the statistics of all units by epoch; 0 is before training."""
     folder = workdir / recorder.ACTIVATIONS
     return {
         int(path.stem.removeprefix("epoch-")): Statistics.load(path)

@@ -1,4 +1,4 @@
-"""Runs the trials of experiments: resumed, in several processes, none of them twice."""
+"""Trains the runs of experiments in worker processes, and resumes interrupted runs."""
 
 import concurrent.futures
 import contextlib
@@ -18,21 +18,21 @@ from elu_zoo.paper.run.spec import Plan, Trial
 
 Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
-_BYTES_A_JOB = 4 << 30
-_DEATHS = 2
-_TRIALS_A_PROCESS = 4  # programs of finished runs stay in memory, 300 MB each
+_BYTES_PER_JOB = 4 << 30
+_MAX_CRASHES = 2
+_RUNS_PER_PROCESS = 4  # compiled programs of finished runs take 300 MB each
 
 
 def default_jobs() -> int:
-    """Returns how many runs go on at once: one a core, if memory permits.
+    """Returns the number of simultaneous runs: one per core if memory permits.
 
-    With a GPU it is one.
+    On a machine with a GPU it is 1.
     """
     if Path("/proc/driver/nvidia/version").exists():
         return 1
     cores = len(os.sched_getaffinity(0))
     found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-    return max(1, min(cores, int(found[1]) * 1024 // _BYTES_A_JOB))
+    return max(1, min(cores, int(found[1]) * 1024 // _BYTES_PER_JOB))
 
 
 def run(
@@ -42,32 +42,32 @@ def run(
     jobs: int,
     named: Sequence[str] = (),
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
-    """Trains each trial, or resumes it, and yields it with what is measured of it.
+    """Trains or resumes runs, and yields each with its rows when it ends.
 
     Args:
-        trials: in the order in which they begin; they end in another.
-        plan: says where runs are, and their data.
-        measure: a function of a module, of a trial, its finished run's folder and the
-            plan.
-        jobs: runs at once, each in a process with its share of the cores.
+        trials: specs, in the order in which the runs start.
+        plan: where the runs and their data are.
+        measure: module-level function that returns the rows of a finished run, given
+            its spec, its folder and the plan.
+        jobs: number of worker processes, which share the cores.
         named: activations as `own_activations.register` takes them.
 
     Yields:
-        The rows; of a run that diverged the reason, a string.
+        The spec and its rows; if the run diverged, the reason as a string.
 
     Raises:
-        Interrupted: SIGTERM or SIGINT came; runs under way are saved.
-        ResourceError: processes die, as they do for want of memory.
+        Interrupted: SIGTERM or SIGINT arrived; unfinished runs are saved.
+        ResourceError: workers crash repeatedly, for example without enough memory.
     """
-    waiting, deaths = list(trials), 0
+    waiting, crashes = list(trials), 0
     told: set[int] = set()
     with _threads(jobs), _stopping_children(told) as stopped:
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
             before = len(waiting)
-            # The pool's own limit of tasks can leave it waiting for ever.
-            some = waiting[: jobs * _TRIALS_A_PROCESS]
+            # A pool with max_tasks_per_child can wait for ever: use a new pool instead.
+            some = waiting[: jobs * _RUNS_PER_PROCESS]
             try:
                 for trial, rows in _in_processes(
                     some, plan, measure, jobs, named, told
@@ -77,13 +77,13 @@ def run(
             except (BrokenProcessPool, errors.Interrupted):
                 if stopped:
                     raise _interrupted(stopped) from None
-                # A crash need not come again: runs resume in new processes.
-                deaths = deaths + 1 if len(waiting) == before else 1
-                if deaths == _DEATHS:
+                # A crash may be an exception: the runs resume in new processes.
+                crashes = crashes + 1 if len(waiting) == before else 1
+                if crashes == _MAX_CRASHES:
                     raise errors.ResourceError(
-                        f"{_DEATHS} times a process that trained died before any run "
-                        "ended, perhaps for want of memory. What is finished is kept; "
-                        "the same command goes on. Take fewer --jobs."
+                        f"Worker processes crashed {_MAX_CRASHES} times before any run "
+                        "ended, perhaps without enough memory. Finished runs are kept. "
+                        "Run the same command again with fewer --jobs."
                     ) from None
 
 
@@ -106,7 +106,7 @@ def _in_processes(
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], future.result()
     except BaseException:
-        # Others would go on for hours before the error is told; they are saved.
+        # Other runs could take hours; they are saved and the error is raised now.
         _stop_children(told)
         raise
     finally:
@@ -115,10 +115,10 @@ def _in_processes(
 
 @contextlib.contextmanager
 def _threads(jobs: int) -> Iterator[None]:
-    """Gives processes that begin within it their share of threads, and of a GPU.
+    """Sets each new worker's number of threads, and lets workers share a GPU.
 
-    TensorFlow reads it when it is imported, which may be before a process runs any
-    code of ours.
+    These are environment variables because TensorFlow may be imported before a worker
+    runs any code of this package.
     """
     count = max(1, len(os.sched_getaffinity(0)) // jobs)
     wanted = {"TF_NUM_INTRAOP_THREADS": str(count)}
@@ -134,14 +134,14 @@ def _threads(jobs: int) -> Iterator[None]:
 
 def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
     return errors.Interrupted(
-        f"{signal.Signals(stopped[0]).name}: runs under way are saved. "
-        "Run the same command again to go on."
+        f"{signal.Signals(stopped[0]).name}: unfinished runs are saved. "
+        "Run the same command again to resume them."
     )
 
 
 @contextlib.contextmanager
 def _stopping_children(told: set[int]) -> Iterator[list[int]]:
-    """Passes SIGTERM and SIGINT on as SIGTERM; yields a list with what came."""
+    """Sends SIGTERM to workers at SIGTERM or SIGINT; yields the received signals."""
     received: list[int] = []
 
     def stop(number, _frame) -> None:
@@ -160,7 +160,7 @@ def _stopping_children(told: set[int]) -> Iterator[list[int]]:
 
 
 def _stop_children(told: set[int]) -> None:
-    """Sends SIGTERM to those that were not told: a second one gives up saving."""
+    """Sends SIGTERM to each worker once: a second one would stop it from saving."""
     for child in multiprocessing.active_children():
         if child.pid in told:
             continue

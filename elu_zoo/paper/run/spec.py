@@ -1,4 +1,4 @@
-"""One run of an experiment: a config, what is kept of it, and where it is."""
+"""Specs: which runs a command asks for, and the config and folder of each run."""
 
 import dataclasses
 import hashlib
@@ -19,14 +19,14 @@ BUDGETS = "smoke", "short", "full"
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is asked for.
+    """Options of a reproduction: which runs to make, and where their data are.
 
     Attributes:
-        budget: `full` is the paper's own length, `short` what two CPU cores do in
-            hours, `smoke` a test of the way.
-        activations: names; None for each experiment's own.
-        seeds: how many, from 0; None for each experiment's own.
-        workdir: gets a folder for each run.
+        budget: `full` is the paper's length, `short` takes hours on two CPU cores,
+            `smoke` only tests that everything runs.
+        activations: names; None: the default of each experiment.
+        seeds: number of seeds, from 0; None: the default of each experiment.
+        workdir: folder of all runs.
         data_dir: see `load.load`.
         imagenet: folder of ImageNet's images; None for what tensorflow-datasets
             prepared.
@@ -47,36 +47,36 @@ class Plan:
 
     @property
     def smoke(self) -> bool:
-        """Whether only the way is tested."""
+        """Whether this is a test that everything runs."""
         return self.budget == "smoke"
 
-    def arms(self, *own: str) -> tuple[str, ...]:
-        """Returns the activations to compare: those asked for, else `own`."""
-        return tuple(self.activations or own)
+    def arms(self, *default: str) -> tuple[str, ...]:
+        """Returns the activations to compare."""
+        return tuple(self.activations or default)
 
     def runs(self, smoke: int, short: int, full: int) -> range:
-        """Returns the seeds: those asked for, else as many as the budget has."""
+        """Returns the seeds; the arguments are the budgets' default numbers."""
         return range(self.seeds or self.of(smoke, short, full))
 
     def of(self, smoke: Any, short: Any, full: Any) -> Any:
-        """Returns what belongs to the budget."""
+        """Returns the argument of this plan's budget."""
         return dict(zip(BUDGETS, (smoke, short, full), strict=True))[self.budget]
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """One run.
+    """Spec of one run.
 
     Attributes:
         config: name of an installed config.
-        arguments: of the config, `key=value,...`.
-        budget: of the plan.
-        activation: its name.
-        seed: runs of one seed are a pair: equal initial weights, equal order of images.
-        batch_norm: with batch normalisation.
-        variant: what else tells arms apart, such as a learning rate; "" for nothing.
-        changes: of the config's entries, `("train.epochs", 20)`.
-        observe: what is kept of the run.
+        arguments: arguments of the config, `key=value,...`.
+        budget: budget of the plan.
+        activation: name of the activation.
+        seed: runs with equal seeds are paired: equal initial weights and data order.
+        batch_norm: whether the network has batch normalisation.
+        variant: another difference between runs, such as the learning rate; "": none.
+        changes: changed fields of the config, such as `("train.epochs", 20)`.
+        observe: what the run records.
     """
 
     config: str
@@ -91,13 +91,13 @@ class Trial:
 
     @property
     def command(self) -> str:
-        """The command line that makes the config."""
-        flag = f"--config={self.config}:{self._all_arguments}"
+        """The command line that trains the run."""
+        flag = f"--config={self.config}:{self._config_arguments}"
         changes = [f"--config.{key}={value}" for key, value in self.changes]
         return shlex.join(["elu-zoo-train", flag, *changes])
 
     @property
-    def _all_arguments(self) -> str:
+    def _config_arguments(self) -> str:
         own = f"{self.arguments}," if self.arguments else ""
         return (
             f"{own}activation={self.activation},seed={self.seed},"
@@ -105,17 +105,11 @@ class Trial:
         )
 
     def load(self) -> ConfigDict:
-        """Returns the config."""
+        """Returns the config with its changes."""
         module = importlib.import_module(f"elu_zoo.configs.{self.config}")
-        config = module.get_config(self._all_arguments)
-        for key, value in self.changes:
-            *parents, last = key.split(".")
-            entry = config
-            for parent in parents:
-                entry = entry[parent]
-            if last not in entry:
-                raise errors.unknown(f"entry of {self.config}", key, entry)
-            entry[last] = value
+        config = module.get_config(self._config_arguments)
+        config.lock()  # `changes` must name existing fields
+        config.update_from_flattened_dict(dict(self.changes))
         return config
 
     def folder(self, plan: Plan) -> Path:
@@ -126,19 +120,19 @@ class Trial:
 
     @property
     def hash(self) -> str:
-        """Eight digits that tell configs apart."""
+        """Eight digits of the config's hash."""
         return config_hash(self.load())[:8]
 
     @property
     def arm_hash(self) -> str:
-        """Eight digits that tell arms apart, and what is kept of their runs."""
+        """Eight digits of a hash of the config without its seed, and of `observe`."""
         first = dataclasses.replace(self, seed=0)
         text = f"{first.hash} {dataclasses.astuple(self.observe)}"
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
     def key(self) -> dict[str, str]:
-        """What tells the rows of runs apart, as a CSV file has it."""
+        """The columns of a results store that identify the run."""
         return {
             "budget": self.budget,
             "activation": self.activation,
@@ -151,7 +145,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """Returns the run's name for people."""
+        """The run's name in messages."""
         name = self.activation + " + batch norm" * self.batch_norm
         parts = self.config, self.variant, name, f"seed {self.seed}"
         return ", ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""The measured points of an experiment as a CSV file that outlives its runs."""
+"""Results store of an experiment: a CSV file that is kept when runs are deleted."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,12 +13,12 @@ KEY = *_ARM, "seed", "epochs", "arm"
 
 
 class Points:
-    """Rows by run, or by budget where no run is trained.
+    """Measured rows of each run, or of each budget if no run is trained.
 
     Args:
-        path: the CSV file; it need not exist.
-        columns: what a row measures, beside the key.
-        key: what tells rows of runs apart; `("budget",)` without runs.
+        path: CSV file, which need not exist.
+        columns: measured columns.
+        key: columns that identify a run; `("budget",)` if no run is trained.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], key: Sequence[str] = KEY):
@@ -27,45 +27,39 @@ class Points:
         self.rows: list[dict[str, str]] = results.read_file(path)
 
     def check(self) -> None:
-        """Checks that rows can be added: before they are measured.
+        """Checks that the file has these columns.
 
         Raises:
-            DataError: the file has other columns.
+            DataError: it has others.
         """
         if self.rows and set(self.rows[0]) != set(self._columns):
             raise errors.DataError(
                 f"{self._path} has other columns than this version measures. Expected: "
                 f"{', '.join(self._columns)}. Received: {', '.join(self.rows[0])}. "
-                "Move the file away, and its runs are measured again."
+                "Move the file away to measure its runs again."
             )
 
     def has(self, trial: Trial) -> bool:
-        """Whether the points of this run are there."""
+        """Whether the rows of a run are stored."""
         key = trial.key
         return any(all(row[k] == key[k] for k in KEY) for row in self.rows)
 
     def put(self, trial: Trial, measured: Iterable[Row]) -> None:
-        """Writes the points of a run.
+        """Writes the rows of a run.
 
-        Those of its arm that are of another config, or were measured another way, no
-        longer belong to it.
+        They replace rows of the same run, and rows of other seeds whose config or
+        `observe` was different.
         """
         key = trial.key
-        kept = [row for row in self.rows if not _replaced(row, key)]
-        new = [
-            {c: _text((key | row).get(c, "")) for c in self._columns}
-            for row in measured
-        ]
-        self.rows = sorted([*kept, *new], key=_place)
+        kept = [row for row in self.rows if not _is_replaced(row, key)]
+        new = [self._cells(key | row) for row in measured]
+        self.rows = sorted([*kept, *new], key=_order)
         results.write(self._path, self._columns, self.rows)
 
     def put_all(self, budget: str, computed: Iterable[Row]) -> None:
-        """Writes the rows of a budget, instead of those that were there."""
+        """Replaces all rows of a budget."""
         kept = [row for row in self.rows if row["budget"] != budget]
-        new = [
-            {c: _text(({"budget": budget} | row).get(c, "")) for c in self._columns}
-            for row in computed
-        ]
+        new = [self._cells({"budget": budget} | row) for row in computed]
         self.rows = [*kept, *new]
         results.write(self._path, self._columns, self.rows)
 
@@ -73,15 +67,18 @@ class Points:
         """Returns the rows of a budget."""
         return [row for row in self.rows if row["budget"] == budget]
 
+    def _cells(self, row: Row) -> dict[str, str]:
+        return {column: _text(row.get(column, "")) for column in self._columns}
 
-def _replaced(row: dict[str, str], key: dict[str, str]) -> bool:
+
+def _is_replaced(row: dict[str, str], key: dict[str, str]) -> bool:
     same_arm = all(row[name] == key[name] for name in _ARM)
     return same_arm and (row["seed"] == key["seed"] or row["arm"] != key["arm"])
 
 
-def _place(row: dict[str, str]) -> tuple:
-    own = BUDGETS.index(row["budget"]), row["batch_norm"], row["variant"]
-    return (*own, row["activation"], int(row["seed"]))
+def _order(row: dict[str, str]) -> tuple:
+    arm = BUDGETS.index(row["budget"]), row["batch_norm"], row["variant"]
+    return (*arm, row["activation"], int(row["seed"]))
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A process that trains: imports what takes long, and what writes, only when asked."""
+"""Worker process: trains runs; imports what is slow only when the first run begins."""
 
 import contextlib
 import json
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from elu_zoo import quiet
 
-_stopped: list[str] = []  # why this process begins no other run
+_stopped: list[str] = []  # why this process starts no other run
 _idle = threading.Event()
 
 
 def start(named: Sequence[str], workdir: Path) -> None:
-    """Prepares a process before anything imports TensorFlow.
+    """Prepares a worker before TensorFlow is imported.
 
     Args:
         named: activations as `own_activations.register` takes them.
-        workdir: gets what the process prints, in `logs/`.
+        workdir: what the process prints is written to `logs/` in it.
     """
-    # Ctrl-C reaches the parent alone, which tells its children.
+    # Ctrl-C reaches only the parent, which sends SIGTERM to its workers.
     os.setpgrp()
-    # A process that ended while it waits would end the runs of the others.
+    # The default handler would end an idle worker, and with it the whole pool.
     signal.signal(signal.SIGTERM, _stop)
     _idle.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -41,15 +41,15 @@ def start(named: Sequence[str], workdir: Path) -> None:
 
 
 def perform(trial, plan, measure):
-    """Trains a trial, or resumes it, and returns what is measured of it.
+    """Trains or resumes a run and returns its rows.
 
     Args:
-        trial: a `Trial`.
-        plan: a `Plan`.
+        trial: `Trial`.
+        plan: `Plan`.
         measure: see `runner.run`.
 
     Returns:
-        Rows; of a run that diverged the reason, a string.
+        The rows; if the run diverged, the reason as a string.
     """
     _idle.clear()
     try:
@@ -64,7 +64,7 @@ def _perform(trial, plan, measure):
     from elu_zoo import errors, files, training
     from elu_zoo.training import recorder
 
-    if _stopped:  # this one has been handed out before the signal came
+    if _stopped:  # the pool had queued this run before the signal
         raise errors.Interrupted(_stopped[0])
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
@@ -91,10 +91,10 @@ def _perform(trial, plan, measure):
 
 
 def _stop(_number, _frame) -> None:
-    """Ends what is no training, which has a handler of its own."""
+    """Handles SIGTERM outside of training, which has another handler."""
     from elu_zoo import errors
 
-    _stopped.append("SIGTERM before a run, or after it")
+    _stopped.append("SIGTERM before or after training")
     if not _idle.is_set():
         raise errors.Interrupted(_stopped[0])
 

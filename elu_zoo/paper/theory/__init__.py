@@ -1,1 +1,1 @@
-"""The paper's theorems and measures as functions on arrays."""
+"""Theorems and measures of the paper as functions of arrays and models."""

@@ -1,6 +1,6 @@
-"""The theorems of the paper's section 2, for every unit of a classifier's layers.
+"""Bias shifts of the units of a classifier (paper, section 2).
 
-See `elu_zoo.paper.theory.natural_gradient` for the terms.
+`elu_zoo.paper.theory.natural_gradient` defines the terms.
 """
 
 import dataclasses
@@ -14,32 +14,32 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.paper.theory import natural_gradient, unit_draws
 
-_LARGEST = 0.1  # share of the covariances that `positive_share` looks at
+_LARGEST = 0.1  # share of the covariances that `positive_share` counts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BiasShift:
-    """Of each unit of a layer, float64 `(units,)`.
+    """Measures of each unit of a layer, float64 `(units,)`.
 
-    A dead unit, whose deltas are all 0, has no q: NaN stands for what follows from it.
+    Measures that need q are NaN for a dead unit, whose deltas are all 0.
 
     Attributes:
-        k: the factor of the bias unit (Theorem 2), 1 where nothing is corrected.
+        k: factor of the correction (Theorem 2), 1 where nothing is corrected.
         weighted_mean_length: Euclidean length of E_q(a).
         mean_length: Euclidean length of E_p(a), the same for all units.
-        input_correlation: the size of the correlation of two incoming units, the mean
-            of all pairs of units that vary; the same for all units. NaN: no pair.
+        input_correlation: mean absolute correlation of all pairs of incoming units
+            that vary; the same for all units. NaN: no pair.
         delta2: E_p(delta^2).
-        effective_draws: (sum of delta^2)^2 / sum of delta^4: how many draws of equal
-            delta^2 q is as good as. Where they are few, they decide all numbers here.
-        positive_share: of the largest tenth, rounded up, of the components of
-            Cov_p(delta^2, a) by absolute value, the positive ones; incoming units
-            that do not vary are not counted.
-        uncorrected_shift: the bias shift of the unit's natural gradient without
-            correction, b = 0 and s = 1 / c; None without labels.
-        shift: the same with correction; None without labels.
-        cosine: of the angle between the unit's gradient and its natural gradient;
-            None without labels; NaN for a gradient of 0.
+        effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
+            of q. Where it is small, a few draws decide all measures.
+        positive_share: share of positive components among the largest tenth, rounded
+            up, of Cov_p(delta^2, a) by absolute value; without incoming units that do
+            not vary.
+        uncorrected_shift: bias shift of the natural gradient without correction, b = 0
+            and s = 1 / c; None without labels.
+        shift: bias shift of the natural gradient; None without labels.
+        cosine: cosine between gradient and natural gradient; None without labels; NaN
+            for a gradient of 0.
     """
 
     k: np.ndarray
@@ -65,52 +65,53 @@ def bias_shift(
     draws: int = 4096,
     seed: int = 0,
 ) -> dict[str, BiasShift]:
-    """Returns what Theorem 2 says of each unit of a classifier's layers.
+    """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
-    The gradient is that of the mean cross-entropy of the labels. A shift is the change
-    of the unit's mean net input when the natural gradient is added to its weights; a
-    step of learning rate eta shifts by -eta times it.
+    The loss is the mean cross-entropy of the labels. A shift is the change of the
+    unit's mean net input when the natural gradient is added to its weights; a step of
+    learning rate eta shifts by -eta times it.
 
-    The theory is of perceptrons. Of a convolution each position of each image is
-    taken as a draw of z: a is its patch, `(height * width * channels,)` with the zeros
-    of the padding, delta the derivative by the net input there, and the gradient the
-    mean over these draws (an image's gradient is their sum over its positions).
+    The theory is about perceptrons. In a convolution each position of each image is a
+    draw of z: a is its patch, `(height * width * channels,)` with the zeros of the
+    padding, delta is the derivative by the net input there, and the gradient is the
+    mean over these draws (the gradient of an image is their sum over its positions).
 
     An incoming unit that is 0 in all draws with delta not 0 has a zero row in F and is
-    left out, the limit of small damping. Where F is singular still, as of a unit that
-    is seldom active, damping is required.
+    left out, the limit of small damping. If F is still singular, for example because
+    a unit is seldom active, damping is required.
 
-    The model is not changed; no other thread must use it meanwhile.
+    The model is not changed, but no other thread may use it during the call.
 
     Args:
-        model: of one input and one output, logits `(batch, classes)`.
+        model: one input, and one output, logits `(batch, classes)`.
         images: `(examples, height, width, channels)`, as the model takes them.
-        labels: the class of each image, integers `(examples,)`; None: no shifts.
-        fisher: the y of the deltas. "drawn": one an image from the model's softmax.
-            "expected": the expectation over all, without the noise of a draw; a
-            backward pass a class. "given": `labels`, which makes F the "empirical
-            Fisher matrix", not that of the theorems.
+        labels: class of each image, integers `(examples,)`; None: no shifts.
+        fisher: the y of the deltas. "drawn": one for each image from the model's
+            softmax. "expected": the expectation over all classes, without the noise of
+            a draw; needs a backward pass for each class. "given": `labels`, which
+            makes F the "empirical Fisher matrix" instead of the theorems' matrix.
         layers: names of `Dense` and `Conv2D` layers with a bias; None for all.
-        damping: >= 0, the variance of noise that is thought added to each incoming
-            activation: Var_q(a) + damping * identity stands for Var_q(a), and so in
-            F, but for its bias. It leaves k = 1 where E_q(a) is 0 or E_p(a).
-        draws: of z at most, chosen with the seed among all images and positions. A
-            unit takes about draws * d^2 + d^3 operations for d incoming ones.
-        seed: of the labels and of the draws, >= 0.
+        damping: >= 0, variance of imaginary noise on each incoming activation:
+            Var_q(a) + damping * identity replaces Var_q(a), also in F, but not for the
+            bias. k = 1 remains true where E_q(a) is 0 or E_p(a).
+        draws: largest number of draws of z, chosen by the seed among all images and
+            positions. A unit with d incoming units takes about draws * d^2 + d^3
+            operations.
+        seed: >= 0, of the labels and the draws.
 
     Returns:
-        By layer name, in the order of the model.
+        The measures by layer name, in the order of the model.
 
     Raises:
         UsageError: an argument or the model does not fit, or a Fisher matrix is
-            singular without damping; the message says what to do.
+            singular without damping.
     """
     images = _check_images(model, images)
     errors.check_choice("fisher", fisher, ("drawn", "expected", "given"))
     errors.check_integer("seed", seed, minimum=0)
     errors.check_integer("draws", draws, minimum=1)
     errors.check_number("damping", damping, "is finite and >= 0", lambda v: v >= 0)
-    chosen_layers = _choose(model, layers)
+    selected = _select(model, layers)
     p = _probabilities(model, images)
     if labels is not None or fisher == "given":
         labels = _check_labels(labels, *p.shape)
@@ -119,7 +120,7 @@ def bias_shift(
     else:
         targets = [(_draw(p, seed) if fisher == "drawn" else labels, np.ones(len(p)))]
     found = {}
-    for layer in chosen_layers:
+    for layer in selected:
         chosen = unit_draws.positions(layer, len(images), draws, seed)
         collected = unit_draws.collect(model, layer, images, targets, labels, chosen)
         try:
@@ -130,10 +131,10 @@ def bias_shift(
 
 
 def _of_layer(inputs, squares, losses, damping) -> BiasShift:
-    """Returns the numbers of a layer; the arguments are what `collect` returns."""
+    """Returns the measures of a layer from the arrays that `collect` returns."""
     count, units = squares.shape
     delta2 = squares.mean(axis=0)
-    alive = delta2 > 0  # A dead unit is computed too, and is NaN in the end.
+    alive = delta2 > 0  # dead units are computed too, and are NaN in the end
     c, noise = np.where(alive, [delta2, damping * delta2], 1)
     mean = inputs.mean(axis=0)
     b = inputs.T @ squares / count
@@ -143,7 +144,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
     solved = natural_gradient.precondition(inputs, deltas, right, noise, bias=False)
     a_g, a_b = solved[..., 0], solved[..., 1]
-    unexplained = 1 - (b * a_b).sum(axis=0) / c  # by the others, of the bias unit
+    unexplained = 1 - (b * a_b).sum(axis=0) / c  # share of the bias unit
     if (unexplained < 1e-12).any():
         raise errors.UsageError("An incoming unit is constant. Give damping > 0.")
     s = 1 / (c * unexplained)
@@ -172,7 +173,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
 
 
 def _cosine(one, other):
-    """Returns that of the angle between columns, NaN where one of them is 0."""
+    """Returns the cosine between columns; NaN if one of them is 0."""
     lengths = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
     unknown = np.full(len(lengths), np.nan)
     return np.divide((one * other).sum(axis=0), lengths, unknown, where=lengths > 0)
@@ -211,7 +212,7 @@ def _check_labels(labels, count, classes):
     return labels.astype("int32")
 
 
-def _choose(model, names):
+def _select(model, names):
     reasons = {layer.name: _unfit(layer) for layer in model.layers}
     if names is None:
         names = [name for name, reason in reasons.items() if not reason]
@@ -235,7 +236,7 @@ def _unfit(layer) -> str:
         return "has no bias, whose interaction the natural gradient corrects"
     is_first = getattr(layer, "data_format", "") == "channels_first"
     if is_first or getattr(layer, "groups", 1) > 1:
-        return "is a convolution of groups, or with channels first"
+        return "is a convolution with groups, or with channels first"
     return ""
 
 
@@ -244,10 +245,10 @@ def _probabilities(model, images):
     logits = [unit_draws.float64(model(images[part], training=False)) for part in parts]
     logits = np.concatenate(logits)
     if not np.isfinite(logits).all():
-        raise errors.UsageError("The model's logits of these images are not finite.")
+        raise errors.UsageError("The model's logits for these images are not finite.")
     if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1, atol=1e-3):
         raise errors.UsageError(
-            "The model returns probabilities. Give it without its softmax: logits."
+            "The model returns probabilities. Give a model without softmax: logits."
         )
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)

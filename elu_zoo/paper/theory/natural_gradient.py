@@ -1,9 +1,9 @@
 """The unit natural gradient and its correction of the bias shift (paper, section 2).
 
-A unit has d incoming units and a bias. Draw n of the data has probability p_n; in it
-the incoming units have the activations a, and delta = d ln p(y | z) / d net at the
-unit. The distribution q weights the draws by delta^2. Vectors and matrices over the
-unit's weights have its bias last: (w^T, w_0). Everything is computed in float64.
+A unit has d incoming units and a bias. Each of n examples has probability p = 1 / n; in
+it the incoming units have the activations a, and delta = d ln p(y | z) / d net at the
+unit. The distribution q weights the examples by delta^2. Vectors and matrices over the
+unit's weights have the bias last: (w^T, w_0). Everything is computed in float64.
 """
 
 import dataclasses
@@ -13,17 +13,17 @@ import numpy as np
 
 from elu_zoo import errors
 
-# Share of an incoming unit's second moment that the others and the bias leave
-# unexplained: below, rounding of float64 is all that is left.
+# Smallest share of an incoming unit's second moment that the other units and the bias
+# may leave unexplained. Below it float64 has only rounding errors.
 _TOLERANCE = 1e-12
 _SINGULAR = (
     "The Fisher matrix of {} is singular: wherever delta is not 0, an incoming "
     "unit is constant or a linear combination of others, or there are fewer such "
-    "examples than weights. Give damping > 0, or more examples."
+    "examples than weights. Give {}more examples."
 )
 _NO_FISHER = (
-    "All deltas of {} are 0, as a dead unit's are: there is neither a Fisher "
-    "matrix nor a distribution q. Leave the unit out{}."
+    "All deltas of {} are 0, as of a dead unit: it has neither a Fisher matrix nor a "
+    "distribution q. Leave the unit out{}."
 )
 
 
@@ -47,46 +47,25 @@ class Moments:
     weighted_variance: np.ndarray
     covariance: np.ndarray
 
-    def damped(self, damping: float) -> "Moments":
-        """Returns the moments whose Fisher matrix is F + damping * identity.
-
-        They are those of a mixture: with weight damping, against E_p(delta^2) of the
-        data, q draws white noise (mean 0, variance 1) instead of activations. All
-        theorems hold for them as they stand; `mean` remains that of the data.
-        """
-        total = self.delta2 + damping
-        share, noise = self.delta2 / total, damping / total
-        identity = np.eye(len(self.mean))
-        outer = np.outer(self.weighted_mean, self.weighted_mean)
-        variance = share * self.weighted_variance + noise * identity
-        return Moments(
-            delta2=total,
-            mean=self.mean,
-            weighted_mean=share * self.weighted_mean,
-            weighted_second=share * self.weighted_second + noise * identity,
-            weighted_variance=variance + share * noise * outer,
-            covariance=self.covariance - damping * self.mean,
-        )
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NaturalGradient:
-    """The update of Theorem 1, and what it does to the bias shift (Theorem 2).
+    """The update of Theorem 1 and its bias shifts (Theorem 2).
 
-    A bias shift is the change of the mean under p of the unit's net input when an
-    update is added to its weights. A step of learning rate eta adds -eta times the
-    update, and shifts by -eta times these numbers.
+    A bias shift is the change of the unit's mean net input under p when an update is
+    added to its weights. A step of learning rate eta adds -eta times the update and
+    shifts by -eta times these numbers.
 
     Attributes:
         weights: update of the incoming weights, `(d,)`.
         bias: update of the bias weight.
         s: the positive scalar of Theorem 1, the last entry of F^-1.
-        k: the factor of the bias unit, 1 where nothing is corrected; to the incoming
-            mean E_p(a) the correction adds -k E_q(a).
-        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, for b = 0 and s = 1 / c.
+        k: factor of the correction, which adds -k E_q(a) to the incoming mean E_p(a);
+            1 where nothing is corrected.
+        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, with b = 0 and s = 1 / c.
         shift: (E_p(a)^T, 1) (weights, bias).
-        shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c; it equals `shift`,
-            as Theorem 2 says.
+        shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c; equal to `shift`
+            by Theorem 2.
     """
 
     weights: np.ndarray
@@ -98,7 +77,7 @@ class NaturalGradient:
     shift_from_means: float
 
 
-def unit_fisher(inputs: Any, deltas: Any, probabilities: Any = None) -> np.ndarray:
+def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     """Returns the unit Fisher information matrix F (paper, section 2).
 
     Formula: F_kj = E_p(delta^2 a_k a_j), with a_0 = 1 of the bias last.
@@ -106,32 +85,31 @@ def unit_fisher(inputs: Any, deltas: Any, probabilities: Any = None) -> np.ndarr
     Args:
         inputs: activations of the incoming units, `(examples, d)`.
         deltas: d ln p(y | z) / d net, `(examples,)`.
-        probabilities: p, `(examples,)`; None for 1 / examples each.
 
     Returns:
         `(d + 1, d + 1)`, `[[A, b], [b^T, c]]` in the terms of Theorem 1.
 
     Raises:
-        UsageError: shapes that do not fit, numbers that are not finite, or p that is
-            no distribution.
+        UsageError: shapes do not fit, or numbers are not finite.
     """
-    inputs, deltas, p = _checked(inputs, deltas, probabilities)
-    rows = _with_bias(inputs) * (deltas * np.sqrt(p))[:, None]
+    inputs, deltas = _checked(inputs, deltas, "(examples,)")
+    rows = _with_bias(inputs) * (deltas * np.sqrt(1 / len(inputs)))[:, None]
     return rows.T @ rows
 
 
-def moments(inputs: Any, deltas: Any, probabilities: Any = None) -> Moments:
+def moments(inputs: Any, deltas: Any) -> Moments:
     """Returns the moments of the incoming activations under p and q.
 
     Formula: q_n = delta_n^2 p_n / E_p(delta^2).
 
     Args:
-        inputs, deltas, probabilities: see `unit_fisher`.
+        inputs, deltas: see `unit_fisher`.
 
     Raises:
         UsageError: as `unit_fisher`, or all deltas are 0.
     """
-    inputs, deltas, p = _checked(inputs, deltas, probabilities)
+    inputs, deltas = _checked(inputs, deltas, "(examples,)")
+    p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
     if not delta2:
         raise errors.UsageError(_NO_FISHER.format("the unit", ""))
@@ -148,14 +126,7 @@ def moments(inputs: Any, deltas: Any, probabilities: Any = None) -> Moments:
     )
 
 
-def natural_gradient(
-    inputs: Any,
-    deltas: Any,
-    gradient: Any,
-    *,
-    probabilities: Any = None,
-    damping: float = 0.0,
-) -> NaturalGradient:
+def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient:
     """Returns a unit's natural gradient and its bias shifts (Theorems 1 and 2).
 
     Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
@@ -167,28 +138,24 @@ def natural_gradient(
     k       = 1 + (E_q(a) - E_p(a))^T Var_q(a)^-1 E_q(a)
     ```
 
-    The update equals (F + damping * identity)^-1 (g^T, g_0)^T. With damping all of A,
-    b, c, E_q and Var_q are those of `Moments.damped`; k is 1 for E_q(a) = 0 still.
+    The update equals F^-1 (g^T, g_0)^T.
 
     Args:
-        inputs, deltas, probabilities: see `unit_fisher`.
+        inputs, deltas: see `unit_fisher`.
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
-        damping: >= 0, added to the diagonal of F, that of the bias too.
 
     Raises:
-        UsageError: as `unit_fisher`; all deltas are 0; F is singular; damping is
-            negative.
+        UsageError: as `moments`, or F is singular.
     """
-    found = moments(inputs, deltas, probabilities)
+    found = moments(inputs, deltas)
     gradient = _array("gradient", gradient)
     shape = (len(found.mean) + 1,)
     _require(gradient.shape == shape, f"gradient is (d + 1,), {shape}", gradient.shape)
-    found = found.damped(float(_checked_damping(damping, ())))
     g, g_0, c = gradient[:-1], gradient[-1], found.delta2
     mean, weighted_mean, b = found.mean, found.weighted_mean, c * found.weighted_mean
     matrix = np.block([[c * found.weighted_second, b[:, None]], [b, c]])
     if not _is_definite(matrix):
-        raise errors.UsageError(_SINGULAR.format("the unit"))
+        raise errors.UsageError(_SINGULAR.format("the unit", ""))
     a_g, a_b = np.linalg.solve(matrix[:-1, :-1], np.stack([g, b], axis=1)).T
     v_mean = np.linalg.solve(found.weighted_variance, weighted_mean)
     s = (1 + weighted_mean @ v_mean) / c
@@ -209,40 +176,43 @@ def natural_gradient(
 def precondition(
     inputs: Any, deltas: Any, gradients: Any, damping: Any = 0.0, *, bias: bool = True
 ) -> np.ndarray:
-    """Returns the natural gradients of all units of a layer (Theorem 1), uniform p.
+    """Returns the natural gradients of all units of a layer (Theorem 1).
 
-    Each unit u has a matrix F_u of its own. The result is
-    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. Where a row of F_u is 0, as that of
-    a pixel that is 0 in all examples, this is g / damping; without damping it is 0
-    for a gradient of 0, the limit of small damping.
+    Each unit u has its own matrix F_u. The result is
+    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. Where a row of F_u is 0, as of a
+    pixel that is 0 in all examples, this is g / damping; without damping it is 0 for a
+    gradient of 0, the limit of small damping.
 
-    One unit is solved at a time: a matrix of d + 1 rows, or with damping one of as
-    many rows as examples with delta not 0, where these are fewer.
+    The units are solved one by one: with a matrix of d + 1 rows, or with damping one
+    of as many rows as examples with delta not 0, if these are fewer.
 
     Args:
         inputs: activations of the incoming units, `(examples, d)`.
         deltas: d ln p(y | z) / d net, `(examples, units)`.
-        gradients: of the loss, `(d + 1, units)`, the bias last; or several of each
+        gradients: of the loss, `(d + 1, units)`, the bias last; or several for each
             unit, `(d + 1, units, number)`.
         damping: >= 0, added to the diagonal of F; one number, or `(units,)`. Its unit
             is that of delta^2 a^2.
-        bias: False for units without one: F is A, gradients `(d, units)`.
+        bias: False for units without a bias: F is A, gradients are `(d, units)`.
 
     Returns:
-        Of the shape of `gradients`.
+        The shape of `gradients`.
 
     Raises:
-        UsageError: shapes that do not fit; numbers that are not finite; damping is
-            negative; without damping, a unit's deltas are all 0 or its F is singular.
+        UsageError: shapes do not fit; numbers are not finite; damping is negative;
+            without damping, all deltas of a unit are 0 or its F is singular.
     """
-    inputs, deltas, _ = _checked(inputs, deltas, None, units=True)
+    inputs, deltas = _checked(inputs, deltas, "(examples, units)")
     rows = (_with_bias(inputs) if bias else inputs) / np.sqrt(len(inputs))
     shape = (rows.shape[1], deltas.shape[1])
     gradients = _array("gradients", gradients)
     fits = gradients.shape[:2] == shape and gradients.ndim in (2, 3)
     expected = f"gradients are {shape}, of weights and units, or {shape} + (number,)"
     _require(fits, expected, gradients.shape)
-    damping = _checked_damping(damping, shape[1:])
+    damping = _array("damping", damping)
+    fits = damping.shape in ((), shape[1:]) and (damping >= 0).all()
+    _require(fits, f"damping is >= 0, a number or of shape {shape[1:]}", damping)
+    damping = np.broadcast_to(damping, shape[1:])
     right, result = (x.reshape(*shape, -1) for x in (gradients, gradients.copy()))
     for unit, delta in enumerate(deltas.T):
         result[:, unit] = _inverse_times(
@@ -256,23 +226,24 @@ def _inverse_times(rows, delta, right, damping, unit):
     weighted = delta != 0
     if not damping and not weighted.any():
         raise errors.UsageError(_NO_FISHER.format(unit, ", or give damping > 0"))
+    singular = _SINGULAR.format(unit, "damping > 0, or ")
     z = rows[weighted] * delta[weighted, None]
     used = z.any(axis=0)
     if not damping and right[~used].any():
-        raise errors.UsageError(_SINGULAR.format(unit))
+        raise errors.UsageError(singular)
     result = right / damping if damping else np.zeros_like(right)
     if not used.any():
         return result
     if not used.all():
         z, right = np.ascontiguousarray(z[:, used]), right[used]
-    # Woodbury's identity takes a matrix of examples instead of one of weights.
+    # Woodbury's identity needs a matrix of examples instead of one of weights.
     fewer = len(z) < z.shape[1]
     matrix = z @ z.T if fewer else z.T @ z
     # More damping bounds the condition: the check would cost a third of the time.
     is_tiny = damping <= _TOLERANCE * matrix.diagonal().max()
     np.fill_diagonal(matrix, matrix.diagonal() + damping)
     if is_tiny and (fewer or not _is_definite(matrix)):
-        raise errors.UsageError(_SINGULAR.format(unit))
+        raise errors.UsageError(singular)
     if fewer:
         result[used] -= z.T @ np.linalg.solve(matrix, z @ right) / damping
     else:
@@ -289,7 +260,7 @@ def _is_definite(matrix):
         factor = np.linalg.cholesky(matrix * scale * scale[:, None])
     except np.linalg.LinAlgError:
         return False
-    # A pivot is the share of a second moment that those before leave unexplained.
+    # A pivot is the share of a second moment that earlier columns leave unexplained.
     return bool((factor.diagonal() ** 2).min() > _TOLERANCE)
 
 
@@ -297,38 +268,18 @@ def _with_bias(inputs):
     return np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1)
 
 
-def _checked(inputs, deltas, probabilities, units=False):
+def _checked(inputs, deltas, shape):
     inputs, deltas = _array("inputs", inputs), _array("deltas", deltas)
     fits = inputs.ndim == 2 and inputs.size
     _require(fits, "inputs are (examples, d), both >= 1", inputs.shape)
-    count = len(inputs)
-    fits = deltas.ndim == 1 + units and len(deltas) == count and deltas.size
-    form = "(examples, units)" if units else "(examples,)"
-    _require(fits, f"deltas are {form}, of {count} examples", deltas.shape)
-    if probabilities is None:
-        return inputs, deltas, np.full(count, 1 / count)
-    p = _array("probabilities", probabilities)
-    fits = p.shape == (count,) and (p >= 0).all() and abs(p.sum() - 1) <= 1e-6
-    received = f"shape {p.shape}, least {p.min(initial=np.inf)}, sum {p.sum()}"
-    _require(fits, f"probabilities are {count} numbers >= 0 of sum 1", received)
-    return inputs, deltas, p
-
-
-def _checked_damping(damping, shape):
-    damping = _array("damping", damping)
-    fits = damping.shape in ((), shape) and (damping >= 0).all()
-    _require(fits, f"damping is >= 0, a number or of shape {shape}", damping)
-    return np.broadcast_to(damping, shape)
+    count, ndim = len(inputs), 1 + ("units" in shape)
+    fits = deltas.ndim == ndim and len(deltas) == count and deltas.size
+    _require(fits, f"deltas are {shape}, of {count} examples", deltas.shape)
+    return inputs, deltas
 
 
 def _array(name: str, values: Any) -> np.ndarray:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise errors.UsageTypeError(
-            f"{name} must be an array of real numbers. Received: "
-            f"{type(values).__name__}: {error}"
-        ) from error
+    array = np.asarray(values, np.float64)
     _require(np.isfinite(array).all(), f"{name} must be finite", "NaN or infinity")
     return array
 

@@ -1,8 +1,8 @@
-"""How noise on the images passes through the units of a network.
+"""Response of a network's units to noise on the images.
 
 The paper says that ELUs have a noise-robust deactivation state, which leaky rectifiers
 lack, and that their saturation decreases the variation that is propagated forward
-(abstract, sections 1 and 3). These are the numbers that can be held against it.
+(abstract, sections 1 and 3). These measures test that.
 """
 
 import contextlib
@@ -22,26 +22,24 @@ from elu_zoo.training.activation_statistics import (
     values,
 )
 
-_PART_VALUES = 2**22  # activations of a part; about 100 bytes each
+_PART_VALUES = 2**22  # activations in a batch; about 100 bytes each
 _STEP = 1e-6  # of central differences
-_SATURATED = 0.1 - 1e-6  # without the leaky rectifier's slope, which is 0.1
+_SATURATED = 0.1 - 1e-6  # below the leaky rectifier's slope of 0.1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Units:
-    """The units of a layer, over the images in which they are in one state.
+    """Measures of a layer's units over the images in which they are in one state.
 
-    Arrays are float64 `(units,)`, and a mean or a variance over no images is NaN. A
-    convolution's unit is a channel, its images are those at every position.
+    Arrays are float64 `(units,)`; a mean or variance over no images is NaN. A unit of
+    a convolution is a channel, and each position counts as an image.
 
     Attributes:
-        share: of all images, those in which the unit is in this state.
-        noise: variance over the draws of the unit's output, a mean over images.
-        net_noise: likewise of its input, the net input of the paper.
-        signal: variance of the output over images without noise.
-        net_signal: likewise of the input.
-        relative_noise: `noise` by the unit's `signal` over all images, whatever the
-            state: noise to signal; NaN or infinite where that is 0.
+        share: share of the images in which the unit is in this state.
+        noise: variance of the unit's output over noise draws, mean over images.
+        net_noise: variance of its net input over noise draws, mean over images.
+        signal: variance of its output over images without noise.
+        net_signal: variance of its net input over images without noise.
     """
 
     share: np.ndarray
@@ -49,45 +47,41 @@ class Units:
     net_noise: np.ndarray
     signal: np.ndarray
     net_signal: np.ndarray
-    relative_noise: np.ndarray
 
     def noise_gain(self) -> float:
-        """Returns the noise of all outputs by that of all inputs; NaN without any."""
+        """Returns the noise of all outputs divided by that of all net inputs."""
         return _ratio(self.share * self.noise, self.share * self.net_noise)
 
     def signal_gain(self) -> float:
-        """Returns the signal of all outputs by that of all inputs; NaN without any."""
+        """Returns the signal of all outputs divided by that of all net inputs."""
         return _ratio(self.share * self.signal, self.share * self.net_signal)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LayerResponse:
-    """The response of an activation layer.
+    """Response of an activation layer to noise.
 
     Attributes:
-        every: its units in any state.
-        deactivated: where their input is negative, without noise.
-        active: where it is not.
-        saturated: float64 `(units,)`, the share of images in which the activation's
-            derivative at the unit's input is within +-0.1, the slope 0.1 of a leaky
-            rectifier excluded.
+        every: its units over all images.
+        deactivated: its units where the net input without noise is negative.
+        saturated: float64 `(units,)`, share of images in which the activation's
+            derivative at the net input is between -0.1 and 0.1, without the leaky
+            rectifier's slope of 0.1.
     """
 
     every: Units
     deactivated: Units
-    active: Units
     saturated: np.ndarray
 
     def relative_noise(self) -> float:
-        """Returns the noise of all units by their signal; NaN without any."""
+        """Returns the noise of all units divided by their signal."""
         return _ratio(self.every.noise, self.every.signal)
 
     def deactivated_signal(self) -> float:
-        """Returns the share of the signal that is variation among deactivated values.
+        """Returns the share of the signal that is variance within deactivated values.
 
-        Of the variance of a unit's output over images this is the part within the
-        deactivated state; the rest is within the active state and between the two. It
-        is 0 where the output does not say how far away from active a unit is.
+        The rest of a unit's variance is within the active state and between the two
+        states. The share is 0 if all deactivated outputs are equal.
         """
         within = self.deactivated.share * self.deactivated.signal
         return _ratio(within, self.every.signal)
@@ -95,17 +89,16 @@ class LayerResponse:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NoiseResponse:
-    """The response of a network.
+    """Response of a network to noise.
 
     Attributes:
-        layers: by the activation layer's name, in the network's order.
-        logit_noise: variance of each logit over the draws, a mean over images,
+        layers: responses by name of the activation layer, in the network's order.
+        logit_noise: variance of each logit over noise draws, mean over images,
             float64 `(classes,)`.
-        logit_signal: its variance over images without noise.
-        probability_noise: variance of the softmax over the draws, summed over
-            classes, a mean over images.
-        changed: share of images whose class of the largest logit is another one
-            than without noise, a mean over draws.
+        logit_signal: variance of each logit over images without noise.
+        probability_noise: variance of the softmax over noise draws, sum over classes,
+            mean over images.
+        changed: share of images whose predicted class changes, mean over draws.
     """
 
     layers: dict[str, LayerResponse]
@@ -120,29 +113,29 @@ def noise_response(
 ) -> NoiseResponse:
     """Measures how Gaussian noise on images passes through a network.
 
-    An image gets the same noise in every network and however many images there are:
-    responses of several networks are paired.
+    The noise of an image depends only on the seed and the image's number: responses of
+    different networks are paired.
 
     Args:
         model: from images to logits `(batch, classes)`; its activation layers are
             named `act_...`, as in every network of the zoo.
         images: as the model takes them, `(n, height, width, channels)`.
-        sigma: standard deviation of the noise, in the unit of the images; what leaves
-            their range is not clipped.
-        draws: of the noise for each image, at least 2. Variances over them are
+        sigma: standard deviation of the noise, in the unit of the images; noisy images
+            are not clipped.
+        draws: noise draws for each image, at least 2. Variances over them are
             unbiased.
-        seed: of the noise.
+        seed: seed of the noise.
 
     Raises:
-        UsageError: the model has no activation layers or no logits, it does not take
-            the images, or a number is out of its range.
+        UsageError: the model has no activation layers or no logits, the images do not
+            fit, or a number is out of its range.
     """
     _check(model, images, sigma, draws, seed)
     layers = activation_layers(model)
     tensors = [x for layer in layers for x in (layer.input, layer.output)]
     compute = forward(model, [*tensors, model.outputs[0]])
     sums = [_Sums(layer) for layer in layers]
-    of_images = []  # logits, their variances, variance of probabilities, changed
+    of_images = []  # logits, logit noise, probability noise, changed classes
     for start, part in parts(images, _PART_VALUES // sum(map(values, layers))):
         clean = compute(part)
         noisy = map(compute, _noisy(part, start, sigma, draws, seed))
@@ -175,7 +168,7 @@ def _check(model, images, sigma, draws, seed) -> None:
 def _noisy(
     part: np.ndarray, start: int, sigma: float, draws: int, seed: int
 ) -> Iterator[np.ndarray]:
-    """Yields images with noise; `start` is the number of the first."""
+    """Yields images with noise; `start` is the number of the first image."""
     generators = [
         np.random.Generator(np.random.Philox([seed, start + i]))
         for i in range(len(part))
@@ -188,10 +181,15 @@ def _noisy(
 def _over_draws(
     noisy: Iterable[list[np.ndarray]], clean_logits: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Returns the variances of arrays, the last of them logits, and of classes.
+    """Returns variances over noise draws, and the share of changed classes.
 
-    Of classes it is, for each image, the variance of the probabilities, summed, and
-    the share of draws in which the largest logit is another one.
+    Args:
+        noisy: for each draw the layers' inputs and outputs, then the logits.
+        clean_logits: logits without noise.
+
+    Returns:
+        The variance of each array; for each image the summed variance of the
+        probabilities, and the share of draws that change the predicted class.
     """
     variances, of_probabilities, changed = [], _Variance(), []
     for arrays in noisy:
@@ -208,12 +206,12 @@ def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
     """Returns an activation layer's derivative, by central differences in float64.
 
     Args:
-        layer: its output at a place depends on its input at that place alone.
-        net: what it is given, `(batch, ..., units)`.
+        layer: an elementwise layer.
+        net: its input, `(batch, ..., units)`.
     """
     net = np.asarray(net, "float64")
     with _float64():
-        # Called as a layer it would compute in its own precision.
+        # `layer(x)` would compute in the layer's own precision.
         high, low = (
             np.asarray(layer.call(keras.ops.convert_to_tensor(x, "float64")))
             for x in (net + _STEP, net - _STEP)
@@ -222,7 +220,7 @@ def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
 
 
 class _Sums:
-    """Sums over images and positions, for each unit of a layer."""
+    """Sums over images and positions for each unit of a layer."""
 
     def __init__(self, layer: keras.Layer):
         self.name = layer.name
@@ -247,12 +245,12 @@ class _Sums:
 
     def response(self) -> LayerResponse:
         every = self._states.sum(axis=0)
-        units = [_units(sums, every) for sums in (every, *self._states)]
+        units = [_units(sums, every) for sums in (every, self._states[0])]
         return LayerResponse(*units, self._saturated / every[0])
 
 
 class _Variance:
-    """The variance of arrays that come one by one (Welford, 1962)."""
+    """Running variance of arrays (Welford, 1962)."""
 
     def __init__(self):
         self._count, self._mean, self._squares = 0, 0.0, 0.0
@@ -271,20 +269,19 @@ def _units(sums: np.ndarray, every: np.ndarray) -> Units:
     with np.errstate(divide="ignore", invalid="ignore"):
         noise, net_noise, *_ = sums[1:] / sums[0]
         signal, net_signal = _variances(sums)
-        relative = noise / _variances(every)[0]
     share = sums[0] / every[0]
-    return Units(share, noise, net_noise, signal, net_signal, relative)
+    return Units(share, noise, net_noise, signal, net_signal)
 
 
 def _variances(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns those of output and input, from the sums of their powers."""
+    """Returns the variances of output and net input from sums of their powers."""
     output, output2, net, net2 = sums[3:] / sums[0]
-    # Rounding may leave less than nothing of a constant.
+    # Rounding may make the variance of a constant negative.
     return np.maximum(output2 - output**2, 0), np.maximum(net2 - net**2, 0)
 
 
 def _ratio(numerators: np.ndarray, denominators: np.ndarray) -> float:
-    """Returns the ratio of two sums, without the units of which one is NaN."""
+    """Returns the ratio of two sums, without NaN; NaN if the second sum is 0."""
     total = np.nansum(denominators)
     return float(np.nansum(numerators) / total) if total else float("nan")
 
@@ -296,7 +293,7 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def _float64() -> Iterator[None]:
-    """Lets JAX have float64, which it lacks by default."""
+    """Enables float64 in JAX, where it is disabled by default."""
     if keras.backend.backend() != "jax":
         yield
         return

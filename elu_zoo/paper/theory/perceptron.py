@@ -1,4 +1,4 @@
-"""Fully connected networks in NumPy, float64: what Theorem 1 needs of every layer."""
+"""Fully connected networks in NumPy, float64, for natural gradient descent."""
 
 import dataclasses
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numpy as np
 from elu_zoo import errors
 
 Unit = tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]
-# Each unit and its derivative, of the net input.
+# Each activation and its derivative.
 UNITS: dict[str, Unit] = {
     "elu": (
         lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
@@ -25,15 +25,15 @@ UNITS: dict[str, Unit] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Pass:
-    """A forward and a backward pass over a batch.
+    """Results of a forward and a backward pass over a batch.
 
     Attributes:
         loss: the mean cross-entropy of the labels.
-        inputs: of each layer, `(batch, d)`.
-        deltas: of each layer, d ln p(y | z) / d net for labels y drawn from the
-            network's own softmax, `(batch, units)`.
-        gradients: of the loss by each layer's weights, the bias in the last row,
-            `(d + 1, units)`.
+        inputs: inputs of each layer, `(batch, d)`.
+        deltas: d ln p(y | z) / d net in each layer, `(batch, units)`, for labels y
+            drawn from the network's softmax.
+        gradients: gradients of the loss in each layer, `(d + 1, units)`, the bias in
+            the last row.
     """
 
     loss: float
@@ -46,16 +46,16 @@ class Perceptron:
     """A network of fully connected layers and a softmax.
 
     Args:
-        unit: a name of `UNITS`, of the hidden layers.
-        weights: of each layer `(d + 1, units)`, the bias in the last row.
+        unit: name of the hidden layers' activation, in `UNITS`.
+        weights: weights of each layer, `(d + 1, units)`, the bias in the last row.
 
     Raises:
-        UsageError: there is no such unit here.
+        UsageError: unknown activation.
     """
 
     def __init__(self, unit: str, weights: list[np.ndarray]):
         if unit not in UNITS:
-            raise errors.unknown("unit", unit, UNITS)
+            raise errors.unknown("activation", unit, UNITS)
         self._unit, self._derivative = UNITS[unit]
         self.weights = [np.asarray(w, np.float64) for w in weights]
 
@@ -72,7 +72,7 @@ class Perceptron:
     def passes(
         self, images: np.ndarray, labels: np.ndarray, generator: np.random.Generator
     ) -> Pass:
-        """Returns what a step needs of a batch.
+        """Returns loss, deltas and gradients of a batch.
 
         Args:
             images: `(batch, d)`.

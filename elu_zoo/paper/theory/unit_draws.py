@@ -1,7 +1,7 @@
-"""What reaches units of a layer, and what comes back: draws of a and of delta.
+"""Draws of a layer's incoming activations and deltas.
 
-A position of an image is a draw: of a dense layer there is one an image, of a
-convolution one for each place of its kernel.
+A draw is a position of an image: one for each image in a dense layer, one for each
+position of the kernel in a convolution.
 """
 
 import contextlib
@@ -14,23 +14,23 @@ import numpy as np
 
 from elu_zoo import errors
 
-_VALUES = 2**26  # of all layers' outputs at once, to bound the memory
+_VALUES = 2**26  # outputs of all layers in one batch, to limit the memory
 
 
 def parts(model: keras.Model, count: int) -> list[slice]:
-    """Returns as many images at once as memory permits, of `count`."""
+    """Returns slices of `count` images, as large as memory permits."""
     outputs = keras.tree.flatten([layer.output for layer in model.layers])
     size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
     return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 
 
 def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndarray:
-    """Returns numbers of positions, counted over all images, in order.
+    """Returns the numbers of the chosen draws, counted over all images, in order.
 
     Args:
         layer: `Dense` or `Conv2D`.
-        images: how many there are.
-        draws: at most so many positions, chosen with the seed.
+        images: number of images.
+        draws: largest number of draws, chosen by the seed.
         seed: >= 0.
     """
     total = images * math.prod(layer.output.shape[1:-1])
@@ -48,14 +48,14 @@ def collect(
     labels: np.ndarray | None,
     chosen: np.ndarray,
 ) -> list[np.ndarray | None]:
-    """Returns incoming activations, delta^2 and d loss / d net of the chosen draws.
+    """Returns incoming activations, delta^2 and d loss / d net of chosen draws.
 
     Args:
         model: from images to logits.
-        layer: of it.
+        layer: a layer of the model.
         images: `(examples, height, width, channels)`.
         targets: classes `(examples,)` and their weights in the mean of delta^2.
-        labels: of the loss, `(examples,)`; None for none.
+        labels: labels of the loss, `(examples,)`; None: no loss.
         chosen: see `positions`.
 
     Returns:
@@ -83,7 +83,7 @@ def collect(
 
 
 def _incoming(layer, maps, chosen):
-    """Returns the incoming activations of the chosen positions, `(chosen, d)`."""
+    """Returns the incoming activations of chosen draws, `(chosen, d)`."""
     if isinstance(layer, keras.layers.Dense):
         return maps.reshape(-1, maps.shape[-1])[chosen]
     image, *position = np.unravel_index(chosen, (len(maps), *layer.output.shape[1:-1]))
@@ -117,7 +117,7 @@ def _deltas(model, layer, images, labels):
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
     """Adds a tensor to a layer's net input."""
-    # A graph that Keras cuts at a layer leaves new nodes in all layers behind it.
+    # A model cut at the layer would add Keras nodes to all later layers.
     activation, calls = layer.activation, []
 
     def shifted(net):
@@ -152,6 +152,6 @@ def _gradient(function: Callable, point: Any) -> Any:
 
 
 def float64(tensor: Any) -> np.ndarray:
-    """Returns a tensor of any precision as float64."""
+    """Returns a tensor as a float64 array."""
     tensor = keras.ops.cast(tensor, "float32")  # NumPy has no bfloat16
     return np.asarray(keras.ops.convert_to_numpy(tensor), np.float64)

@@ -40,7 +40,7 @@ def panel(**changes):
 def dot_panel(x, **changes):
     middle = np.linspace(1, 1.1, len(x))
     every = [Dots(n, x, middle, middle - 0.1, middle + 0.1) for n in ("elu", "relu")]
-    once = Dots("tanh", x, middle, [NAN] * len(x), [NAN] * len(x), label="once")
+    once = Dots("tanh", x, middle, [NAN] * len(x), [NAN] * len(x))
     return DotPanel("dots", "layers", "ratio", [*every, once], **changes)
 
 
@@ -57,10 +57,10 @@ DRAWINGS = {
     ),
     "distributions": lambda stem: figures.distributions(UNITS, stem, xlabel="variance"),
     "numbers": lambda stem: figures.bars(
-        [dot_panel([2, 4, 8], logx=True, log=True), dot_panel(range(10))], stem
+        [dot_panel([2, 4, 8], logx=True), dot_panel(range(10))], stem
     ),
     "names": lambda stem: figures.bars(
-        [dot_panel(["mlp", "conv"], references={"the paper": 1.058}, log=True)] * 2,
+        [dot_panel(["mlp", "conv"], references={"the paper": 1.058})] * 2,
         stem,
     ),
 }
@@ -70,9 +70,9 @@ WORDS = {
                "ReLU": 1, "SGD": 1, "chance": 1},
     "functions": {"ELU": 1, "my_own": 1, "f\N{PRIME}(x)": 1},
     "distributions": {"ELU": 1, "ReLU": 1, "layer 2": 1, "0": 3, "units": 1},
-    "numbers": {"ELU": 1, "once": 1, "layers": 2, "8": 2},
+    "numbers": {"ELU": 1, "tanh": 1, "layers": 2, "8": 2},
     "pairs": {"ELU": 1, "my_own": 1, "pairs": 1, "error, %": 1},
-    "names": {"ELU": 1, "once": 1, "mlp": 1, "the paper": 1},
+    "names": {"ELU": 1, "tanh": 1, "mlp": 1, "the paper": 1},
 }  # fmt: skip
 
 

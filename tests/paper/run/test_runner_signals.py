@@ -1,4 +1,4 @@
-"""Signals to runs in processes: what is under way is saved, and no other begins."""
+"""Signals during runs: unfinished runs are saved, and no other run starts."""
 
 import multiprocessing
 import os
@@ -21,10 +21,10 @@ from elu_zoo.training import step_resident
 
 @pytest.fixture
 def signal_after():
-    """Sends this process a signal once files are there; it must be handled."""
+    """Sends this process a signal once files exist; checks that it is handled."""
 
     def unhandled(*_):
-        raise RuntimeError("the signal came where nothing handles it")
+        raise RuntimeError("nothing handled the signal")
 
     numbers, threads = (signal.SIGTERM, signal.SIGINT), []
     previous = {number: signal.signal(number, unhandled) for number in numbers}
@@ -49,7 +49,7 @@ def signal_after():
 def test_a_signal(stand_in, signal_after, tmp_path, number):
     trials = "lasting1", "lasting2"
     signal_after(number, *(tmp_path / f"{trial}.under_way" for trial in trials))
-    words = f"{number.name}: runs under way are saved. Run the same command again"
+    words = f"{number.name}: unfinished runs are saved. Run the same command again"
     with pytest.raises(errors.Interrupted, match=words):
         stand_in(" ".join(trials))
     assert all((tmp_path / f"{trial}.saved").exists() for trial in trials)
@@ -58,24 +58,22 @@ def test_a_signal(stand_in, signal_after, tmp_path, number):
     assert THREADS not in os.environ
 
 
-def test_a_signal_where_a_process_waits(stand_in, signal_after, tmp_path):
-    """Its end does not end the run that the other one saves."""
+def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_path):
     signal_after(
         signal.SIGTERM, tmp_path / "quick1.begun", tmp_path / "lasting2.under_way"
     )
-    with pytest.raises(errors.Interrupted, match="SIGTERM: runs under way are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
         stand_in("quick1 lasting2")
     assert (tmp_path / "lasting2.saved").exists()
 
 
-def test_a_signal_between_processes(stand_in, signal_after, tmp_path, monkeypatch):
-    """Where no run is under way, none begins."""
-    monkeypatch.setattr(runner, "_TRIALS_A_PROCESS", 1)
+def test_a_signal_between_runs(stand_in, signal_after, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 1)
     plan = types.SimpleNamespace(workdir=tmp_path)
     found = runner.run(["quick1", "quick2"], plan, None, 1)
     assert next(found)[0] == "quick1"
     signal.raise_signal(signal.SIGTERM)
-    with pytest.raises(errors.Interrupted, match="SIGTERM: runs under way are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
         next(found)
     assert not (tmp_path / "quick2.begun").exists()
 
@@ -90,7 +88,7 @@ def test_a_signal_while_two_of_three_train(
     trials = [trial_of(name, **entries) for name in ("elu", "relu", "tanh")]
     folders = [trial.folder(plan) for trial in trials]
     signal_after(signal.SIGTERM, *(f / "metrics.jsonl" for f in folders[:2]))
-    with pytest.raises(errors.Interrupted, match="SIGTERM: runs under way are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
         dict(runner.run(trials, plan, of_processes.measure, 2))
     assert not any(map(is_alive, processes(tmp_path)))
     assert not folders[2].exists()
@@ -111,11 +109,11 @@ def test_a_signal_while_two_of_three_train(
 
 @pytest.mark.parametrize(
     ("what", "awaited"),
-    [("train", "quickstart/*/metrics.jsonl"), ("nothing", "logs/*.txt")],
-    ids=["under way", "waiting"],
+    [("train", "lasting1.under_way"), ("nothing", "logs/*.txt")],
+    ids=["training", "idle"],
 )
-def test_a_parent_that_is_killed(modules, tmp_path, what, awaited):
-    """Its process saves the run, if there is one, and ends."""
+def test_a_worker_ends_with_its_parent(modules, tmp_path, what, awaited):
+    """A run is saved first."""
     command = [sys.executable, "parent.py", tmp_path, what, awaited]
     found = subprocess.run(
         command,
@@ -129,6 +127,4 @@ def test_a_parent_that_is_killed(modules, tmp_path, what, awaited):
     finally:
         if is_alive(process):
             os.kill(process, signal.SIGKILL)
-    assert bool(list(tmp_path.glob("quickstart/*/checkpoints/step-*"))) == (
-        what == "train"
-    )
+    assert (tmp_path / "lasting1.saved").exists() == (what == "train")

@@ -1,4 +1,4 @@
-"""What a process does with a run: trains it, measures it, or says why not."""
+"""A worker trains and measures a run, or returns why it diverged."""
 
 import json
 
@@ -13,7 +13,7 @@ from elu_zoo.training.recorder import Observe
 
 @pytest.fixture
 def trained(monkeypatch):
-    """The folders in which `training.train` was called, which does as it is told."""
+    """The calls of `training.train`, which raises `error` if it is set."""
 
     class Trained(list):
         error = None
@@ -40,10 +40,10 @@ def measure(trial, workdir, plan):
 
 
 def unmeasured(*_):
-    raise AssertionError("it is measured")
+    raise AssertionError("the run was measured")
 
 
-def test_perform(trained, plan):
+def test_a_run_is_trained_and_measured(trained, plan):
     rows = worker.perform(ELU, plan, measure)
     assert rows == [{"trial": ELU, "workdir": ELU.folder(plan), "plan": plan}]
     ((config, workdir, arguments),) = trained
@@ -55,7 +55,7 @@ def test_perform(trained, plan):
     }
 
 
-def test_a_finished_run_that_did_not_keep_what_is_asked(trained, plan):
+def test_a_finished_run_without_the_observed_files(trained, plan):
     trial = Trial("quickstart", "", "smoke", "elu", 0, observe=Observe(losses=True))
     words = "kept no losses.float32. Delete"
     with pytest.raises(errors.DataError, match=words):
@@ -72,14 +72,14 @@ def test_a_run_that_diverges_is_not_trained_again(trained, plan):
     trained.error = None
     assert worker.perform(DIVERGING, plan, unmeasured) == "The loss is nan."
     assert len(trained) == 1
-    # Of another config it says nothing.
+    # Another config is trained.
     other = trial_of("relu", train__learning_rates=(0.01,))
     assert worker.perform(other, plan, measure)[0]["trial"] == other
     assert len(trained) == 2
 
 
-@pytest.mark.parametrize("error", [errors.DataError, errors.ResourceError, MemoryError])
-def test_other_errors_are_no_divergence(trained, plan, error):
+@pytest.mark.parametrize("error", [errors.DataError, MemoryError])
+def test_other_errors_are_raised_each_time(trained, plan, error):
     trained.error = error("none")
     with pytest.raises(error):
         worker.perform(ELU, plan, unmeasured)
@@ -88,7 +88,7 @@ def test_other_errors_are_no_divergence(trained, plan, error):
     assert worker.perform(ELU, plan, measure)
 
 
-def test_after_a_stop_no_other_run_begins(trained, plan):
+def test_no_other_run_starts_after_a_signal(trained, plan):
     trained.error = errors.Interrupted("SIGTERM after iteration 7: saved.")
     for trial in (ELU, OWN):
         with pytest.raises(errors.Interrupted, match="iteration 7: saved"):

@@ -1,4 +1,4 @@
-"""Small classifiers of 4 classes, and examples for them."""
+"""Small classifiers of 4 classes, and images for them."""
 
 import keras
 import numpy as np
@@ -7,7 +7,7 @@ from elu_zoo.initializers import HeUniform
 
 
 def net(shape, *layers, softmax=False):
-    """These layers and a classifier of 4 classes."""
+    """The layers, followed by a classifier of 4 classes."""
     last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
     flat = keras.layers.Flatten(name="features")
     layers = *layers, flat, last, *[keras.layers.Softmax()] * softmax
@@ -15,7 +15,7 @@ def net(shape, *layers, softmax=False):
 
 
 def dense(activation="elu", inner=False):
-    """A net of 5 hidden units, their activation in the layer or behind it."""
+    """A net of 5 hidden units, with the activation inside the layer or after it."""
     own, behind = (activation, None) if inner else (None, activation)
     hidden = keras.layers.Dense(5, own, kernel_initializer=HeUniform(1), name="hidden")
     first = keras.layers.Flatten(name="flatten")

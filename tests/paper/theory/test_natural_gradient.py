@@ -1,4 +1,4 @@
-"""The lemmas and theorems of the paper's section 2 against brute-force inverses."""
+"""Lemmas and theorems of the paper's section 2, compared with inverted matrices."""
 
 import dataclasses
 import functools
@@ -9,44 +9,35 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.paper.theory import natural_gradient as ng
 
-SEEDS = pytest.mark.parametrize("seed", range(20))
-DAMPING = pytest.mark.parametrize("damping", [0.0, 1e-3, 0.7])
+SEEDS = pytest.mark.parametrize("seed", range(10))
 
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """Draws at a unit, 20 times as many as incoming units, and a gradient."""
+    """Inputs, deltas and gradient of a unit: 20 examples for each incoming unit."""
 
     inputs: np.ndarray
     deltas: np.ndarray
-    p: np.ndarray
     gradient: np.ndarray
 
     def __post_init__(self):
-        q = self.p * self.deltas**2 / (self.p @ self.deltas**2)
+        q = self.deltas**2 / (self.deltas**2).sum()
         mean = q @ self.inputs
         second = np.einsum("n,ni,nj->ij", q, self.inputs, self.inputs)
         variance = second - np.outer(mean, mean)
-        vars(self).update(mean=self.p @ self.inputs, weighted_mean=mean)
+        vars(self).update(mean=self.inputs.mean(axis=0), weighted_mean=mean)
         vars(self).update(second=second, variance=variance)
 
-    def fisher(self, damping=0.0):
+    def fisher(self):
         """F by its definition; the bias is the last."""
         a = np.c_[self.inputs, np.ones(len(self.inputs))]
-        f = np.einsum("n,ni,nj->ij", self.p * self.deltas**2, a, a)
-        return f + damping * np.eye(len(f))
+        return np.einsum("n,ni,nj->ij", self.deltas**2, a, a) / len(a)
 
-    def natural_gradient(self, damping=0.0):
-        return ng.natural_gradient(
-            self.inputs,
-            self.deltas,
-            self.gradient,
-            probabilities=self.p,
-            damping=damping,
-        )
+    def natural_gradient(self):
+        return ng.natural_gradient(self.inputs, self.deltas, self.gradient)
 
     def moved(self, by):
-        """The same unit, `by` added to the incoming activations."""
+        """The same unit, with `by` added to the incoming activations."""
         gradient = self.gradient + self.gradient[-1] * np.append(by, 0)
         return dataclasses.replace(self, inputs=self.inputs + by, gradient=gradient)
 
@@ -59,8 +50,7 @@ def unit(seed):
     mixing = rng.normal(size=(d, d)) + 2 * np.eye(d)
     inputs = np.maximum(rng.normal(size=(n, d)), -1) @ mixing + rng.normal(size=d)
     deltas = rng.normal(size=n) * (1 + np.abs(inputs[:, 0]))
-    p = rng.random(n) + 0.1
-    return Unit(inputs, deltas, p / p.sum(), rng.normal(size=d + 1))
+    return Unit(inputs, deltas, rng.normal(size=d + 1))
 
 
 def assert_close(found, expected):
@@ -71,10 +61,10 @@ def assert_close(found, expected):
 @SEEDS
 def test_fisher_matrix_and_moments(seed):
     u = unit(seed)
-    f = ng.unit_fisher(u.inputs, u.deltas, u.p)
+    f = ng.unit_fisher(u.inputs, u.deltas)
     assert_close(f, u.fisher())
-    m = ng.moments(u.inputs, u.deltas, u.p)
-    assert_close(m.delta2, u.p @ u.deltas**2)
+    m = ng.moments(u.inputs, u.deltas)
+    assert_close(m.delta2, (u.deltas**2).mean())
     assert_close(m.mean, u.mean)
     assert_close(m.weighted_mean, u.weighted_mean)
     assert_close(m.weighted_second, u.second)
@@ -82,16 +72,8 @@ def test_fisher_matrix_and_moments(seed):
     # A = E_p(delta^2) E_q(a a^T), c = E_p(delta^2), and the equation of b.
     assert_close(f[:-1, :-1], m.delta2 * m.weighted_second)
     assert_close(f[-1, -1], m.delta2)
-    assert_close(f[-1, :-1], m.delta2 * m.weighted_mean)
     assert_close(f[-1, :-1], m.covariance + m.mean * m.delta2)
     assert_close(m.weighted_mean, m.mean + m.covariance / m.delta2)
-
-
-def test_p_is_uniform_by_default():
-    inputs, deltas = unit(0).inputs, unit(0).deltas
-    uniform = np.full(len(inputs), 1 / len(inputs))
-    f = ng.unit_fisher(inputs, deltas)
-    assert_close(f, ng.unit_fisher(inputs, deltas, uniform))
 
 
 @SEEDS
@@ -108,7 +90,7 @@ def test_lemma_1_inverse_of_block_matrices(seed):
 @SEEDS
 def test_lemma_2_mean_and_inverse_second_moment(seed):
     u = unit(seed)
-    m = ng.moments(u.inputs, u.deltas, u.p)
+    m = ng.moments(u.inputs, u.deltas)
     second, variance = (
         np.linalg.inv(x) for x in (m.weighted_second, m.weighted_variance)
     )
@@ -122,32 +104,24 @@ def test_lemma_2_mean_and_inverse_second_moment(seed):
 
 
 @SEEDS
-@DAMPING
-def test_theorem_1_update(seed, damping):
+def test_theorem_1_update(seed):
     u = unit(seed)
-    inverse = np.linalg.inv(u.fisher(damping))
-    found = u.natural_gradient(damping)
+    inverse = np.linalg.inv(u.fisher())
+    found = u.natural_gradient()
     assert_close(np.append(found.weights, found.bias), inverse @ u.gradient)
     assert_close(found.s, inverse[-1, -1])
-    assert found.s >= 1 / u.fisher(damping)[-1, -1]
+    assert found.s >= 1 / u.fisher()[-1, -1]
 
 
 @SEEDS
-def test_theorem_2_k(seed):
+def test_theorem_2_bias_shift_and_k(seed):
     u = unit(seed)
-    m = ng.moments(u.inputs, u.deltas, u.p)
+    f = u.fisher()
+    m = ng.moments(u.inputs, u.deltas)
+    found = u.natural_gradient()
     solved = np.linalg.inv(u.variance) @ u.weighted_mean
-    k = u.natural_gradient().k
-    assert_close(k, 1 + (u.weighted_mean - u.mean) @ solved)
-    assert_close(k, 1 + m.covariance @ solved / m.delta2)
-
-
-@SEEDS
-@DAMPING
-def test_theorem_2_bias_shift(seed, damping):
-    u = unit(seed)
-    f = u.fisher(damping)
-    found = u.natural_gradient(damping)
+    assert_close(found.k, 1 + (u.weighted_mean - u.mean) @ solved)
+    assert_close(found.k, 1 + m.covariance @ solved / m.delta2)
     assert_close(found.shift_from_means, found.shift)
     assert_close(found.shift, np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient))
     f[-1, :-1] = f[:-1, -1] = 0  # without correction
@@ -156,11 +130,10 @@ def test_theorem_2_bias_shift(seed, damping):
 
 
 @SEEDS
-@DAMPING
-def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed, damping):
+def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed):
     u = unit(seed)
     u = u.moved(-u.weighted_mean)
-    found = u.natural_gradient(damping)
+    found = u.natural_gradient()
     assert found.k == pytest.approx(1, rel=1e-9)
     assert_close(found.shift, found.uncorrected_shift)
 
@@ -168,11 +141,11 @@ def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed, damping):
 @SEEDS
 def test_what_k_depends_on(seed):
     u = unit(seed)
-    # 1 where delta^2 tells nothing of the activations, and where E_p is 0 at least 1.
+    # k is 1 if delta^2 is independent of the activations, and at least 1 if E_p is 0.
     equal = dataclasses.replace(u, deltas=np.sign(u.deltas) * 3)
     assert equal.natural_gradient().k == pytest.approx(1, rel=1e-9)
     assert u.moved(-u.mean).natural_gradient().k >= 1
-    # For given variance and covariance k - 1 is in proportion to the length of E_q.
+    # For given variance and covariance, k - 1 is proportional to the length of E_q.
     k = [u.moved((r - 1) * u.weighted_mean).natural_gradient().k for r in (1, 2, 5)]
     assert_close(k[1] - 1, 2 * (k[0] - 1))
     assert_close(k[2] - 1, 5 * (k[0] - 1))
@@ -186,20 +159,6 @@ def test_the_corrected_shift_does_not_depend_on_the_incoming_means(seed):
     assert moved.uncorrected_shift != pytest.approx(found.uncorrected_shift, rel=0.01)
 
 
-@SEEDS
-@DAMPING
-def test_damped_moments_are_those_of_the_damped_matrix(seed, damping):
-    u = unit(seed)
-    m = ng.moments(u.inputs, u.deltas, u.p).damped(damping)
-    f = u.fisher(damping)
-    assert_close(m.delta2, f[-1, -1])
-    assert_close(m.delta2 * m.weighted_mean, f[-1, :-1])
-    assert_close(m.delta2 * m.weighted_second, f[:-1, :-1])
-    outer = np.outer(m.weighted_mean, m.weighted_mean)
-    assert_close(m.weighted_variance, m.weighted_second - outer)
-    assert_close(m.delta2 * m.weighted_mean, m.covariance + m.mean * m.delta2)
-
-
 def layer(seed, examples, d=12, units=5):
     """Inputs, deltas and gradients of a layer behind rectifiers."""
     rng = np.random.default_rng(seed)
@@ -209,19 +168,18 @@ def layer(seed, examples, d=12, units=5):
 
 
 @SEEDS
-@pytest.mark.parametrize("damping", [0.0, 1e-8, 1e-4])
-def test_a_layer_has_the_natural_gradients_of_its_units(seed, damping):
+def test_a_layer_has_the_natural_gradients_of_its_units(seed):
     inputs, deltas, gradients = layer(seed, examples=240)
-    found = ng.precondition(inputs, deltas, gradients, damping)
+    found = ng.precondition(inputs, deltas, gradients)
     for column, delta, gradient in zip(found.T, deltas.T, gradients.T, strict=True):
-        one = ng.natural_gradient(inputs, delta, gradient, damping=damping)
+        one = ng.natural_gradient(inputs, delta, gradient)
         assert_close(column, np.append(one.weights, one.bias))
 
 
 @SEEDS
 @pytest.mark.parametrize("examples", [1, 9, 14, 40])
 def test_few_examples_with_damping(seed, examples):
-    """F is singular where they are fewer than weights."""
+    """F is singular without damping if there are fewer examples than weights."""
     inputs, deltas, gradients = layer(seed, examples)
     damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
     found = ng.precondition(inputs, deltas, gradients, damping)
@@ -248,7 +206,7 @@ def test_dead_units():
     inputs, deltas, gradients = layer(1, 240)
     found = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
     assert_close(found[:, 1], gradients[:, 1] / 0.1)
-    # Now an incoming one.
+    # A dead incoming unit.
     without = np.delete(inputs, 3, axis=1), deltas, np.delete(gradients, 3, axis=0)
     inputs[:, 3] = 0
     damped = ng.precondition(inputs, deltas, gradients, 1e-4)
@@ -272,8 +230,6 @@ GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))
         (0, np.ones(6), r"inputs are \(examples, d\), both >= 1. Received: \(6,\)"),
         (0, np.ones((0, 2)), "both >= 1"),
         (0, np.full((6, 2), np.nan), "inputs must be finite"),
-        (0, [["a"]], "inputs must be an array of real numbers"),
-        (0, [[1, 2], [3]], "inputs must be an array of real numbers"),
         (1, np.ones(5), r"deltas are \(examples,\), of 6 examples. Received: \(5,\)"),
         (1, np.full(6, np.inf), "deltas must be finite"),
         (1, np.zeros(6), "All deltas of the unit are 0"),
@@ -287,21 +243,6 @@ def test_wrong_arrays_of_a_unit(index, wrong, message):
         ng.natural_gradient(*arrays)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [np.ones(6), np.full(5, 0.2), [1.1, -0.1, 0, 0, 0, 0], np.full((6, 1), 1 / 6), []],
-)
-def test_probabilities_are_a_distribution(wrong):
-    with pytest.raises(errors.UsageError, match="6 numbers >= 0 of sum 1"):
-        ng.unit_fisher(*GOOD[:2], wrong)
-
-
-@pytest.mark.parametrize("wrong", [-1e-9, [0.1], np.nan, "much"])
-def test_wrong_damping(wrong):
-    with pytest.raises(errors.UsageError, match="damping"):
-        ng.natural_gradient(*GOOD, damping=wrong)
-
-
 SINGULAR = {
     "constant": np.c_[GOOD[0], np.full(6, 7.0)],
     "zero": np.c_[GOOD[0], np.zeros(6)],
@@ -313,15 +254,15 @@ SINGULAR = {
 @pytest.mark.parametrize(("name", "inputs"), SINGULAR.items())
 def test_singular_matrices(name, inputs):
     gradient = np.ones(inputs.shape[1] + 1)
-    message = "is singular.*Give damping > 0"
-    with pytest.raises(errors.UsageError, match=message):
+    with pytest.raises(errors.UsageError, match="is singular.*Give more examples"):
         ng.natural_gradient(inputs, GOOD[1], gradient)
+    message = "is singular.*Give damping > 0, or more examples"
     with pytest.raises(errors.UsageError, match=message):
         ng.precondition(inputs, GOOD[1][:, None], gradient[:, None])
-    if name != "zero":  # which is solved on its own
+    if name != "zero":  # its row of F is 0, which is solved separately
         with pytest.raises(errors.UsageError, match=message):
             ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 1e-12)
-    ng.natural_gradient(inputs, GOOD[1], gradient, damping=0.1)
+    ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 0.1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Passes of a NumPy network against finite differences and the zoo's own layers."""
+"""Passes of a NumPy network, compared with differences and the zoo's layers."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def reference(net, images):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_units_are_the_zoos(unit):
-    x = np.linspace(-4, 4, 161) + 0.01  # beside the kinks
+    x = np.linspace(-4, 4, 161) + 0.01  # not at the kinks
     layer = activations.make(unit, "unit")
     value, derivative = UNITS[unit]
     np.testing.assert_allclose(value(x), np.asarray(layer(x)), rtol=1e-5, atol=1e-6)
@@ -63,7 +63,7 @@ def test_loss_and_gradients(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_deltas_are_of_labels_that_the_network_draws(unit):
+def test_deltas_belong_to_labels_drawn_from_the_network(unit):
     net, (images, labels) = network(unit), data()
     p = reference(net, images)
     deltas = net.passes(images, labels, generator()).deltas
@@ -87,6 +87,6 @@ def test_labels_follow_the_softmax():
     np.testing.assert_allclose(shares, p, atol=4 * np.sqrt(0.25 / len(images)))
 
 
-def test_a_unit_that_is_not_here():
+def test_an_unknown_activation():
     with pytest.raises(errors.UsageError, match="'elus'. Did you mean 'elu'"):
         Perceptron("elus", [])

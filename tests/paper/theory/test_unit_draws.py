@@ -1,4 +1,4 @@
-"""Draws of units: against backpropagation by hand."""
+"""Draws of activations and deltas, compared with backpropagation in NumPy."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def collected(model, name, images, labels, draws=10**9):
 
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_deltas_against_backpropagation_by_hand(activation, inner):
+def test_deltas_of_dense_layers(activation, inner):
     model = dense(activation, inner)
     images, labels = examples(model)
     w1, b1, w2, b2 = (np.float64(w) for w in model.get_weights())
@@ -55,7 +55,7 @@ def test_deltas_against_backpropagation_by_hand(activation, inner):
     ids=str,
 )
 def test_patches_and_deltas_of_a_convolution(arguments):
-    """Their products are the gradient of the kernel, as TensorFlow computes it."""
+    """Their products are the gradient that TensorFlow computes."""
     import tensorflow as tf
 
     model = convolution(**arguments)
