@@ -256,6 +256,6 @@ def test_values_that_are_nan(name, drawn, tmp_path):
     results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
     of_files(name, tmp_path)
     assert name in drawn
-    found = results.read_file(tmp_path / "claims.csv")
+    found = results.read_file(tmp_path / "claim_tests.csv")
     counts = {r["n"] for r in found if r["experiment"] == name and "relu" in r["id"]}
     assert counts == {"4", "5"}  # of ReLU, of leaky ReLU
