@@ -53,6 +53,10 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "label_smoothing": (_BOTH, (0.0, 0.1)),
     "dropout": (_BOTH, (0.0, 0.25, 0.5)),
 }
+# Dropout at the length and width of the real run: half the network hardly overfits in
+# four epochs.
+_LONG = {"width": 1.0, "epochs": 30}
+_LONG_DROPOUT = 0.25, 0.5
 # The last stage: the two best recipes at full width, with paired seeds.
 _FINAL = {"width": 1.0, "epochs": 8}
 _SEEDS = range(3)
@@ -71,6 +75,8 @@ def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
         for value, activation in itertools.product(values, activations):
             yield stage, base | {stage: value, "activation": activation}
         base = min((base | {stage: value} for value in values), key=_error(rows))
+    for dropout in _LONG_DROPOUT:
+        yield "long", base | _LONG | {"dropout": dropout, "activation": "elu"}
     recipes = {tuple(r[k] for k in _BASE): r for r in rows if r["width"] == "0.5"}
     typed = [{k: type(_BASE[k])(r[k]) for k in _BASE} for r in recipes.values()]
     best = sorted(typed, key=_error(rows))[:2]

@@ -55,6 +55,9 @@ def test_a_stage_keeps_what_was_best_for_elu_and_relu_together():
     assert {(t["init_scale"], t["peak"]) for t in final} == {(1.5, 0.015)}
     assert {(t["label_smoothing"], t["dropout"]) for t in final} == {(0, 0), (0.1, 0)}
     assert {(t["width"], t["epochs"]) for t in final} == {(1.0, 8)}
+    long = [trial for stage, trial in done if stage == "long"]
+    assert [(t["dropout"], t["epochs"]) for t in long] == [(0.25, 30), (0.5, 30)]
+    assert {(t["init_scale"], t["peak"]) for t in long} == {(1.5, 0.015)}
     assert len(rows) == len({tuple(row.items()) for row in rows})
 
 
