@@ -9,7 +9,7 @@ from binaries import run_here
 SMOKE = "--config=quickstart:smoke=True"
 RATES = "--config.train.learning_rates="
 BOUNDARIES = "--config.train.boundaries="
-NAME = "The config entry name is part of a path, runs/<name>/"
+NAME = "The config entry name is part of the path runs/<name>/"
 CASES = [
     (
         "misspelt_flag",
@@ -78,7 +78,11 @@ CASES = [
         [f"{BOUNDARIES}(5,)"],
         "train.learning_rates has one entry more than train.boundaries. Received: 1",
     ),
-    ("name_that_leaves_the_folder", ["--config.name=../../x"], f"{NAME}, and stays wi"),
+    (
+        "name_that_leaves_the_folder",
+        ["--config.name=../../x"],
+        f"{NAME}: a relative path",
+    ),
     ("name_of_nothing", ["--config.name="], NAME),
 ]
 

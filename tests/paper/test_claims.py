@@ -27,26 +27,26 @@ UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 FIVE = Plan("full", None, 5, FULL.workdir)
 
 
-def test_a_world_as_in_the_paper():
-    seen = world()
-    assert set(outcomes(seen).values()) == {"supports"}
-    assert all(judged(seen)[name][0].effect < 0 for name in DECIDING_TESTS)
-    for each in claims.judge(seen):
-        tests = {test.name for test in each.claim.tests}
-        whole = {"depth": "reproduced in early training"}
-        expected = whole.get(each.experiment, "reproduced")
-        if not tests & set(DECIDING_TESTS):
-            expected = "not tested"
-        assert each.verdict == expected, each.claim.name
-
-
-def test_the_opposite_world():
-    seen = world(always)
-    assert set(outcomes(seen).values()) == {"contradicts"}
-    for each in claims.judge(seen):
-        tests = {test.name for test in each.claim.tests}
-        decided = each.experiment != "depth" and tests & set(DECIDING_TESTS)
-        assert each.verdict == ("contradicted" if decided else "not tested")
+@pytest.mark.parametrize(
+    ("contradicts", "outcome", "verdict", "verdict_of_depth"),
+    [
+        (never, "supports", "reproduced", "reproduced in early training"),
+        (always, "contradicts", "contradicted", "not tested"),
+    ],
+)
+def test_a_whole_world(contradicts, outcome, verdict, verdict_of_depth):
+    """All runs have the paper's length, but those of `depth`."""
+    for each in claims.judge(world(contradicts)):
+        decisive = False
+        for test, found, said in zip(
+            each.claim.tests, each.findings, each.outcomes, strict=True
+        ):
+            if test.name in DECIDING_TESTS:
+                decisive = True
+                assert said == outcome, test.name
+                assert (found.effect < 0) == (outcome == "supports"), test.name
+        expected = verdict_of_depth if each.experiment == "depth" else verdict
+        assert each.verdict == (expected if decisive else "not tested")
 
 
 @pytest.mark.parametrize("seeds", [1, 4])

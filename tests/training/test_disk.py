@@ -21,7 +21,7 @@ def test_room_for_checkpoints(smoke, train, tmp_path, monkeypatch, free, refused
     if not refused:
         assert train(smoke(), workdir)["step"] == 20
         return
-    words = rf"disk of .*run/checkpoints has {free} bytes free, and \d{{6}} are needed"
+    words = rf"disk of .*run/checkpoints has {free} bytes free; \d{{6}} are needed"
     with pytest.raises(errors.ResourceError, match=words):
         train(smoke(), workdir)
     assert not (tmp_path / "a").exists()

@@ -1,4 +1,4 @@
-"""Theorem 1 as a preconditioner: natural gradient of units beside plain SGD."""
+"""Theorem 1 as a preconditioner: unit natural gradient against SGD."""
 
 import dataclasses
 import time
@@ -24,8 +24,8 @@ RATES = {
     NATURAL: (0.003, 0.01, 0.03, 0.1),
     LONGER: (0.01, 0.03, 0.1, 0.3),
 }
-_ITERATIONS, _LONGER = 60, 1200  # the latter for as many seconds, and more
-_COLUMNS = 4  # units
+_ITERATIONS, _LONGER = 60, 1200  # SGD for longer takes at least as many seconds
+_COLUMNS = 4  # activations in the figure
 _LOOKS = {SGD: "relu", NATURAL: "elu", LONGER: "leaky_relu"}  # markers and colours
 _UNITS = "elu", "relu"
 _SEEDS = 1, 5, 5  # by budget
@@ -38,7 +38,7 @@ def compute(plan: Plan) -> list[dict]:
     """Returns losses along the runs; rates are chosen by the first seed's last loss.
 
     Raises:
-        UsageError: a unit whose derivative is not known here.
+        UsageError: an activation whose derivative is not known here.
     """
     units = plan.arms(*_UNITS)
     if unknown := [name for name in units if name not in UNITS]:
@@ -104,7 +104,7 @@ def _run(
         if not place:
             chosen = order.permutation(seed, epoch, len(images))
         batch = chosen[place * _BATCH : (place + 1) * _BATCH]
-        with np.errstate(over="ignore", invalid="ignore"):  # where it diverges
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges
             found = network.passes(images[batch], labels[batch], generator)
         if not np.isfinite(found.loss):
             missing = range(step - step % _EVERY + _EVERY, last + 1, _EVERY)
@@ -112,7 +112,7 @@ def _run(
             return [*rows, *({**lost, "step": i} for i in missing)]
         for i, gradient in enumerate(found.gradients):
             delta2 = (found.deltas[i] ** 2).mean(axis=0)
-            if method == NATURAL and delta2.any():  # else the whole layer is dead
+            if method == NATURAL and delta2.any():  # the layer is not dead
                 # A unit that is nearly dead has a nearly singular F.
                 damping = _DAMPING * np.maximum(delta2, delta2.mean())
                 gradient = precondition(
@@ -180,7 +180,7 @@ class _Method:
         return self.total * step / self.last
 
     def at(self, seconds: float) -> int:
-        """Returns the last measured step that took no longer."""
+        """Returns the last measured step within a time."""
         (run, *_) = self.losses.values()
         return max(step for step in run if self.seconds(step) <= seconds)
 
@@ -239,7 +239,7 @@ def _line(unit: str, method: _Method) -> list[object]:
 
 
 def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
-    """Returns that of paired runs: after equal iterations, or as many seconds."""
+    """Returns the paired difference after equal iterations, or equal seconds."""
     step = min(natural.last, other.last)
     if other.name == LONGER:
         step = other.at(natural.seconds(natural.last))
