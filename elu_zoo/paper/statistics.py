@@ -15,8 +15,6 @@ from elu_zoo import errors
 
 Verdict = Literal["holds", "does not hold", "not decided"]
 _SMALL_P = 0.001
-_RESAMPLES = 10_000
-_SEED = 1511_07289
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,10 +23,6 @@ class Comparison:
 
     Attributes:
         n: number of pairs.
-        difference: mean difference, ours - theirs.
-        low: lower end of the bootstrap interval of the mean difference; NaN for one
-            pair. The interval is too narrow for fewer than about ten pairs.
-        high: its upper end.
         w: signed-rank statistic: sum of the ranks of pairs in which ours is larger.
         p: exact one-sided p of the claim: share of all 2**n choices of signs with a
             `w` at most as large.
@@ -38,32 +32,10 @@ class Comparison:
     """
 
     n: int
-    difference: float
-    low: float
-    high: float
     w: float
     p: float
     opposite: float
     effect: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Spread:
-    """Mean and spread of some values, such as test errors of runs.
-
-    Attributes:
-        n: number of values.
-        mean: their mean.
-        deviation: standard deviation, from n - 1; NaN for one value.
-        low: lower end of the bootstrap interval of the mean; NaN for one value.
-        high: its upper end.
-    """
-
-    n: int
-    mean: float
-    deviation: float
-    low: float
-    high: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,16 +135,12 @@ def paired(ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
             f"{len(first)} of ours and {len(second)} of theirs."
         )
     differences = first - second
-    low, high = _bootstrap(differences)
     steps = _steps(differences, max(abs(first).max(), abs(second).max()))
     ranks, signs = _stats().rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
     return Comparison(
         n=len(first),
-        difference=float(differences.mean()),
-        low=low,
-        high=high,
         w=w,
         p=less,
         opposite=greater,
@@ -207,18 +175,6 @@ def p_text(comparison: Comparison) -> str:
     return f"{p} (n = {comparison.n})"
 
 
-def spread(values: Sequence[float]) -> Spread:
-    """Returns mean, standard deviation and bootstrap interval of values `(n,)`.
-
-    Raises:
-        UsageError: scipy is not installed, or values are missing or not finite.
-    """
-    found = _finite(values, "the values")
-    low, high = _bootstrap(found)
-    deviation = float(found.std(ddof=1)) if len(found) > 1 else math.nan
-    return Spread(len(found), float(found.mean()), deviation, low, high)
-
-
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:
     """Returns P(W <= w) and P(W >= w), where a fair coin adds each rank to W.
 
@@ -238,21 +194,6 @@ def _steps(differences: np.ndarray, scale: float) -> np.ndarray:
     if scale == 0:
         return np.zeros_like(differences)
     return np.round(differences / 10.0 ** (math.floor(math.log10(scale)) - 12))
-
-
-def _bootstrap(values: np.ndarray) -> tuple[float, float]:
-    """Returns the percentile bootstrap interval of the mean, of 95 %."""
-    bootstrap = _stats().bootstrap
-    if len(values) == 1:
-        return math.nan, math.nan
-    found = bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=_RESAMPLES,
-        method="percentile",
-        random_state=np.random.Generator(np.random.Philox(_SEED)),
-    ).confidence_interval
-    return float(found.low), float(found.high)
 
 
 def _finite(values: Sequence[float], name: str) -> np.ndarray:

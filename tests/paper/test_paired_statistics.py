@@ -104,36 +104,6 @@ def test_differences_that_rounding_made_unequal_are_tied():
     assert statistics.paired(ours, theirs).w == 6  # (2 + 3 + 4) / 3, twice
 
 
-def test_the_interval_holds_the_difference_and_is_the_same_each_time():
-    ours, theirs = np.random.default_rng(0).normal(size=(2, 30))
-    found = statistics.paired(ours, theirs)
-    assert found.difference == pytest.approx(ours.mean() - theirs.mean())
-    assert found.low < found.difference < found.high
-    assert found == statistics.paired(ours, theirs)
-    half = 1.96 * (ours - theirs).std(ddof=1) / math.sqrt(30)  # of a normal mean
-    assert found.high - found.low == pytest.approx(2 * half, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([2.5], (1, 2.5, NAN, NAN, NAN)),
-        ([2.5, 2.5, 2.5], (3, 2.5, 0, 2.5, 2.5)),
-        ([1.0, 3.0], (2, 2.0, math.sqrt(2), 1.0, 3.0)),
-    ],
-)
-def test_spread(values, expected):
-    found = statistics.spread(values)
-    fields = (found.n, found.mean, found.deviation, found.low, found.high)
-    assert fields == pytest.approx(expected, nan_ok=True)
-
-
-def test_one_pair_has_no_interval():
-    found = against_zero([-0.5])
-    assert found.difference == -0.5
-    assert math.isnan(found.low) and math.isnan(found.high)
-
-
 # Two-sided 95 % quantiles of Student's t, from a printed table.
 T_TABLE = {2: 12.706, 3: 4.303, 5: 2.776, 10: 2.262, 20: 2.093}
 
@@ -206,11 +176,10 @@ def test_wrong_arguments_of_a_comparison(ours, theirs, words):
         statistics.paired(ours, theirs)
 
 
-@pytest.mark.parametrize("call", [statistics.spread, statistics.student_interval])
 @pytest.mark.parametrize("values", [[], [1, math.inf], [NAN]])
-def test_values_that_are_not_finite_numbers(call, values):
+def test_values_that_are_not_finite_numbers(values):
     with pytest.raises(errors.UsageError, match="finite numbers"):
-        call(values)
+        statistics.student_interval(values)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
@@ -222,7 +191,7 @@ def test_a_student_interval_of_a_wrong_level(level):
 @pytest.mark.parametrize("values", [[1.0], [1.0, 2.0]])
 def test_without_scipy(monkeypatch, values):
     monkeypatch.setitem(sys.modules, "scipy", None)
-    for call in (statistics.spread, against_zero, statistics.student_interval):
+    for call in (against_zero, statistics.student_interval):
         with pytest.raises(
             errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""
         ):
