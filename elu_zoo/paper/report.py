@@ -18,9 +18,10 @@ order of images, whatever the activation. ± is the standard deviation over runs
 *Reproduced*: all tests support the claim, with the paper's own length, optimizer and
 learning rates. *Reproduced in early training*: they do in shorter runs of the paper's
 recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, networks or
-measures disagree. *Not tested*: no run of ours can decide it, or no test finds a
-difference. Runs of our own schedules decide nothing. Effect, interval and n are of the
-first test that was measured; a negative difference supports the claim.
+measures disagree. *Not tested*: no run of ours can decide it, no test finds a
+difference, or only runs shorter than the paper's contradict it. Runs of our own
+schedules decide nothing. Effect, interval and n are of the first test that was
+measured; a negative difference supports the claim.
 """
 _TESTS = """A test supports or contradicts a claim where Student's p of at least five
 paired differences, two-sided and corrected by Holm's method for all tests of the claim,

@@ -130,7 +130,7 @@ def test_no_number_changes(plain, whole):
 
 
 def test_no_state_changes(tmp_path, stacks):
-    """Of batch normalisation, dropout or random slopes."""
+    """The states of batch normalisation, dropout and random slopes stay equal."""
     expected = train(small_stacks.get_config(STACKS), tmp_path)
     assert stacks[1]["sha256"] == expected["sha256"]
     name = "metrics.jsonl"

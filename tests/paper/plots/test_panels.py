@@ -23,7 +23,7 @@ def one(series, **changes):
     ],
 )
 def test_five_runs_have_a_ribbon(summary, middle, low, high):
-    """Of runs that ended early, and of points that one run or no run has."""
+    """Three of the runs end early; one point has one run, another has none."""
     runs = [[1, NAN, NAN], [2], [3, NAN, 5], [4], [5, NAN]]
     found = curve(Series("elu", [0, 1, 2], runs, summary=summary))
     assert found.x.tolist() == [0, 2] and not len(found.thin)
