@@ -115,8 +115,12 @@ def test_stopped_in_phases(phased, stop_and_compare, entries, stops, arguments):
         ({**AUTOENCODER, "train.precision": "mixed_bfloat16"}, {}),
         ({"model.batch_norm": True, "model.activation.name": "rrelu"}, {}),
         pytest.param({}, {"compile": "on"}, marks=pytest.mark.slow),
+        pytest.param(
+            *({"train.precision": "mixed_bfloat16"}, {"compile": "on"}),
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["autoencoder", "random states", "compiled"],
+    ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],
 )
 def test_stopped_runs_of_other_kinds(smoke, stop_and_compare, entries, arguments):
     stop_and_compare(smoke(entries), [14], **arguments)
