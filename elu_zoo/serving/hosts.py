@@ -1,7 +1,8 @@
-"""Host names that a server on loopback accepts.
+"""Check of the Host header, for servers that listen on a loopback address.
 
-Protects against DNS rebinding: a web page's domain can resolve to 127.0.0.1, and its
-script could then read the models. A browser sends that domain as the Host header.
+The check prevents DNS rebinding, in which the owner of a web page lets the page's
+domain resolve to 127.0.0.1. The page's script could then read the served models. The
+browser sends the page's domain as the Host header, so that the server can reject it.
 """
 
 import ipaddress
@@ -10,7 +11,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def allowed_hosts(address: str) -> frozenset[str] | None:
-    """Returns the accepted hosts of a server that listens on `address`; None: all."""
+    """Returns the hosts that a server on `address` accepts, or None for all hosts."""
     try:
         is_loopback = ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -20,7 +21,7 @@ def allowed_hosts(address: str) -> frozenset[str] | None:
 
 
 def is_allowed(host: str, allowed: frozenset[str] | None) -> bool:
-    """Returns whether a Host header is accepted; "" stands for a missing header."""
+    """Returns whether a Host header is accepted; a missing header is passed as ""."""
     if allowed is None or not host:
         return True
     name, _, port = host.rpartition(":")

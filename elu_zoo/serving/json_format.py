@@ -1,7 +1,7 @@
-"""Requests and answers as JSON, in TensorFlow Serving's row and column formats.
+"""JSON requests and responses, in TensorFlow Serving's row and column formats.
 
-Error messages are TensorFlow Serving's. Unlike it, this parser rejects NaN and
-infinities, which are not JSON.
+Error messages are those of TensorFlow Serving. The parser rejects NaN and infinities,
+which are not JSON, although TensorFlow Serving accepts them.
 """
 
 import base64
@@ -19,12 +19,12 @@ from elu_zoo.serving.status_errors import invalid_argument, shorten, too_many_ex
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A parsed body.
+    """A parsed request body.
 
     Attributes:
-        signature: the signature to run.
-        arrays: the inputs.
-        by_row: whether the answer is in the row format.
+        signature: signature to run.
+        arrays: inputs, by name.
+        by_row: whether the request and its response are in the row format.
     """
 
     signature: Signature
@@ -35,16 +35,16 @@ class Request:
 def read(
     body: bytes, signature: Callable[[str], Signature], max_examples: int
 ) -> Request:
-    """Returns the request of a body.
+    """Parses a request body.
 
     Args:
         body: JSON in UTF-8.
-        signature: returns the signature of a name, which may be empty.
-        max_examples: the most examples of a request.
+        signature: function from a name, which may be empty, to the signature.
+        max_examples: largest number of examples in a request.
 
     Raises:
-        StatusError: the body is not JSON, not in a known format, or does not fit the
-            signature.
+        StatusError: the body is not JSON, is in an unknown format, or does not match
+            the signature.
     """
     document = _parse(body)
     name = document.get("signature_name", "")
@@ -69,10 +69,11 @@ def read(
 
 
 def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
-    """Returns the body of an answer.
+    """Returns the body of a response.
 
     Raises:
-        StatusError: `by_row`, and the outputs have different numbers of examples.
+        StatusError: the outputs have different numbers of examples, which the row
+            format cannot represent.
     """
     values = {
         name: _strings(array.tolist(), name.endswith(BYTES))
@@ -115,9 +116,9 @@ def _parse(body: bytes) -> dict[str, Any]:
 def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     """Returns whether the values may contain booleans or strings.
 
-    NumPy would convert booleans to numbers, and allocate the length of the longest
-    string for each value. Strings are found by counting quotation marks: more than the
-    keys have.
+    NumPy would convert booleans to numbers. For strings, NumPy would allocate the
+    length of the longest string for each value. The values may contain strings if the
+    body has more quotation marks than the keys need.
     """
     values = document.get("instances", document.get("inputs"))
     rows = values if isinstance(values, list) else [values]
@@ -201,7 +202,7 @@ def _columns(content: Any, signature: Signature, strict: bool) -> Arrays:
 
 
 def _is_object(value: Any) -> bool:
-    """Returns whether a value is a JSON object, other than base64 data."""
+    """Returns whether a value is a JSON object that is not base64 data."""
     return isinstance(value, dict) and list(value) != ["b64"]
 
 

@@ -19,7 +19,7 @@ _clock = itertools.count(10**18, 10**9)
 
 @pytest.fixture
 def tried(monkeypatch):
-    """(name, version) of each load; files with `broken` cannot be loaded."""
+    """(name, version) of each load; a version that contains `broken` fails to load."""
     tried = []
 
     def load(name, version, path, batcher):
@@ -59,7 +59,7 @@ def spec(name="net", version=None, label=""):
 
 
 def found(made, name="net"):
-    """Number of the version that answers, or None."""
+    """Returns the number of the served version, or None."""
     try:
         return made.find(spec(name)).version
     except StatusError as error:
@@ -87,7 +87,7 @@ def test_no_folder(tmp_path):
 def test_no_model(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    with pytest.raises(errors.UsageError, match="holds no model: expected .*<version>"):
+    with pytest.raises(errors.UsageError, match="contains no model. Expected .*<vers"):
         opened(tmp_path)
 
 
@@ -96,7 +96,7 @@ def test_no_model(tmp_path, folders):
     [
         ("01", 1),
         (str(2**63 - 1), 2**63 - 1),
-        (str(2**63), None),  # its number fits in no message
+        (str(2**63), None),  # above the largest int64
         ("0", None),
         ("-1", None),
         ("1.0", None),
@@ -237,7 +237,7 @@ def test_a_deleted_version_is_replaced_by_the_previous_one(net, tried):
     made = opened(net)
     shutil.rmtree(net / "2")
     made.poll()
-    assert found(made) == 2  # in memory, until 1 can take over
+    assert found(made) == 2  # still in memory, until version 1 is loaded
     made.poll()
     assert found(made) == 1
     assert states(made) == {1: AVAILABLE, 2: END}

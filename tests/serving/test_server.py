@@ -1,4 +1,4 @@
-"""Settings of a server: start, limits and stop, in this process."""
+"""A server in this process: settings, start, health and stop."""
 
 import concurrent.futures
 import json
@@ -35,7 +35,7 @@ def predicting():
 
 
 def batches(running):
-    """Returns the number of batches that ran, and of their examples."""
+    """Returns the number of batches that ran, and the number of examples in them."""
     lines = running.get("/monitoring/prometheus/metrics")[1].splitlines()
     values = {}
     for line in lines:
@@ -80,7 +80,7 @@ def test_a_taken_port_is_an_error_before_a_model_is_loaded(run, monkeypatch, set
 
 
 def test_an_address_of_another_machine(run):
-    with pytest.raises(errors.ResourceError, match="192.0.2.1 with the ports 0"):
+    with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
 
 
@@ -134,12 +134,12 @@ def test_readiness_and_health(run, folder):
 def test_a_deleted_folder_leaves_the_loaded_models(run, folder, caplog):
     running = run(file_system_poll_wait_seconds=0.02)
     folder.rename(folder.with_name("elsewhere"))
-    until(lambda: "the loaded models are still served" in caplog.text)
+    until(lambda: "The loaded models stay in service" in caplog.text)
     assert running.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
     time.sleep(0.2)
-    said = [record for record in caplog.records if "is gone" in record.getMessage()]
-    assert len(said) == 1 and not said[0].exc_info
+    warnings = [r for r in caplog.records if "was deleted" in r.getMessage()]
+    assert len(warnings) == 1 and not warnings[0].exc_info
     folder.with_name("elsewhere").rename(folder)
     time.sleep(0.2)
     folder.rename(folder.with_name("elsewhere"))
-    until(lambda: caplog.text.count("is gone") == 2)
+    until(lambda: caplog.text.count("was deleted") == 2)

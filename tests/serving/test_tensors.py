@@ -6,7 +6,7 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 from elu_zoo.serving import tensors
 from elu_zoo.serving.status_errors import StatusError
 
-# DataType: (field of TensorProto, values).
+# Name of the DataType: (field of TensorProto, values).
 NUMBERS = {
     "float": ("float_val", [0.1, -3e38, 1e-45]),
     "double": ("double_val", [0.1, -1e308, 5e-324]),
@@ -46,7 +46,7 @@ def assert_equal(got, expected):
 
 @pytest.fixture
 def read(signature):
-    """Reads one tensor as the input x of a signature."""
+    """Reads a TensorProto as the input x of a signature."""
 
     def read(proto, data_type="float", shape=(None, 2)):
         return tensors.read({"x": proto}, signature({"x": (data_type, shape)}))["x"]
@@ -144,13 +144,13 @@ def test_a_shape_alone_allocates_no_memory(error_of, little_memory, shape, decla
 @pytest.mark.parametrize(
     ("shape", "fields", "text"),
     [
-        ((2, 2), {"float_val": [1]}, "has 1 values, which its shape [2, 2] does"),
-        ((2, 2), {}, "has 0 values"),
-        ((2, 2), {"content": b"\0" * 17}, "has -1 values"),
-        ((2, 2), {"content": b"\0" * 12}, "has 3 values"),
-        ((2, 2), {"double_val": [1] * 4}, "has 0 values"),
-        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "has 4 values"),
-        ((0, 2), {}, "of at least one example"),
+        ((2, 2), {"float_val": [1]}, "x of shape [2, 2] must have 4 values, got 1"),
+        ((2, 2), {}, "must have 4 values, got 0"),
+        ((2, 2), {"content": b"\0" * 17}, "got values that cannot be read"),
+        ((2, 2), {"content": b"\0" * 12}, "must have 4 values, got 3"),
+        ((2, 2), {"double_val": [1] * 4}, "must have 4 values, got 0"),
+        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "6 values, got 4"),
+        ((0, 2), {}, "and at least one example"),
     ],
 )
 def test_wrong_numbers_of_values(error_of, shape, fields, text):
@@ -186,7 +186,7 @@ def test_numbers_must_be_finite(error_of, data_type):
         proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),
     ):
         assert error_of(proto, data_type) == (
-            "Tensor x holds values that are NaN or infinite."
+            "Values of tensor x must be finite, got NaN or infinity."
         )
 
 
