@@ -32,7 +32,9 @@ INPUTS = {
         (["texts"], 10**7, (10**7, float("inf"))),
     ],
 )
-def test_limits_of_the_largest_signature(signature, kinds, max_body_bytes, expected):
+def test_limits_are_those_of_the_largest_signature(
+    signature, kinds, max_body_bytes, expected
+):
     outputs = {"y": ("float", (None,))}
     signatures = {kind: signature(INPUTS[kind], outputs) for kind in kinds}
     settings = Settings("", max_body_bytes=max_body_bytes, max_batch_size=100)
@@ -41,7 +43,7 @@ def test_limits_of_the_largest_signature(signature, kinds, max_body_bytes, expec
 
 
 @pytest.fixture
-def unparsed(run, signature, monkeypatch):
+def send(run, signature, monkeypatch):
     """Sends a body that must be rejected before it is parsed.
 
     The model takes one number per example. Its second signature takes files if
@@ -61,20 +63,20 @@ def unparsed(run, signature, monkeypatch):
     return send
 
 
-def test_too_large_bodies_are_not_parsed(unparsed):
+def test_too_large_bodies_are_not_parsed(send):
     too_large = (
         413,
         '{"error":"The request body is larger than 68036 bytes"}',
     )
     body = b" " * 70_000
-    assert unparsed(body, with_files=False) == too_large
-    assert unparsed(iter([body]), with_files=False) == too_large  # chunked
+    assert send(body, with_files=False) == too_large
+    assert send(iter([body]), with_files=False) == too_large  # chunked
     body = b'{"instances": [' + b"1," * 70_000 + b"1]}"
     text = "The request body has more values than 100 examples of the model"
-    assert unparsed(body, with_files=True) == (413, f'{{"error":"{text}"}}')
+    assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
 
 
-def test_all_bodies_share_their_memory(run, gate, monkeypatch):
+def test_requests_share_the_memory_for_bodies(run, gate, monkeypatch):
     monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 1)
     running = run(max_body_bytes=2000)
     document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * 1500}
@@ -90,7 +92,7 @@ def test_all_bodies_share_their_memory(run, gate, monkeypatch):
     assert running.get(PATH, body) == (200, '{"predictions":[2.0]}')
 
 
-def test_large_bodies_take_turns(run, monkeypatch):
+def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
     running, active, active_counts = run(), [], []
     original = json_format.read
 
@@ -117,7 +119,7 @@ def test_large_bodies_take_turns(run, monkeypatch):
     assert seconds > 6 * 0.05  # after each body, a pause of the same length
 
 
-def test_the_rest_of_a_rejected_body_is_read_for_a_while(run, monkeypatch):
+def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):
     monkeypatch.setattr(bodies, "_DISCARD_SECONDS", 0.3)
     running = run(max_body_bytes=2000)
     host, port = running.server.rest_address.split(":")
