@@ -59,18 +59,15 @@ class Batcher:
         self._queue: collections.deque[_Job] = collections.deque()
         self._waiting = 0  # number of examples in the queue
         self._running = 0  # number of threads that run a batch
-        # Number of requests that the next batch waits for.
-        self._expected = 1
+        self._expected = 1  # number of requests that the next batch waits for
         self._joins = settings.enable_batching and signature.is_batched
         # With batching, the other threads remain free for other signatures.
         self._max_running = 1 if settings.enable_batching else os.cpu_count() or 1
 
     def submit(self, arrays: Arrays) -> concurrent.futures.Future:
-        """Adds a request to the queue.
+        """Queues a request; returns a future of the outputs or of a StatusError.
 
-        Returns:
-            A future with the outputs of the request, or with a StatusError. Cancelling
-            the future removes the request from the queue if it has not started to run.
+        Cancelling the future removes a request from the queue that does not run yet.
 
         Raises:
             StatusError: the request has too many examples, or the queue is full.

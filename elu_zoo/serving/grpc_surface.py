@@ -21,8 +21,7 @@ from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-# Key in the trailing metadata of an error, with a name that the request could use.
-AVAILABLE = "elu-zoo-available"
+AVAILABLE = "elu-zoo-available"  # key of valid names in an error's trailing metadata
 # Limits for names and for characters, because gRPC replaces errors that are too large.
 _MAX_AVAILABLE = 20
 _MAX_MESSAGE = 500

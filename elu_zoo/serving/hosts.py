@@ -1,8 +1,7 @@
 """Check of the Host header, for servers that listen on a loopback address.
 
-The check prevents DNS rebinding, in which the owner of a web page lets the page's
-domain resolve to 127.0.0.1. The page's script could then read the served models. The
-browser sends the page's domain as the Host header, so that the server can reject it.
+DNS rebinding lets the domain of a web page resolve to 127.0.0.1, so that the page's
+script can read the served models. The browser sends the domain as the Host header.
 """
 
 import ipaddress

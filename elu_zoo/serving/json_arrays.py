@@ -174,8 +174,7 @@ def _bytes(leaf: Any, tensor: Tensor) -> bytes:
             f"JSON Value: {json_text(leaf)} not formatted correctly for base64 data"
         )
     content = leaf["b64"]
-    # Padding may be omitted, but incomplete padding is an error.
-    if not content.endswith("="):
+    if not content.endswith("="):  # padding may be omitted, but not be incomplete
         content += "=" * (-len(content) % 4)
     try:
         return base64.b64decode(content, validate=True)

@@ -53,18 +53,19 @@ def read(
             f"JSON Value: {json_text(document)} not formatted correctly. "
             "'signature_name' key must be a string value."
         )
-    found = signature(name)
+    chosen = signature(name)
     if "instances" in document and "inputs" in document:
         raise invalid_argument(
             f"JSON Value: {json_text(document)} Not formatted correctly expecting "
             "only one of 'inputs' or 'instances' keys to exist "
         )
-    _check_examples(document, found, max_examples)
+    _check_examples(document, chosen, max_examples)
     strict = _may_hold_more_than_numbers(body, document)
     if "instances" in document:
-        return Request(found, _rows(document, found, strict), by_row=True)
+        return Request(chosen, _rows(document, chosen, strict), by_row=True)
     if "inputs" in document:
-        return Request(found, _columns(document["inputs"], found, strict), by_row=False)
+        arrays = _columns(document["inputs"], chosen, strict)
+        return Request(chosen, arrays, by_row=False)
     raise invalid_argument("Missing 'inputs' or 'instances' key")
 
 
@@ -116,9 +117,8 @@ def _parse(body: bytes) -> dict[str, Any]:
 def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     """Returns whether the values may contain booleans or strings.
 
-    NumPy would convert booleans to numbers. For strings, NumPy would allocate the
-    length of the longest string for each value. The values may contain strings if the
-    body has more quotation marks than the keys need.
+    NumPy would convert booleans to numbers, and would allocate the length of the
+    longest string for each value. More quotation marks than the keys need are strings.
     """
     values = document.get("instances", document.get("inputs"))
     rows = values if isinstance(values, list) else [values]

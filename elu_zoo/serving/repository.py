@@ -93,22 +93,22 @@ class Repository:
         _check_label(spec)
         name = shorten(spec.name)
         model = self.models.get(spec.name)
-        found = model.serving if model else None
+        served = model.serving if model else None
         available = [n for n, m in self.models.items() if m.serving]
         requested = f"Latest({name})"
         if spec.HasField("version"):
             number = spec.version.value
             requested = f"Specific({name}, {number})"
-            if found and found.version != number:
-                available = [f"{name}/versions/{found.version}"]
-                found = None
-        if found is None:
+            if served and served.version != number:
+                available = [f"{name}/versions/{served.version}"]
+                served = None
+        if served is None:
             raise StatusError(
                 grpc.StatusCode.NOT_FOUND,
                 f"Servable not found for request: {requested}",
                 available,
             )
-        return found
+        return served
 
     def status(
         self, spec: model_pb2.ModelSpec
@@ -178,19 +178,19 @@ class Repository:
         return {path.name: path for path in visible if _is_model(path)}
 
     def _poll(self, name: str, model: Model) -> None:
-        found = _versions(model.folder)
+        folders = _versions(model.folder)
         current = model.serving.version if model.serving else 0
-        if not found:
+        if not folders:
             if current:
                 self._replace(name, model, None)
             model.states = {}
-        for number in set(model.states) - {*found, current}:
+        for number in set(model.states) - {*folders, current}:
             model.set_state(number, State.END)
         # If the current version was deleted, a lower version may replace it.
-        lowest = current if current in found else 0
+        lowest = current if current in folders else 0
         waits = False
-        for number in sorted((n for n in found if n > lowest), reverse=True):
-            files = _files(found[number])
+        for number in sorted((n for n in folders if n > lowest), reverse=True):
+            files = _files(folders[number])
             if model.failed.get(number) == files:
                 continue
             if self._has_polled and model.seen.get(number) != files:
@@ -200,7 +200,7 @@ class Repository:
                     model.set_state(number, State.START)
                 waits = True
                 continue
-            if self._load(name, model, number, found[number]):
+            if self._load(name, model, number, folders[number]):
                 return
             model.failed[number] = files
 
@@ -252,11 +252,11 @@ def _is_model(folder: Path) -> bool:
 
 def _files(folder: Path) -> _Files:
     """Returns name, size in bytes and modification time in ns of a version's files."""
-    found = []
+    files = []
     for path in sorted(folder.rglob("*")):
         try:
             stat = path.stat()
         except OSError:
             continue
-        found.append((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns))
-    return tuple(found)
+        files.append((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns))
+    return tuple(files)

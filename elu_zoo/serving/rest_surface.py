@@ -41,8 +41,7 @@ class RestSurface:
     """The HTTP handlers for the models of a repository.
 
     Attributes:
-        draining: whether the server is stopping and closes each connection after the
-            next response.
+        draining: whether the server is stopping. Each response closes its connection.
         running: number of unfinished requests.
     """
 

@@ -29,8 +29,7 @@ class StatusError(errors.EluZooError):
 
     Attributes:
         code: gRPC status code.
-        message: message for the client. If TensorFlow Serving reports the same error,
-            the text is that of TensorFlow Serving.
+        message: text for the client. Errors of TensorFlow Serving keep its text.
         available: names that the request could have used.
         http_status: HTTP status, by default the status that belongs to `code`.
     """

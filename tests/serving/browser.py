@@ -109,10 +109,7 @@ class Page:
         end = time.monotonic() + _SECONDS
         while (found := self.evaluate(expression)) != expected:
             if time.monotonic() > end:
-                raise TimeoutError(
-                    f"{expression} must be {expected!r}, got {found!r} after "
-                    f"{_SECONDS:g} s."
-                )
+                raise TimeoutError(f"{expression} must be {expected!r}, got {found!r}.")
             time.sleep(0.02)
 
     def choose(self, selector: str, path: Path) -> None:

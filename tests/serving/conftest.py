@@ -29,10 +29,7 @@ def _infos(table, infos):
 
 @pytest.fixture(scope="session")
 def signature():
-    """Returns a function that creates a Signature.
-
-    Its inputs and outputs are dictionaries {name: (DataType, shape)}.
-    """
+    """Returns a function from inputs {name: (DataType, shape)} to a Signature."""
     from elu_zoo.serving.signature import Signature
 
     def make(inputs, outputs=None, function=None):
@@ -163,10 +160,10 @@ def run(folder, monkeypatch):
         return started[-1]
 
     yield start
-    for running_server in started:
-        if not running_server.server._rest.draining:
-            running_server.call(running_server.server.stop())
-        running_server.close()
+    for active in started:
+        if not active.server._rest.draining:
+            active.call(active.server.stop())
+        active.close()
 
 
 @pytest.fixture

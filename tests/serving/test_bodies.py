@@ -123,11 +123,11 @@ def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):
     monkeypatch.setattr(bodies, "_DISCARD_SECONDS", 0.3)
     running = run(max_body_bytes=2000)
     host, port = running.server.rest_address.split(":")
-    with socket.create_connection((host, int(port)), SECONDS) as made:
+    with socket.create_connection((host, int(port)), SECONDS) as client:
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999"
-        made.sendall(f"{head}\r\n\r\n".encode())
-        assert b" 413 " in made.recv(1000)
-        made.sendall(b" " * 1000)
+        client.sendall(f"{head}\r\n\r\n".encode())
+        assert b" 413 " in client.recv(1000)
+        client.sendall(b" " * 1000)
         until(lambda: not running.server._rest.running)
-        made.settimeout(SECONDS)
-        assert made.recv(1000) == b""
+        client.settimeout(SECONDS)
+        assert client.recv(1000) == b""

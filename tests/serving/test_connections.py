@@ -98,10 +98,10 @@ def test_idle_connections_are_closed(run, connect, monkeypatch):
 
 
 def test_max_per_port_follows_the_limit_of_file_descriptors(monkeypatch):
-    found = []
+    limits = []
     for soft in 200, 1000, resource.RLIM_INFINITY, 0:
         limit = (soft, -1)
         monkeypatch.setattr(resource, "getrlimit", lambda kind, limit=limit: limit)
-        found.append(connections.max_per_port())
-    assert 8 <= found[0] < 80 and found[0] + 390 < found[1] < 480
-    assert found[2] > 10_000 and found[3] == 8
+        limits.append(connections.max_per_port())
+    assert 8 <= limits[0] < 80 and limits[0] + 390 < limits[1] < 480
+    assert limits[2] > 10_000 and limits[3] == 8

@@ -179,8 +179,9 @@ def test_values_out_of_range_are_rejected(error_of, data_type, value):
 
 
 @pytest.mark.parametrize("data_type", ["float", "double"])
-def test_numbers_must_be_finite(error_of, data_type):
-    values = array_of(data_type, [[1, np.nan]])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite(error_of, data_type, value):
+    values = array_of(data_type, [[1, value]])
     for proto in (
         proto_of(data_type, (1, 2), values.tobytes()),
         proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),

@@ -52,7 +52,7 @@ def test_request_with_one_bad_file_is_rejected(server, model, images):
 
 
 def test_decompression_bomb_is_rejected(server, model, ours):
-    """A file of 12 KB would become 100 MB of bytes, or 400 MB of floats, per channel."""
+    """A file of 12 KB would become 100 MB of bytes or 400 MB of floats a channel."""
     response = server.post(f"{model.path}:predict", body(blank(10_000)))
     assert 400 <= response.status < 500
 

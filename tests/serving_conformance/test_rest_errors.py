@@ -17,11 +17,7 @@ def send(server, model):
 
 
 def replaced(value):
-    """Returns a function of images that makes a body with a changed first pixel.
-
-    Args:
-        value: JSON text of the pixel.
-    """
+    """Returns a function that makes a body whose first pixel is the JSON `value`."""
 
     def body(x):
         x[0][0][0][0] = "@"
