@@ -32,9 +32,7 @@ INPUTS = {
         (["texts"], 10**7, (10**7, float("inf"))),
     ],
 )
-def test_limits_are_those_of_the_largest_signature(
-    signature, kinds, max_body_bytes, expected
-):
+def test_largest_signature_sets_the_limits(signature, kinds, max_body_bytes, expected):
     outputs = {"y": ("float", (None,))}
     signatures = {kind: signature(INPUTS[kind], outputs) for kind in kinds}
     settings = Settings("", max_body_bytes=max_body_bytes, max_batch_size=100)
@@ -44,11 +42,7 @@ def test_limits_are_those_of_the_largest_signature(
 
 @pytest.fixture
 def send(run, signature, monkeypatch):
-    """Sends a body that must be rejected before it is parsed.
-
-    The model takes one number per example. Its second signature takes files if
-    `with_files` is true.
-    """
+    """Sends a body to a model of one number per example and optional files."""
     running = run(max_batch_size=100)
     (model,) = running.server._repository.serving()
     files = signature(INPUTS["files"], {"y": ("float", (None,))})
@@ -64,10 +58,7 @@ def send(run, signature, monkeypatch):
 
 
 def test_too_large_bodies_are_not_parsed(send):
-    too_large = (
-        413,
-        '{"error":"The request body is larger than 68036 bytes"}',
-    )
+    too_large = 413, '{"error":"The request body is larger than 68036 bytes"}'
     body = b" " * 70_000
     assert send(body, with_files=False) == too_large
     assert send(iter([body]), with_files=False) == too_large  # chunked

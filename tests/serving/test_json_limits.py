@@ -61,7 +61,7 @@ def test_long_string_among_numbers_allocates_no_memory(error_of, little_memory):
 
 
 LEAVES = st.integers(-9, 9) | st.floats(-1e30, 1e30)
-INVALID = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
+BAD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
 
 
 def nested(shape, leaves):
@@ -74,9 +74,7 @@ REGULAR = st.lists(st.integers(0, 3), max_size=3).flatmap(
     lambda shape: st.tuples(nested(shape, LEAVES), st.just(shape))
 )
 RAGGED = st.tuples(
-    st.recursive(
-        LEAVES | INVALID, lambda inner: st.lists(inner, max_size=3), max_leaves=9
-    ),
+    st.recursive(LEAVES | BAD, lambda inner: st.lists(inner, max_size=3), max_leaves=9),
     st.lists(st.integers(0, 3), max_size=3),
 )
 
@@ -107,9 +105,7 @@ def expected_of(value, declared):
 
 @given(REGULAR | RAGGED, st.lists(st.booleans(), min_size=3, max_size=3), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_random_values_are_read_if_they_match_the_declaration(
-    signature, drawn, unknown, slow
-):
+def test_random_values_are_read_if_they_match(signature, drawn, unknown, slow):
     value, shape = drawn
     declared = [None if o else n for o, n in zip(unknown, shape, strict=False)]
     tested = signature({"x": ("float", declared)})

@@ -108,10 +108,6 @@ def test_warnings_describe_the_background(page, surface, image, plain, inverted)
     page.drop(("image.png", tf.io.encode_png(image).numpy()))
     for count, expected in ((1, plain), (2, inverted)):
         page.wait_for(f"sent.length === {count} && {ANSWERED}", 1)
-        shown_warning = page.evaluate(
-            "document.querySelector('.warning')?.textContent ?? ''"
-        )
-        assert shown_warning.startswith(expected) and bool(shown_warning) == bool(
-            expected
-        )
+        text = page.evaluate("document.querySelector('.warning')?.textContent ?? ''")
+        assert text.startswith(expected) and bool(text) == bool(expected)
         page.evaluate("document.getElementById('invert').click()")

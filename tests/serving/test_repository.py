@@ -296,40 +296,32 @@ def test_new_model_is_loaded(net, loads):
     assert current(repo, "new") == 2 and current(repo) == 1
 
 
-NOT_SERVED = "Servable not found for request: "
+NONE = "Servable not found for request: "
 NOT_FOUND = "Could not find "
 MODELS = "net", "other"
 ALL = "down", *MODELS
 
 
 @pytest.mark.parametrize(
-    ("method", "requested", "status", "text", "available"),
+    ("method", "query", "status", "text", "available"),
     [
         ("find", spec(""), 400, "Missing model name in request.", ()),
-        ("find", spec("nett"), 404, NOT_SERVED + "Latest(nett)", MODELS),
-        (
-            "find",
-            spec(version=1),
-            404,
-            NOT_SERVED + "Specific(net, 1)",
-            ("net/versions/2",),
-        ),
-        ("find", spec("down", 1), 404, NOT_SERVED + "Specific(down, 1)", MODELS),
-        ("find", spec("x" * 999), 404, NOT_SERVED + f"Latest({'x' * 100}...)", MODELS),
+        ("find", spec("nett"), 404, NONE + "Latest(nett)", MODELS),
+        ("find", spec(version=1), 404, NONE + "Specific(net, 1)", ("net/versions/2",)),
+        ("find", spec("down", 1), 404, NONE + "Specific(down, 1)", MODELS),
+        ("find", spec("x" * 999), 404, NONE + f"Latest({'x' * 100}...)", MODELS),
         ("find", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
         ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL),
         ("status", spec(version=1), 404, NOT_FOUND + "version 1 of model net", ("2",)),
         ("status", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
     ],
 )
-def test_errors_of_unknown_models_versions_and_labels(
-    net, loads, method, requested, status, text, available
-):
+def test_unknown_names_are_errors(net, loads, method, query, status, text, available):
     for folder in "net/1", "net/2", "other/1", "down/1":
         write(net.parent / folder, "broken" if "down" in folder else "good")
     repo = open_repo(net.parent)
     with pytest.raises(StatusError) as raised:
-        getattr(repo, method)(requested)
+        getattr(repo, method)(query)
     assert (raised.value.http_status, raised.value.message) == (status, text)
     assert raised.value.available == available
     assert repo.find(spec(version=2)).version == 2

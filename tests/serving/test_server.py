@@ -45,9 +45,7 @@ def batch_counts(running):
 
 
 @pytest.mark.parametrize(("batched", "expected"), [(True, [2, 7]), (False, [7, 7])])
-def test_enable_batching_combines_waiting_requests(
-    run, gate, monkeypatch, batched, expected
-):
+def test_enable_batching_joins_requests(run, gate, monkeypatch, batched, expected):
     monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
     running = run(enable_batching=batched)
     with concurrent.futures.ThreadPoolExecutor(7) as pool:
@@ -111,9 +109,7 @@ def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
             response.result()
 
 
-def test_drain_seconds_limit_the_wait_for_more_calls_than_threads(
-    run, gate, predicting
-):
+def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, predicting):
     running = run(drain_seconds=0.2)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         calls = [predicting(channel) for _ in range(80)]

@@ -117,9 +117,7 @@ def test_full_queue_rejects_requests(limited, conv_model, check_quick):
     check_quick()
 
 
-def test_http_clients_that_disconnect_are_counted_as_cancelled(
-    limited, conv_model, check_quick
-):
+def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_quick):
     body = json.dumps({"instances": conv_model.images(2).tolist()}).encode()
     for index in range(40):
         with contextlib.closing(limited.connect()) as connection:
