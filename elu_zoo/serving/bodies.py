@@ -91,8 +91,7 @@ class Bodies:
         arguments = body, model.signature, self._max_batch_size
         if len(body) <= _SMALL_BYTES:
             return json_format.read(*arguments)
-        # Parsing a large body holds Python's global lock and stops other requests.
-        # Therefore only one large body is parsed at a time, followed by an equal pause.
+        # Parsing blocks other requests, so one body is parsed, then an equal pause runs.
         loop = asyncio.get_running_loop()
         await self._parsing.acquire()
         start = loop.time()

@@ -29,8 +29,7 @@ from elu_zoo.serving.signature import Signature
 _GRPC_THREADS = 64
 _MAX_GRPC_CALLS = 256
 _GRPC_HANDSHAKE_MS = 5_000
-# HTTP connections: the maximum accepted in one step of the event loop, and the maximum
-# that the operating system queues.
+# HTTP connections: accepted in one step of the event loop, and queued by the system.
 _ACCEPTED, _BACKLOG = 8, 128
 # When the server stops, idle connections stay open for this time, so that requests
 # which clients have already sent are answered.
