@@ -91,7 +91,7 @@ class Bodies:
         arguments = body, model.signature, self._max_batch_size
         if len(body) <= _SMALL_BYTES:
             return json_format.read(*arguments)
-        # Parsing blocks other requests, so one body is parsed, then an equal pause runs.
+        # Parsing blocks other requests, so after each body, an equal pause follows.
         loop = asyncio.get_running_loop()
         await self._parsing.acquire()
         start = loop.time()
