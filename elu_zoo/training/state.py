@@ -5,12 +5,13 @@ manifest.json (train state, versions, a hash of the arrays and one of the manife
 folder appears by one rename, once its content is on the disk.
 """
 
+import contextlib
 import dataclasses
 import importlib
 import io
 import json
+import os
 import re
-import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -141,6 +142,7 @@ class Checkpoints:
         # Numbered, as the random states of two layers may share a path.
         self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
         self._kept = kept
+        self._step: int | None = None  # of the checkpoint saved or restored last
 
     def check_room(self) -> None:
         """Checks that the disk has room for three checkpoints, existing ones included.
@@ -166,7 +168,7 @@ class Checkpoints:
         """
         step = state["step"]
         target = self._folder / f"step-{step:09d}"
-        if target.exists():
+        if step == self._step and target.is_dir():
             return False
         arrays = {name: np.asarray(v) for name, v in self._variables.items()}
         for name, value in arrays.items():
@@ -184,6 +186,7 @@ class Checkpoints:
             "versions": versions(),
         }
         try:
+            _move_away(target)
             with files.new_directory(target) as folder:
                 (folder / "arrays.npz").write_bytes(content)
                 (folder / "manifest.json").write_text(sealed(manifest))
@@ -192,9 +195,13 @@ class Checkpoints:
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
                 f"be written to {self._folder}: {error}. Earlier ones are intact."
             ) from error
+        self._step = step
+        # Names of later steps are not checkpoints of this run.
+        saved = [path for path in self._all() if path.name <= target.name]
         # A process that was killed in `save` left a hidden folder.
-        for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
-            shutil.rmtree(old, ignore_errors=True)
+        for old in [*saved[self._kept :], *self._folder.glob(".step-*")]:
+            with contextlib.suppress(OSError):
+                files.remove(old)
         return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
@@ -222,6 +229,7 @@ class Checkpoints:
             self._assign(folder, arrays)
             for name in damaged * (not keep_damaged):
                 files.remove(self._folder / name)
+            self._step = manifest["state"]["step"]
             return manifest["state"]
         if damaged:
             raise errors.CorruptError(
@@ -254,6 +262,18 @@ def sealed(manifest: dict[str, Any]) -> str:
     entries = {key: value for key, value in manifest.items() if key != "seal"}
     entries["seal"] = files.sha256(json.dumps(entries).encode())
     return json.dumps(entries, indent=2)
+
+
+def _move_away(target: Path) -> None:
+    """Renames a file or folder that has the name of a new checkpoint."""
+    if os.path.lexists(target):
+        moved = target.rename(f"{target}.moved")
+        logging.warning(
+            "%s was not written by this run. It was renamed to %s. Delete it unless you"
+            " need it.",
+            target,
+            moved.name,
+        )
 
 
 def _uncounted(name: str) -> str:

@@ -145,17 +145,49 @@ def test_a_damaged_checkpoint_is_skipped_and_logged(saved, caplog, damage):
         assert restore(saved) == state(20)
     assert f"step-{30:09d} is damaged" in caplog.text
     # The run saves that step again, once.
-    assert Checkpoints(saved, variables(30), 3).save(state(30))
+    checkpoints = Checkpoints(saved, variables(30), 3)
+    assert checkpoints.save(state(30))
     assert restore(saved) == state(30)
-    assert not Checkpoints(saved, variables(99), 3).save(state(30))
+    assert not checkpoints.save(state(30))
 
 
-def test_a_file_with_the_name_of_a_checkpoint(saved, caplog):
+OBSTACLES = {
+    "a file": lambda p: p.write_text("no folder"),
+    "an empty folder": Path.mkdir,
+    "a named pipe": os.mkfifo,
+    "a link to nothing": lambda p: p.symlink_to("nothing"),
+    "a link to a folder": lambda p: p.symlink_to(p.parent.parent),
+}
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
+    saved, caplog, kind
+):
     newest = saved / "checkpoints" / f"step-{40:09d}"
-    newest.write_text("no folder")
+    OBSTACLES[kind](newest)
     assert restore(saved) == state(30)
-    assert f"{newest} is damaged (NotADirectoryError" in caplog.text
-    assert Checkpoints(saved, variables(40), 3).save(state(40))
+    assert f"{newest} is damaged (" in caplog.text
+    assert not os.path.lexists(newest)
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
+    target = saved / "checkpoints" / f"step-{40:09d}"
+    checkpoints = Checkpoints(saved, variables(40), 3)
+    OBSTACLES[kind](target)
+    with caplog.at_level(logging.WARNING, "absl"):
+        assert checkpoints.save(state(40))
+    assert f"{target} was not written by this run. It was renamed to" in caplog.text
+    assert os.path.lexists(f"{target}.moved")
+    assert restore(saved) == state(40)
+
+
+def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
+    later = saved / "checkpoints" / f"step-{50:09d}"
+    later.touch()
+    Checkpoints(saved, variables(40), 1).save(state(40))
+    assert folders(saved) == [f"step-{s:09d}" for s in (40, 50)]
 
 
 def test_all_damaged(saved):
