@@ -26,7 +26,7 @@ class Compilation:
     steps_per_call: int
     accumulate: int = 1
 
-    def padded(self, *arrays: np.ndarray) -> list[np.ndarray]:
+    def pad(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Returns arrays of iterations, padded to the number in a program."""
         missing = self.steps_per_call - len(arrays[0])
         return [

@@ -47,7 +47,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
                 "strategy multi_worker needs the environment variable TF_CONFIG, "
                 "which names the machines and the task of this machine."
             )
-        with cluster.gathering():
+        with cluster.await_peers():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)

@@ -14,7 +14,7 @@ from elu_zoo.weights.pretrained import Pretrained
 BODY = "body"
 
 
-def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
+def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     """Returns a config without open fields, and its parent weights.
 
     In a config with a field `model.weights` the activation and arguments of the network

@@ -46,7 +46,7 @@ def find(workdir: Path) -> manifest.Entry | None:
     return manifest.read(path) if path.is_file() else None
 
 
-def of_config(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
+def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
     """Returns the entry of a folder's finished run of this config, else None.
 
     A run without its weight file is not finished: the last checkpoint has the weights.

@@ -141,7 +141,7 @@ class JaxStep:
         # New or restored values are not bound to the device, and would make JAX
         # compile a second program.
         state = jax.device_put(state, self._device)
-        arguments = self._compilation.padded(*given)
+        arguments = self._compilation.pad(*given)
         state, losses = self._call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):

@@ -82,7 +82,7 @@ class ResidentStep:
         """
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
-        losses = self._call(first, count, *self._compilation.padded(*given))
+        losses = self._call(first, count, *self._compilation.pad(*given))
         return losses.numpy()[:count]
 
     def _iterate(self, first, count, batches, learning_rates, draws=None):

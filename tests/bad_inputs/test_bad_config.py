@@ -34,8 +34,16 @@ CASES = [
         "Did you mean 'train.learning_rates'?",
     ),
     ("word_for_a_number", ["--config.train.batch_size=abc"], "batch_size=abc: inval"),
-    ("no_batch", ["--config.train.batch_size=0"], "batch_size is >= 1. Received: 0."),
-    ("no_epochs", ["--config.train.epochs=0"], "train.epochs is >= 1. Received: 0."),
+    (
+        "no_batch",
+        ["--config.train.batch_size=0"],
+        "batch_size must be >= 1. Received: 0.",
+    ),
+    (
+        "no_epochs",
+        ["--config.train.epochs=0"],
+        "train.epochs must be >= 1. Received: 0.",
+    ),
     ("negative_steps", ["--steps_per_call=-1"], "-1 is not a positive integer"),
     ("infinite_rate", [f"{RATES}(1e999,)"], "are finite and >= 0. Received: (inf,)"),
     (
@@ -46,7 +54,7 @@ CASES = [
     (
         "batch_that_parts_cannot_share",
         ["--accumulate=5", "--config.train.batch_size=64"],
-        "a multiple of 5: --accumulate=5. Received: 64; take 60 or 65.",
+        "of 5, because of --accumulate=5. Received: 64. Set it to 60 or 65.",
     ),
     (
         "one_device_and_two",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training.state import FORMAT, Checkpoints, sealed
+from elu_zoo.training.state import FORMAT, Checkpoints, seal
 
 STEPS = (10, 20, 30)
 
@@ -193,7 +193,7 @@ def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
 def test_all_damaged(saved):
     for step in STEPS:
         flip(step)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)
-    words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete that folder"
+    words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete this folder"
     with pytest.raises(errors.CorruptError, match=words):
         restore(saved)
     assert len(folders(saved)) == 3
@@ -201,12 +201,12 @@ def test_all_damaged(saved):
 
 def change_manifest(saved, **entries):
     path = saved / "checkpoints" / f"step-{30:09d}" / MANIFEST
-    path.write_text(sealed({**json.loads(path.read_text()), **entries}))
+    path.write_text(seal({**json.loads(path.read_text()), **entries}))
 
 
 def test_newer_format(saved):
     change_manifest(saved, format=FORMAT + 1)
-    with pytest.raises(errors.CorruptError, match="format 2; .* up to 1. Upgrade"):
+    with pytest.raises(errors.CorruptError, match="format 2, but .* up to 1. Upgrade"):
         restore(saved)
     assert len(folders(saved)) == 3
 
@@ -215,7 +215,7 @@ def test_other_versions_are_logged(saved, caplog):
     change_manifest(saved, versions={"elu_zoo": "0.0.1"})
     with caplog.at_level(logging.WARNING, "absl"):
         assert restore(saved) == state(30)
-    assert "0.0.1" in caplog.text and "no longer promised" in caplog.text
+    assert "0.0.1" in caplog.text and "may therefore differ" in caplog.text
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -265,7 +265,7 @@ def test_read_errors_are_no_damage(saved, monkeypatch, number):
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_bytes", refuse)
-        with pytest.raises(errors.ResourceError, match="Nothing was changed; try aga"):
+        with pytest.raises(errors.ResourceError, match="Nothing was changed. Run"):
             restore(saved)
     assert len(folders(saved)) == 3 and restore(saved) == state(30)
 

@@ -108,7 +108,7 @@ def test_averages_of_batch_norm_are_updated(folder):
         ("parts", "UsageError: KERAS_BACKEND=jax computes a batch in one part. "
          "Received: accumulate 2. Leave it out, or use KERAS_BACKEND=tensorflow."),
         ("no part", "UsageError: accumulate is an integer >= 1. Received: 0."),
-        ("images", "UsageError: KERAS_BACKEND=jax trains on data sets in memory. Use "
+        ("images", "UsageError: KERAS_BACKEND=jax trains only on data sets that fit "
          "KERAS_BACKEND=tensorflow for images that stay on the disk."),
         ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),
         pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "

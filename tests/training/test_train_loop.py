@@ -112,7 +112,7 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
         r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
-        "Name another --workdir"
+        "Pass another --workdir"
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)

@@ -117,7 +117,7 @@ class Alone:
 
 
 @contextlib.contextmanager
-def gathering() -> Iterator[None]:
+def await_peers() -> Iterator[None]:
     """Sets a timeout of ten minutes for TensorFlow's wait for the other machines.
 
     A watchdog process names the missing machines, and ends this process by SIGALRM at

@@ -85,7 +85,7 @@ def test_a_port_in_use(monkeypatch):
         own = f"127.0.0.1:{server.getsockname()[1]}"
         monkeypatch.setenv("TF_CONFIG", named({"worker": [own, "b:1"]}))
         words = f"this is worker 0 at {own}, and the port cannot be used: .*in use"
-        with pytest.raises(errors.ResourceError, match=words), cluster.gathering():
+        with pytest.raises(errors.ResourceError, match=words), cluster.await_peers():
             pytest.fail("began")
 
 
@@ -101,7 +101,7 @@ def test_the_watchdog_ends_with_the_wait(monkeypatch):
 
     monkeypatch.setattr(cluster.subprocess, "Popen", remembered)
     before = signal.getsignal(signal.SIGINT)
-    with cluster.gathering():
+    with cluster.await_peers():
         assert made[0].poll() is None
         # Ctrl-C ends this process, and does not reach the watchdog.
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
