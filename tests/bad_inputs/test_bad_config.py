@@ -45,7 +45,11 @@ CASES = [
         "train.epochs must be >= 1. Received: 0.",
     ),
     ("negative_steps", ["--steps_per_call=-1"], "-1 is not a positive integer"),
-    ("infinite_rate", [f"{RATES}(1e999,)"], "are finite and >= 0. Received: (inf,)"),
+    (
+        "infinite_rate",
+        [f"{RATES}(1e999,)"],
+        "must be finite and >= 0. Received: (inf,)",
+    ),
     (
         "alpha_that_float32_does_not_hold",
         ["--config.model.activation.alpha=1e300"],
@@ -59,7 +63,7 @@ CASES = [
     (
         "one_device_and_two",
         ["--strategy=one", "--num_devices=2"],
-        "strategy one has one device, num_devices is 2. Use --strategy=mirrored.",
+        "Strategy one uses one device, but num_devices is 2. Set --strategy=mirrored.",
     ),
     (
         "two_configs",
@@ -69,17 +73,17 @@ CASES = [
     (
         "boundaries_that_decrease",
         [f"{BOUNDARIES}(9,5)", f"{RATES}(.1,.2,.3)"],
-        "train.boundaries increases, within the run's 20 iterations. Received: (9, 5)",
+        "must increase, between 0 and the run's 20 iterations. Received: (9, 5)",
     ),
     (
         "boundary_past_the_end",
         [f"{BOUNDARIES}(300,)", f"{RATES}(.1,.2)"],
-        "within the run's 20 iterations. Received: (300,). Shares of the run fit any",
+        "the run's 20 iterations. Received: (300,). Fractions fit every",
     ),
     (
         "fewer_rates_than_boundaries",
         [f"{BOUNDARIES}(5,)"],
-        "train.learning_rates has one entry more than train.boundaries. Received: 1",
+        "must have one entry more than train.boundaries. Received: 1",
     ),
     (
         "name_that_leaves_the_folder",

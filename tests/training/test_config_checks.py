@@ -252,7 +252,7 @@ def test_batch_that_can_be_split(smoke, replicas, parts):
     [
         (
             *("digits", {"train.boundaries": (5,), "train.learning_rates": (1, 0.1)}),
-            *(6, "train.boundaries increases, within the run's 5 iterations"),
+            *(6, "train.boundaries must increase, between 0 and the run's 5 iter"),
         ),
         (
             "cifar",
@@ -263,11 +263,14 @@ def test_batch_that_can_be_split(smoke, replicas, parts):
                 "train.boundaries": (),
                 "train.learning_rates": (0.1,),
             },
-            *(6, "train.phase_boundaries increases, within the run's 5 iterations"),
+            *(
+                6,
+                "train.phase_boundaries must increase, between 0 and the run's 5 iter",
+            ),
         ),
         (
             *("digits", {"train.momentum_rise": (0.0, 5)}),
-            *(6, "train.momentum_rise's end increases"),
+            *(6, "train.momentum_rise's end must increase"),
         ),
     ],
 )

@@ -180,7 +180,7 @@ def test_resolved(parent, weights, arg, expected):
         ("activation=elu", {}, "trained with activation=.*relu"),
         ("", {"model.weights": "cifar100"}, "Unknown weights of mnist_mlp_8x128"),
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
-        ("freeze=body+classifier", {}, "leaves nothing to train"),
+        ("freeze=body+classifier", {}, "freezes every layer"),
         ("", {"data.name": ""}, "data.name is missing. Set --data"),
         ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
     ],

@@ -123,7 +123,7 @@ def test_unknown_variable(name):
         ({"momentum_rise": (0.95, 3)}, "first momentum, in"),
         ({"momentum_rise": (-0.1, 3)}, "first momentum, in"),
         ({"momentum_rise": (1, 3)}, "first momentum, in"),
-        ({"momentum_rise": (0.5, 6)}, "increases, within the run's 6"),
+        ({"momentum_rise": (0.5, 6)}, "must increase, between 0 and the run's 6"),
     ],
 )
 def test_refused(entries, words):
