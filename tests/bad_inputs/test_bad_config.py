@@ -138,8 +138,8 @@ OUTSIDE = {"cluster": WORKERS, "task": {"type": "worker", "index": 2}}
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "TF_CONFIG is JSON"),
-        (json.dumps(OUTSIDE), "but its cluster has 2 of that type"),
+        ("{", "TF_CONFIG must be JSON"),
+        (json.dumps(OUTSIDE), "but its cluster has 2 task(s) of this type"),
     ],
 )
 def test_tf_config(refused, monkeypatch, strategy, text, words):

@@ -144,7 +144,7 @@ def test_file_of_another_kind(arrays, tmp_path):
     path.write_bytes(b"PK\3\4 and no more")
     if arrays is not None:
         np.savez(path, **arrays)
-    with pytest.raises(errors.CorruptError, match="x.npz is no file of activation st"):
+    with pytest.raises(errors.CorruptError, match="x.npz is not a file of activation"):
         Statistics.load(path)
     np.save(tmp_path / "x.npy", np.ones(3))
     with pytest.raises(errors.CorruptError):

@@ -66,7 +66,9 @@ def test_more_gpus_than_there_are(gpus):
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
 def test_invalid_tf_config(monkeypatch, name):
     monkeypatch.setenv("TF_CONFIG", "{")
-    with pytest.raises(errors.UsageError, match="TF_CONFIG is JSON.*Received: '{'"):
+    with pytest.raises(
+        errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
+    ):
         devices.create_strategy(name, None)
 
 

@@ -119,10 +119,10 @@ def test_unknown_variable(name):
         ({"learning_rate_factors": (("bias", 0.0),)}, "a factor > 0"),
         ({"learning_rate_factors": (("bias", True),)}, "a factor > 0"),
         ({"momentum_rise": (0.5,)}, r"Received: \(0.5,\)"),
-        ({"momentum_rise": ()}, "first momentum, in"),
-        ({"momentum_rise": (0.95, 3)}, "first momentum, in"),
-        ({"momentum_rise": (-0.1, 3)}, "first momentum, in"),
-        ({"momentum_rise": (1, 3)}, "first momentum, in"),
+        ({"momentum_rise": ()}, "momentum at iteration 0, in"),
+        ({"momentum_rise": (0.95, 3)}, "momentum at iteration 0, in"),
+        ({"momentum_rise": (-0.1, 3)}, "momentum at iteration 0, in"),
+        ({"momentum_rise": (1, 3)}, "momentum at iteration 0, in"),
         ({"momentum_rise": (0.5, 6)}, "must increase, between 0 and the run's 6"),
     ],
 )
@@ -138,8 +138,8 @@ MUON = {"optimizer": "muon", "nesterov": True}
     ("model", "entries", "words"),
     [
         ({}, {"optimizer": "mulon"}, "Did you mean 'muon'"),
-        ({}, {"sgd_factor": 2.0}, "belong to train.optimizer=muon.*: 2.0, None"),
-        ({}, {"sgd_decay": 0.1}, "belong to train.optimizer=muon.*: None, 0.1"),
+        ({}, {"sgd_factor": 2.0}, "sgd_factor must be 1.0 .*: 2.0, None"),
+        ({}, {"sgd_decay": 0.1}, "sgd_decay must be 0.0.*: None, 0.1"),
         ({"kernel_decay": 0.1}, MUON, "Set model.kernel_decay to 0.0"),
         ({"classifier_decay": 0.1}, MUON, "Set model.classifier_decay to 0.0"),
         (

@@ -129,7 +129,10 @@ THREE = ((0.1,) * 8,) * 3
             "train.dropout must have 2 entries, one for each phase of "
             "train.phase_boundaries. Received: 3 entries",
         ),
-        ({"dropout": THREE[:2]}, "train.dropout has .* of the 3 phases.* Received: 2"),
+        (
+            {"dropout": THREE[:2]},
+            "train.dropout must have 3 .* each phase.* Received: 2",
+        ),
         ({"dropout_placement": ("all",) * 4}, "dropout_placement has .*: 4"),
         ({"dropout": ((0.1,) * 7,) * 3}, "dropout has 8 rates .* Received: "),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
