@@ -145,9 +145,9 @@ MUON = {"optimizer": "muon", "nesterov": True}
         (
             {},
             MUON | {"momentum_rise": (0.5, 3)},
-            "momentum_rise belong to",
+            "momentum_rise must not be set",
         ),
-        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors belong to"),
+        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors must not be set"),
         ({}, MUON | {"nesterov": False}, "Set train.nesterov to True"),
         ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is finite"),
     ],

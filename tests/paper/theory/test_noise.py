@@ -256,7 +256,7 @@ def test_derivative(activation, expected):
                     [keras.Input((4, 5, 2)), keras.layers.Flatten()]
                 )
             },
-            "has no activation layers",
+            "needs layers whose names begin with act_",
         ),
         (
             {

@@ -58,7 +58,7 @@ def named(machines, kind="worker", index=0):
         ('{"cluster": {"worker": ["a:1"]}}', "KeyError"),
         (named({"worker": ["a:1"]}, index="0"), "'0' is no integer"),
         (named({"worker": ["a:1"]}, index=True), "True is no integer"),
-        (named({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 of that"),
+        (named({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 task"),
         (named({"worker": []}), "its cluster has 0 task"),
         (named({"worker": ["a:x"]}), "'a:x' is not host:port"),
         (named({"worker": [7]}), "TypeError"),
@@ -84,7 +84,7 @@ def test_a_port_in_use(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = f"127.0.0.1:{server.getsockname()[1]}"
         monkeypatch.setenv("TF_CONFIG", named({"worker": [own, "b:1"]}))
-        words = rf"the address {own} for this machine \(worker 0\), but .* be used: .*in use"
+        words = rf"address {own} for this machine \(worker 0\), .* be used: .*in use"
         with pytest.raises(errors.ResourceError, match=words), cluster.await_peers():
             pytest.fail("began")
 
