@@ -94,7 +94,10 @@ def test_a_bad_config(cli, arguments, message):
         ("--num_devices=7", "num_devices is 7"),
         ("--steps_per_call=-1", "-1 is not a positive integer"),
         ("--accumulate=0", "0 is not a positive integer"),
-        ("--accumulate=3", "of 3: --accumulate=3. Received: 64; take 63 or 66."),
+        (
+            "--accumulate=3",
+            "of 3, because of --accumulate=3. Received: 64. Set it to 63 or",
+        ),
         ("extra", "Unexpected arguments: extra."),
     ],
 )
