@@ -24,25 +24,32 @@ CASES = [
     ),
     ("entry_without_a_name", ["--config.=3"], "Unknown config entry ''"),
     (
-        "item_of_a_number",
-        ["--config.train.epochs[0]=3"],
-        "Unknown config entry 'train.epochs[0]'. Did you mean 'train.epochs'?",
+        "item_of_a_tuple",
+        ["--config.train.learning_rates[0]=0.2"],
+        "Set the whole entry. Its value is now '--config.train.learning_rates=(0.05,)'",
     ),
     (
-        "item_past_the_end",
-        ["--config.train.learning_rates[9]=1"],
-        "Did you mean 'train.learning_rates[0]'? Known: train.learning_rates[0].",
-    ),
-    (
-        "item_of_another_type",
-        ["--config.train.learning_rates[0]=abc"],
-        "--config.train.learning_rates[0]=abc: could not convert",
+        "item_of_an_unknown_entry",
+        ["--config.train.learning_rate[0]=0.2"],
+        "Did you mean 'train.learning_rates'?",
     ),
     ("word_for_a_number", ["--config.train.batch_size=abc"], "batch_size=abc: inval"),
-    ("no_batch", ["--config.train.batch_size=0"], "batch_size is >= 1. Received: 0."),
-    ("no_epochs", ["--config.train.epochs=0"], "train.epochs is >= 1. Received: 0."),
+    (
+        "no_batch",
+        ["--config.train.batch_size=0"],
+        "batch_size must be >= 1. Received: 0.",
+    ),
+    (
+        "no_epochs",
+        ["--config.train.epochs=0"],
+        "train.epochs must be >= 1. Received: 0.",
+    ),
     ("negative_steps", ["--steps_per_call=-1"], "-1 is not a positive integer"),
-    ("infinite_rate", [f"{RATES}(1e999,)"], "are finite and >= 0. Received: (inf,)"),
+    (
+        "infinite_rate",
+        [f"{RATES}(1e999,)"],
+        "must be finite and >= 0. Received: (inf,)",
+    ),
     (
         "alpha_that_float32_does_not_hold",
         ["--config.model.activation.alpha=1e300"],
@@ -51,12 +58,12 @@ CASES = [
     (
         "batch_that_parts_cannot_share",
         ["--accumulate=5", "--config.train.batch_size=64"],
-        "a multiple of 5: --accumulate=5. Received: 64; take 60 or 65.",
+        "of 5, because of --accumulate=5. Received: 64. Set it to 60 or 65.",
     ),
     (
         "one_device_and_two",
         ["--strategy=one", "--num_devices=2"],
-        "strategy one has one device, num_devices is 2. Use --strategy=mirrored.",
+        "Strategy one uses one device, but num_devices is 2. Set --strategy=mirrored.",
     ),
     (
         "two_configs",
@@ -66,17 +73,17 @@ CASES = [
     (
         "boundaries_that_decrease",
         [f"{BOUNDARIES}(9,5)", f"{RATES}(.1,.2,.3)"],
-        "train.boundaries increases, within the run's 20 iterations. Received: (9, 5)",
+        "must increase, between 0 and the run's 20 iterations. Received: (9, 5)",
     ),
     (
         "boundary_past_the_end",
         [f"{BOUNDARIES}(300,)", f"{RATES}(.1,.2)"],
-        "within the run's 20 iterations. Received: (300,). Shares of the run fit any",
+        "the run's 20 iterations. Received: (300,). Fractions fit every",
     ),
     (
         "fewer_rates_than_boundaries",
         [f"{BOUNDARIES}(5,)"],
-        "train.learning_rates has one entry more than train.boundaries. Received: 1",
+        "must have one entry more than train.boundaries. Received: 1",
     ),
     (
         "name_that_leaves_the_folder",
@@ -131,8 +138,8 @@ OUTSIDE = {"cluster": WORKERS, "task": {"type": "worker", "index": 2}}
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "TF_CONFIG is JSON"),
-        (json.dumps(OUTSIDE), "but its cluster has 2 of that type"),
+        ("{", "TF_CONFIG must be JSON"),
+        (json.dumps(OUTSIDE), "but its cluster has 2 task(s) of this type"),
     ],
 )
 def test_tf_config(refused, monkeypatch, strategy, text, words):

@@ -36,7 +36,10 @@ def test_batch_norm_uses_the_statistics_of_a_part(smoke, train, tmp_path, rows):
     ("parts", "words"),
     [
         (0, "accumulate is an integer >= 1. Received: 0"),
-        (3, "multiple of 3: --accumulate=3. Received: 64; take 63 or 66"),
+        (
+            3,
+            "of 3, because of --accumulate=3. Received: 64. Set it to 63 or 66",
+        ),
     ],
 )
 def test_a_run_that_cannot_start_leaves_no_folder(smoke, train, tmp_path, parts, words):

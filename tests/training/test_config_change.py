@@ -102,9 +102,12 @@ def test_nothing_changed(smoke, train, tmp_path):
 @pytest.mark.parametrize(
     "entries, words",
     [
-        ({"data.train_examples": 320}, "data.train_examples: 0?.* what an epoch is"),
-        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32 changes what an epoch"),
-        ({"train.epochs": 1}, "at iteration 14, and the changed config ends at 10"),
+        (
+            {"data.train_examples": 320},
+            "with data.train_examples: .* the examples of an epoch",
+        ),
+        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32, which changes the ex"),
+        ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
     ],
 )
 def test_refused_changes(smoke, train, stopped, entries, words):

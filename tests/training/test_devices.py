@@ -47,8 +47,8 @@ def created(monkeypatch):
     [
         ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
         ("one", 0, "num_devices is an integer >= 1. Received: 0"),
-        ("one", 2, "one has one device, num_devices is 2. Use --strategy=mirrored"),
-        ("mirrored", 3, "num_devices is 3, but TensorFlow runs with 2 .* Create the"),
+        ("one", 2, "one uses one device, but num_devices is 2. Set --strategy=m"),
+        ("mirrored", 3, "num_devices is 3, but .* started with 2 .* Start training"),
         ("multi_worker", None, "needs the environment variable TF_CONFIG"),
     ],
 )
@@ -59,14 +59,16 @@ def test_refused(name, num_devices, words):
 
 def test_more_gpus_than_there_are(gpus):
     gpus(2)
-    with pytest.raises(errors.UsageError, match="is 3, TensorFlow sees 2 GPU"):
+    with pytest.raises(errors.UsageError, match="is 3, but TensorFlow sees only 2 GPU"):
         devices.create_strategy("mirrored", 3)
 
 
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
 def test_invalid_tf_config(monkeypatch, name):
     monkeypatch.setenv("TF_CONFIG", "{")
-    with pytest.raises(errors.UsageError, match="TF_CONFIG is JSON.*Received: '{'"):
+    with pytest.raises(
+        errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
+    ):
         devices.create_strategy(name, None)
 
 
@@ -218,10 +220,13 @@ def test_compilation(gpus, build, replicas, count, compile_, compiled, steps):
     "arguments, words",
     [
         ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
-        ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
+        (
+            (2, "on", None),
+            "compile=on is not possible with several.*Set --compile=auto",
+        ),
         (
             (2, "auto", None, 4),
-            "accumulate is 1 with several replicas .*Received: 4",
+            "accumulate must be 1 with several replicas .*Received: 4",
         ),
     ],
 )

@@ -113,7 +113,7 @@ def test_freeze(parent, own, train, tmp_path, freeze):
 def test_the_classifier_is_new_and_the_body_loaded(parent, own):
     """Even if the number of classes is the same."""
     for classes in (3, 10):
-        config, weights = finetuning.resolved(config_of(parent, own))
+        config, weights = finetuning.resolve(config_of(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
@@ -165,11 +165,11 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
 )
 def test_resolved(parent, weights, arg, expected):
     config = config_of(weights or parent, "mnist_5k", arg)
-    found, _ = finetuning.resolved(config)
+    found, _ = finetuning.resolve(config)
     config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert finetuning.resolved(found)[0] == found
+    assert finetuning.resolve(found)[0] == found
     assert config.model.width is None  # the argument does not change
 
 
@@ -180,8 +180,8 @@ def test_resolved(parent, weights, arg, expected):
         ("activation=elu", {}, "trained with activation=.*relu"),
         ("", {"model.weights": "cifar100"}, "Unknown weights of mnist_mlp_8x128"),
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
-        ("freeze=body+classifier", {}, "leaves nothing to train"),
-        ("", {"data.name": ""}, "data.name is missing. Pass --data"),
+        ("freeze=body+classifier", {}, "freezes every layer"),
+        ("", {"data.name": ""}, "data.name is missing. Set --data"),
         ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
     ],
 )
@@ -204,7 +204,7 @@ def test_refused(parent, own, train, tmp_path, arg, entries, words):
 def test_image_shape(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert finetuning.image_shape(*finetuning.resolved(config)) == expected
+    assert finetuning.image_shape(*finetuning.resolve(config)) == expected
 
 
 def test_an_autoencoder_takes_all_weights(own, train, tmp_path):

@@ -51,7 +51,7 @@ def test_arguments_of_the_builder(config, train, tmp_path):
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("units", 7.5, "model.units is of type int. Received: 7.5"),
+        ("units", 7.5, "model.units must be of type int. Received: 7.5"),
         ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
     ],
 )

@@ -172,7 +172,7 @@ def test_unknown_name(name, meant):
 def test_another_policy_of_keras_is_refused():
     keras.config.set_dtype_policy("mixed_float16")
     try:
-        with pytest.raises(errors.UsageError, match="policy is mixed_float16, but tr"):
+        with pytest.raises(errors.UsageError, match="policy is mixed_float16, but mu"):
             precision.check("float32")
     finally:
         keras.config.set_dtype_policy("float32")

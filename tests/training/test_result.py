@@ -91,7 +91,7 @@ def test_missing_weight_file(smoke, train, tmp_path, caplog, checkpoints):
     if checkpoints:
         assert train(smoke(), tmp_path)["sha256"] == entry["sha256"]
         assert path.read_bytes() == content
-        assert f"The weight file {path} is missing. It is written again" in caplog.text
+        assert f"The weight file {path} is missing. The file will be" in caplog.text
         return
     shutil.rmtree(tmp_path / "checkpoints")
     words = f"{path} of the finished run is missing, .* or delete {tmp_path} to train"

@@ -112,7 +112,7 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
         r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
-        "Name another --workdir"
+        "Pass another --workdir"
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
@@ -147,7 +147,7 @@ def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
         ),
         ({"train.boundaries": (20,)}, errors.UsageError, "one entry more"),
         ({"data.name": "mnst"}, errors.UsageError, "Did you mean 'mnist"),
-        ({"train.batch_size": 63}, errors.UsageError, "take 62 or 64"),
+        ({"train.batch_size": 63}, errors.UsageError, "Set it to 62 or 64"),
     ],
 )
 def test_refusals_that_need_the_data(smoke, train, tmp_path, entries, error, words):

@@ -53,17 +53,17 @@ def named(machines, kind="worker", index=0):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "TF_CONFIG is JSON"),
-        ("[]", "TF_CONFIG is JSON"),
+        ("{", "TF_CONFIG must be JSON"),
+        ("[]", "TF_CONFIG must be JSON"),
         ('{"cluster": {"worker": ["a:1"]}}', "KeyError"),
         (named({"worker": ["a:1"]}, index="0"), "'0' is no integer"),
         (named({"worker": ["a:1"]}, index=True), "True is no integer"),
-        (named({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 of that"),
-        (named({"worker": []}), "its cluster has 0 of that type"),
+        (named({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 task"),
+        (named({"worker": []}), "its cluster has 0 task"),
         (named({"worker": ["a:x"]}), "'a:x' is not host:port"),
         (named({"worker": [7]}), "TypeError"),
-        (named(PAIR, index=2), "its cluster has 2 of that type"),
-        (named(PAIR, index=-1), "its cluster has 2 of that type"),
+        (named(PAIR, index=2), "its cluster has 2 task"),
+        (named(PAIR, index=-1), "its cluster has 2 task"),
         (named({**PAIR, "ps": ["p:1"]}, kind="ps"), "types chief and worker"),
     ],
 )
@@ -84,8 +84,8 @@ def test_a_port_in_use(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = f"127.0.0.1:{server.getsockname()[1]}"
         monkeypatch.setenv("TF_CONFIG", named({"worker": [own, "b:1"]}))
-        words = f"this is worker 0 at {own}, and the port cannot be used: .*in use"
-        with pytest.raises(errors.ResourceError, match=words), cluster.gathering():
+        words = rf"address {own} for this machine \(worker 0\), .* be used: .*in use"
+        with pytest.raises(errors.ResourceError, match=words), cluster.await_peers():
             pytest.fail("began")
 
 
@@ -101,7 +101,7 @@ def test_the_watchdog_ends_with_the_wait(monkeypatch):
 
     monkeypatch.setattr(cluster.subprocess, "Popen", remembered)
     before = signal.getsignal(signal.SIGINT)
-    with cluster.gathering():
+    with cluster.await_peers():
         assert made[0].poll() is None
         # Ctrl-C ends this process, and does not reach the watchdog.
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
@@ -148,7 +148,7 @@ def test_machines_that_listen_and_do_not_join(watched):
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = f"127.0.0.1:{server.getsockname()[1]}"
         _, watching = watched([f"worker 1={own}"], 0)
-        assert "none; they have not joined yet" in watching.stderr.read()
+        assert "none, but some have not joined yet" in watching.stderr.read()
 
 
 def test_the_watchdog_ends_with_its_process(watched):
