@@ -1,5 +1,7 @@
 """Images and labels of an .npz file."""
 
+import io
+import math
 import zipfile
 from pathlib import Path
 
@@ -20,6 +22,10 @@ _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
     "y_test and class_names are optional"
 )
+# Bytes of an array's header. np.savez writes 128, and more only for structured types.
+_HEADER_BYTES = 2**16
+# The arrays, and the copies that the checks of pixels and the splits make.
+_COPIES = 2
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -39,7 +45,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         NotFoundError: there is no such file.
         DataError: it is damaged or not a regular file, or its arrays are not of this
             form.
-        ResourceError: the images are too large for the memory.
+        ResourceError: the arrays are too large for the available memory.
     """
     stored = _stored_arrays(path)
     arrays: Arrays = {}
@@ -76,27 +82,66 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
 
 def _stored_arrays(path: Path) -> Arrays:
-    """Returns all arrays of a file."""
+    """Returns all arrays of a file, after a check of the memory that they need."""
     try:
-        with files.open_regular(path) as file, zipfile.ZipFile(file):
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as stored:
-                return dict(stored)
+        with files.open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            _check_memory(path, sum(_array_bytes(archive, m) for m in members))
+            return {
+                member.filename.removesuffix(".npy"): _read_array(archive, member)
+                for member in members
+            }
     except (FileNotFoundError, NotADirectoryError) as error:
         raise errors.NotFoundError(f"There is no file {path}.") from error
     except errors.CorruptError as error:
         raise errors.DataError(f"{path} {error}.") from None
-    except (MemoryError, OverflowError) as error:
-        raise errors.ResourceError(
-            f"{path} is damaged, or its arrays are larger than the memory: {error}."
-        ) from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except errors.ResourceError:
+        raise
+    # The zip and zlib modules and NumPy raise errors of many types for damaged files.
+    except Exception as error:
         is_pickle = "pickle" in str(error)
-        found = "it holds Python objects" if is_pickle else "it is damaged"
+        reason = "it holds Python objects" if is_pickle else "it is damaged"
         raise errors.DataError(
-            f"{path} is not a readable .npz file: {found}. Write arrays of numbers "
+            f"{path} is not a readable .npz file: {reason}. Write arrays of numbers "
             "with np.savez."
         ) from error
+
+
+def _array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Returns the size of an array in bytes, from the header alone.
+
+    `_read_array` never unpacks more than this size, whatever the member contains.
+    """
+    # zipfile unpacks a block of bzip2 at once: 4 kB may become gigabytes.
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("np.savez does not use this compression")
+    with archive.open(member) as file:
+        head = io.BytesIO(file.read(_HEADER_BYTES))
+    version = np.lib.format.read_magic(head)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(head)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(head)
+    if min(shape, default=0) < 0:
+        raise ValueError("a dimension is negative")
+    return math.prod(shape) * dtype.itemsize
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    with archive.open(member) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_memory(path: Path, size: int) -> None:
+    """Checks that arrays of `size` bytes and one copy of them fit the memory."""
+    available = shapes.available_memory()
+    if _COPIES * size > available:
+        raise errors.ResourceError(
+            f"The arrays of {path} have {size / 2**30:.1f} GiB and need "
+            f"{_COPIES * size / 2**30:.1f} GiB of memory to be loaded; "
+            f"{available / 2**30:.1f} GiB are available. Store fewer or smaller "
+            "images, with 8 bits per value."
+        )
 
 
 def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:

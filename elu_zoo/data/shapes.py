@@ -1,6 +1,8 @@
 """The shape that images are adapted to, and the memory that they then take."""
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
@@ -9,6 +11,9 @@ Shape = tuple[int, int, int]  # (height, width, channels)
 
 MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
 _LIMIT_BYTES = 2**31  # of the pixels of a user's images
+_MEMINFO = Path("/proc/meminfo")
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # cgroup v2
+_ASSUMED_BYTES = 2**33  # where the system does not report its memory as Linux does
 
 
 def check_shape(shape: Any) -> Shape:
@@ -43,3 +48,20 @@ def check_memory(count: int, shape: tuple[int, ...]) -> None:
             f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape, or "
             "train elu_imagenet_15, which keeps its images on disk."
         )
+
+
+def available_memory() -> int:
+    """Returns the memory in bytes that a process can still use.
+
+    On Linux the system reports this number; it is at most the limit of the container.
+    On other systems it is assumed to be 8 GiB.
+    """
+    try:
+        reported = re.search(r"MemAvailable:\s+(\d+) kB", _MEMINFO.read_text())
+        available = int(reported[1]) * 1024 if reported else _ASSUMED_BYTES
+    except OSError:
+        return _ASSUMED_BYTES
+    try:
+        return min(available, int(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # The file is missing, or has the text "max".
+        return available

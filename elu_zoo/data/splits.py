@@ -84,6 +84,11 @@ def _uniform_hash(image: np.ndarray) -> float:
 def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
     """Checks the number of images and classes, the shapes and the labels."""
     shape, classes = None, len(class_names)
+    if classes < 2:
+        raise errors.DataError(
+            f"{name} must have at least two classes. Received: "
+            f"{', '.join(class_names) or 'no class names'}."
+        )
     for part in NAMES:
         if f"{part}_images" not in arrays:
             continue
@@ -102,10 +107,6 @@ def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
                 f"first is {labels[bad[0]]} (image {bad[0]}). There are {classes} "
                 "class names."
             )
-    if classes < 2:
-        raise errors.DataError(
-            f"{name} has one class, {class_names[0]}; expected at least two."
-        )
     if len(arrays["train_images"]) < len(NAMES):
         raise errors.DataError(
             f"{name} has too few training images: {len(arrays['train_images'])}; "

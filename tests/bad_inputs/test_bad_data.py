@@ -51,7 +51,7 @@ def arrays(count):
     ("given", "words"),
     [
         (arrays(12), "do not fill one batch of 64. Use more, or smaller"),
-        (arrays(12) | {"y": np.zeros(12, int)}, "has one class"),
+        (arrays(12) | {"y": np.zeros(12, int)}, "must have at least two classes"),
         ({"x": np.zeros((0, 28, 28), np.uint8), "y": np.zeros(0, int)}, "no train im"),
     ],
     ids=["few_images", "one_class", "no_images"],

@@ -141,7 +141,14 @@ def arrays(count=20, labels=None, **more):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (arrays(labels=np.zeros(20, int)), "has one class, 0; expected at least two"),
+        (
+            arrays(labels=np.zeros(20, int)),
+            "must have at least two classes. Received: 0",
+        ),
+        (
+            arrays(class_names=np.array([], str)),
+            "must have at least two classes. Received: no class names",
+        ),
         (
             arrays(labels=np.arange(20) - 1, class_names=np.arange(20)),
             "1 train labels are outside 0..19, the first is -1 .image 0",

@@ -2,13 +2,14 @@
 
 import os
 import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import npz
+from elu_zoo.data import npz, shapes
 
 GENERATOR = np.random.default_rng(0)
 GREY = GENERATOR.integers(0, 256, (6, 8, 9), "uint8")
@@ -118,16 +119,62 @@ def test_damaged_files(tmp_path, content):
         npz.read(path, None)
 
 
-@pytest.mark.parametrize("rows", [2**54, 2**70])
-def test_a_header_that_claims_more_than_any_memory(tmp_path, rows):
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 8, 8)}}"
+def test_overwritten_compressed_data_are_damage(tmp_path):
+    path = tmp_path / "own.npz"
+    np.savez_compressed(path, x=COLOUR, y=LABELS)
+    content = bytearray(path.read_bytes())
+    content[200:300] = bytes(100)
+    path.write_bytes(content)
+    with pytest.raises(errors.DataError, match="it is damaged"):
+        npz.read(path, None)
+
+
+def with_header(tmp_path, shape):
+    """Writes an array that has a header but no content."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}"
     content = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
     path = tmp_path / "own.npz"
     with zipfile.ZipFile(path, "w") as written:
         written.writestr("x.npy", content)
-    message = r"own\.npz is damaged, or its arrays are larger than the memory: "
+    return path
+
+
+@pytest.mark.parametrize("rows", [2**40, 2**54, 2**70])
+def test_headers_that_exceed_the_memory_are_refused(tmp_path, rows):
+    message = r"own\.npz have \d+\.0 GiB and need \d+\.0 GiB of memory.* are available"
     with pytest.raises(errors.ResourceError, match=message):
-        npz.read(path, None)
+        npz.read(with_header(tmp_path, (rows, 8, 8)), None)
+
+
+def test_negative_dimensions_are_damage(tmp_path):
+    with pytest.raises(errors.DataError, match="it is damaged"):
+        npz.read(with_header(tmp_path, (-(2**40), 8, 8)), None)
+
+
+@pytest.mark.parametrize(
+    ("compression", "kind", "message"),
+    [
+        (zipfile.ZIP_DEFLATED, errors.ResourceError, r"need 0\.1 GiB of memory"),
+        (zipfile.ZIP_BZIP2, errors.DataError, "it is damaged"),
+    ],
+)
+def test_decompression_bombs_are_refused_before_unpacking(
+    tmp_path, monkeypatch, compression, kind, message
+):
+    size = 2**26
+    path = tmp_path / "own.npz"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        with archive.open("class_names.npy", "w") as member:
+            np.lib.format.write_array(member, np.zeros(size, "uint8"))
+    assert path.stat().st_size < size / 900
+    monkeypatch.setattr(shapes, "available_memory", lambda: size)
+    tracemalloc.start()
+    try:
+        with pytest.raises(kind, match=message):
+            npz.read(path, None)
+        assert tracemalloc.get_traced_memory()[1] < size / 32
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_named_pipe(tmp_path):
