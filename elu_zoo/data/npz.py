@@ -22,6 +22,7 @@ _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
     "y_test and class_names are optional"
 )
+_NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
 # Bytes of an array's header. np.savez writes 128, and more only for structured types.
 _HEADER_BYTES = 2**16
 # The arrays, and the copies that the checks of pixels and the splits make.
@@ -32,19 +33,19 @@ def read(path: Path, shape: Shape | None) -> Arrays:
     """Reads images `(n, height, width[, channels])`, 0..255, and integer labels.
 
     Args:
-        path: path of the file. It holds `x_train` and `y_train` (or `images` and
-            `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
-            `class_names`, without which classes are named by their numbers.
+        path: path of the file. The file must hold `x_train` and `y_train` (or `images`
+            and `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
+            `class_names`. Without `class_names`, the name of a class is its number.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
-            them as they are.
+            the shape of the images.
 
     Returns:
         Images and labels of each split, and `class_names`; see `splits.split`.
 
     Raises:
-        NotFoundError: there is no such file.
-        DataError: it is damaged or not a regular file, or its arrays are not of this
-            form.
+        NotFoundError: the file does not exist.
+        DataError: the file is damaged or not a regular file, or its arrays do not have
+            the form above.
         ResourceError: the arrays are too large for the available memory.
     """
     stored = _stored_arrays(path)
@@ -62,11 +63,12 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
         if counts[0] != counts[1]:
             raise errors.DataError(
-                f"{path}: {images} has {counts[0]} images, {labels} {counts[1]} labels."
+                f"{path}: {images} has {counts[0]} images, but {labels} has "
+                f"{counts[1]} labels."
             )
     if "train_images" not in arrays:
         raise errors.DataError(
-            f"{path} has no images to train on. {_EXPECTED}. Received: "
+            f"{path} has no training images. {_EXPECTED}. Received: "
             f"{', '.join(stored) or 'nothing'}."
         )
     if "class_names" in stored:
@@ -75,8 +77,8 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         arrays["class_names"] = _class_numbers(arrays, path).astype(str)
     if arrays["class_names"].ndim != 1:
         raise errors.DataError(
-            f"{path}: class_names is a list of names, one for each label. Received: "
-            f"{arrays['class_names'].shape}."
+            f"{path}: class_names must be a list of names, one for each label. "
+            f"Received: an array of the shape {arrays['class_names'].shape}."
         )
     return arrays
 
@@ -145,22 +147,26 @@ def _check_memory(path: Path, size: int) -> None:
 
 
 def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
-    """Returns the numbers of the classes; each class has images to train on."""
-    found = np.unique(arrays["train_labels"])
+    """Returns the numbers of the classes, after a check of the labels.
+
+    Raises:
+        DataError: the training labels are not 0, 1, 2, ... without gaps, or another
+            split has a label that the training images lack.
+    """
+    train = np.unique(arrays["train_labels"])
     labels = [arrays[key] for key in arrays if key.endswith("labels")]
-    everything = np.unique(np.concatenate(labels))
-    numbers = np.arange(len(found))
-    if not np.array_equal(found, numbers) or not np.array_equal(everything, numbers):
+    all_splits = np.unique(np.concatenate(labels))
+    numbers = np.arange(len(train))
+    if not np.array_equal(train, numbers) or not np.array_equal(all_splits, numbers):
         raise errors.DataError(
-            f"{path} has no class_names; expected labels 0, 1, 2, ..., each with "
-            f"training images. Received: {_listed(found)} to train on, "
-            f"{_listed(everything)} in total. Number them: "
-            "np.unique(labels, return_inverse=True)[1]."
+            f"{path} has no class_names, so its labels must be 0, 1, 2, ..., each with "
+            f"training images. Received: {_join_labels(train)} in the training labels, "
+            f"{_join_labels(all_splits)} in all splits. {_NUMBER_LABELS}"
         )
     return numbers
 
 
-def _listed(labels: np.ndarray) -> str:
+def _join_labels(labels: np.ndarray) -> str:
     return ", ".join(map(str, labels[:5])) + ", ..." * (len(labels) > 5)
 
 
@@ -170,10 +176,11 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
         is_channels_first = images.ndim == 4 and images.shape[1] in (1, 3)
-        hint = " Move the channels to the end: np.moveaxis(images, 1, 3)."
+        hint = " Move the channels to the end with np.moveaxis(images, 1, 3)."
         raise errors.DataError(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
-            f"(n, height, width, 1, 3 or 4).{hint if is_channels_first else ''}"
+            "(n, height, width, channels) with 1, 3 or 4 channels."
+            f"{hint if is_channels_first else ''}"
         )
     if min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
@@ -192,18 +199,18 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
 
 
 def _check_pixels(images: np.ndarray, name: str) -> None:
-    """Checks that images of another type than uint8 are whole numbers 0..255."""
+    """Checks that images of another type than uint8 are whole numbers in 0..255."""
     is_float = np.issubdtype(images.dtype, np.floating)
     is_valid = is_float or np.issubdtype(images.dtype, np.integer)
     if is_valid and len(images):
         is_valid = images.min() >= 0 and images.max() <= 255
         if is_float:
-            is_binary = images.max() <= 1  # black and white in [0, 1]
+            is_binary = images.max() <= 1  # Black and white pixels are in [0, 1].
             is_valid = is_valid and not is_binary and (images == images.round()).all()
     if not is_valid:
         raise errors.DataError(
-            f"{name} are {images.dtype}; expected whole pixels 0..255. Scale them "
-            "before saving: (255 * x).round().astype('uint8')."
+            f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
+            "Convert pixels in [0, 1] with (255 * x).round().astype('uint8')."
         )
 
 
@@ -216,11 +223,11 @@ def _labels(labels: np.ndarray, name: str) -> np.ndarray:
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         hint = ""
         if labels.dtype.kind in "US":
-            hint = " Number them: np.unique(labels, return_inverse=True)[1]."
+            hint = f" {_NUMBER_LABELS}"
         elif labels.ndim == 2:
-            hint = " For one column per class, use labels.argmax(1)."
+            hint = " Convert labels with one column per class by labels.argmax(1)."
         raise errors.DataError(
-            f"{name} is {labels.dtype} of the shape {labels.shape}; expected one "
-            f"integer per image.{hint}"
+            f"{name} has {labels.dtype} values in the shape {labels.shape}; expected "
+            f"one integer per image.{hint}"
         )
     return labels.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The shape that images are adapted to, and the memory that they then take."""
+"""Checks of the shape to which images are adapted, and of the memory for images."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from elu_zoo import errors
 Shape = tuple[int, int, int]  # (height, width, channels)
 
 MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
-_LIMIT_BYTES = 2**31  # of the pixels of a user's images
+_LIMIT_BYTES = 2**31  # for the pixels of a user's images
 _MEMINFO = Path("/proc/meminfo")
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # cgroup v2
 _ASSUMED_BYTES = 2**33  # where the system does not report its memory as Linux does
@@ -20,26 +20,26 @@ def check_shape(shape: Any) -> Shape:
     """Returns a shape as a tuple of integers.
 
     Raises:
-        UsageError: it is not `(height, width, channels)` with 1 or 3 channels.
+        UsageError: the shape is not `(height, width, channels)` with 1 or 3 channels.
     """
     try:
-        found = tuple(int(n) for n in shape)
-        is_valid = found == tuple(shape) and len(found) == 3 and min(found) > 0
+        sizes = tuple(int(n) for n in shape)
+        is_valid = sizes == tuple(shape) and len(sizes) == 3 and min(sizes) > 0
     except (TypeError, ValueError):
         is_valid = False
-    if not is_valid or found[2] not in (1, 3):
+    if not is_valid or sizes[2] not in (1, 3):
         raise errors.UsageError(
-            "image_shape is (height, width, channels), with 1 or 3 channels. Received: "
-            f"{shape!r}."
+            "image_shape must be (height, width, channels) with 1 or 3 channels. "
+            f"Received: {shape!r}."
         )
-    return found
+    return sizes
 
 
 def check_memory(count: int, shape: tuple[int, ...]) -> None:
     """Checks that `count` images of a shape take at most 2 GiB.
 
     Raises:
-        ResourceError: they take more.
+        ResourceError: the images take more memory.
     """
     size = count * math.prod(shape)
     if size > _LIMIT_BYTES:
