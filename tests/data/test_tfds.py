@@ -93,7 +93,7 @@ def _flipped(content, byte):
 
 
 def _length(content):
-    """Returns the length of the first record with its header and checksums, in bytes."""
+    """Returns the bytes of the first record, with its header and checksums."""
     return int.from_bytes(content[:8], "little") + 16
 
 
