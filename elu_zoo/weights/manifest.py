@@ -187,8 +187,8 @@ def read(path: Path) -> Entry:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
     if is_deep:
         raise errors.CorruptError(
-            f"{path} is not the entry of a weight file: its values are nested more than "
-            f"{_LEVELS} levels deep."
+            f"{path} is not the entry of a weight file: its content is nested more "
+            f"than {_LEVELS} levels deep."
         )
     return check(entry, str(path))
 

@@ -256,9 +256,9 @@ def _weight_file(path: Path) -> Path:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
             hint = f" Perhaps you mean one of {', '.join(runs[:5])}." if runs else ""
             raise errors.UsageError(
-                f"{path} is a folder with {len(inside)} weight files; expected a weight "
-                "file, or the folder of a finished training run, which has one weight "
-                f"file.{hint}"
+                f"{path} is a folder with {len(inside)} weight files; expected the "
+                "folder of a finished training run, which has one weight file, or a "
+                f"weight file.{hint}"
             )
         path = inside[0]
     return path
