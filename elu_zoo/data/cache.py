@@ -29,8 +29,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
 
     Args:
         name: the start of the file name, which identifies the content and its version.
-        sources: the files that `build` reads. Files with other names or sizes belong
-            to another entry.
+        sources: the files that `build` reads, whose names and sizes identify the entry.
         build: function that returns the arrays.
     """
     path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
@@ -41,8 +40,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     np.savez(buffer, **arrays)
     content = buffer.getvalue()
     try:
-        # The hash is written first, so that a reader between the two writes finds no
-        # entry instead of a damaged one.
+        # Until the second write, a reader finds no entry instead of a damaged entry.
         files.write_bytes(_sha256_path(path), _sha256_line(path, content))
         files.write_bytes(path, content)
     except OSError as error:
@@ -71,8 +69,6 @@ def load_decoded(
 
 def newest(pattern: str) -> Arrays | None:
     """Returns the arrays of the newest undamaged entry, or None without such an entry.
-
-    The entry may come from any source files.
 
     Args:
         pattern: shell wildcards that match the `name` that was passed to `load`.

@@ -20,16 +20,9 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 class Entry:
     """A data set of the zoo: its source, and the sizes that its arrays must have.
 
-    Args:
-        find: function that returns the source, given the folder of prepared data sets.
-        train, validation, test: the number of examples of each split. Training and
-            validation examples come from the training split of the source. Test
-            examples come from the test split of the source, or from the training split
-            of a source without a test split.
-        image_shape: `(height, width, channels)` of every image.
-        num_classes: the number of classes.
-        terms, note, images: fields of `ImageData`. "" as `images` stands for the name
-            of the data set.
+    Training and validation examples come from the training split of the source, and so
+    do test examples if the source has no test split. `terms`, `note` and `images` are
+    fields of `ImageData`. "" as `images` stands for the name of the data set.
     """
 
     find: Callable[[str | Path | None], tfds.Source]

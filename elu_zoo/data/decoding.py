@@ -128,8 +128,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
         classes: number of classes. Labels must be in [0, classes).
 
     Raises:
-        DataError: images or labels cannot be used. The message counts and names the
-            unusable images.
+        DataError: images or labels cannot be used. The message names the images.
     """
     mean, bad = ExactMean(), []
     unusual: dict[str, list[str]] = {}
@@ -149,8 +148,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     if bad:
         raise errors.DataError(
             f"{unusable_error(bad, sum(map(len, (split, *others))))} "
-            "Or leave out up to N images with tools/prepare_data.py "
-            "--max_bad_examples=N."
+            "Or leave them out with tools/prepare_data.py --max_bad_examples=N."
         )
     for properties, names in unusual.items():
         logging.info("%d images are %s: %s", len(names), properties, _listed(names))
@@ -158,12 +156,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
 
 
 def unusable_error(bad: Sequence[DecodedImage], count: int) -> errors.DataError:
-    """Returns an error that counts and names the unusable images among all images.
-
-    Args:
-        bad: the unusable images.
-        count: the number of all images.
-    """
+    """Returns an error that counts and names the unusable images of `count` images."""
     named = _listed([f"{image.name}: {image.problem}" for image in bad])
     return errors.DataError(
         f"{len(bad)} of {count} images cannot be used: {named}. Fix or delete them."

@@ -58,14 +58,12 @@ def find(
 ) -> EncodedImages:
     """Finds the images `<folder>/<class>/<file>`.
 
-    A class is a folder that holds images. The label of a class is its position in the
-    sorted list of class folders. If `folder` has a subfolder `train/`, the splits are
-    `train/` and `val/` (or `validation/`). Otherwise all images are the training split.
-    A file `class_names.txt` may hold display names, see `class_names.read`.
-
-    A file is an image if its name ends in one of `formats.SUFFIXES`. Other files are
-    ignored and counted in the log. The fingerprint is a hash of the names and sizes of
-    all images.
+    The label of a class is its position in the sorted list of folders that hold images.
+    If `folder` has a subfolder `train/`, the splits are `train/` and `val/` (or
+    `validation/`). Otherwise all images are the training split. A file
+    `class_names.txt` may hold display names, see `class_names.read`. A file is an image
+    if its name ends in one of `formats.SUFFIXES`. Other files are ignored and counted
+    in the log. The fingerprint is a hash of the names and sizes of all images.
 
     Args:
         folder: the folder.

@@ -32,11 +32,7 @@ _OTHERS = (
 
 
 def is_image(head: bytes) -> bool:
-    """Whether a file is an image of a known format or a PDF, by its first bytes.
-
-    Args:
-        head: the first `HEAD` bytes of the file.
-    """
+    """Whether the first `HEAD` bytes of a file belong to an image or a PDF."""
     return head.startswith((JPEG, PNG)) or _other_format(head) is not None
 
 

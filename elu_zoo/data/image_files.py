@@ -35,10 +35,10 @@ def read_images(
     """Reads image files for prediction; unusable files are left out.
 
     Args:
-        paths: one path or several paths of files or folders. A file may have any name.
-            A folder stands for its images, sorted by name: the visible files with a
-            suffix of `formats.SUFFIXES` or with the content of an image. Folders
-            inside a folder are not read, and a warning names these folders.
+        paths: one or several paths of files or folders. A folder stands for its
+            images, sorted by name: the visible files with a suffix of
+            `formats.SUFFIXES` or with the content of an image. Folders inside a folder
+            are not read, and a warning names these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
 
@@ -50,9 +50,7 @@ def read_images(
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if not paths:
-        raise errors.UsageError(
-            "No image was passed. Pass the path of a file or of a folder."
-        )
+        raise errors.UsageError("No image was passed. Pass a file or a folder.")
     check_exist(paths)
     pixels, used, bad = [], [], []
     listed = []

@@ -29,13 +29,12 @@ def load(
     validation_images: int = VALIDATION_IMAGES,
     data_dir: str | Path | None = None,
 ) -> ImageData:
-    """Returns a data set of encoded images, after reading only the names of the files.
+    """Returns a data set of encoded images; reads only the names of the files.
 
     The test split is the official validation split. The validation split, which is
-    evaluated between epochs, is a random part of the test split, as in the paper
-    (section 4.4). If a folder has no validation split, a random tenth of its images is
-    held out. Every split is shuffled in a fixed order, so that its first examples come
-    from many classes.
+    evaluated between epochs, is a random part of the test split, as in the paper. If a
+    folder has no validation split, a random tenth of its images is held out. Every
+    split is shuffled in a fixed order, so that its first examples are of many classes.
 
     Args:
         folder: a folder of image files, see `folder.find`, or the output of
@@ -76,10 +75,6 @@ def shuffled(
 
     A folder of images and the records prepared from this folder list the images in
     different orders, so that their validation images differ.
-
-    Args:
-        found: result of `find`.
-        image_size, validation_images: see `load`.
     """
     held_out = "validation" if "validation" in found.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
@@ -117,11 +112,10 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         return tfds.find_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} The command needs ImageNet's archives in the folder "
-            "downloads/manual of the data directory. Add --file_format=array_record to "
-            "the command to avoid a conversion. Or pass a folder of image files: set "
-            "--config.data.folder=<folder> for training, or --data=<folder> for "
-            "evaluation."
+            f"{error} The command needs ImageNet's archives in downloads/manual of its "
+            "data_dir. Add --file_format=array_record to avoid a conversion. Or use a "
+            "folder of image files: set --config.data.folder=<folder> for training, or "
+            "--data=<folder> for evaluation."
         ) from error
 
 

@@ -110,9 +110,8 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Adapts images to a size and a number of channels, eagerly or in a graph.
 
     Transparent pixels are blended with white. Grey becomes three equal channels, and
-    colour becomes luma (ITU-R BT.601). Images of another size are resized by bilinear
-    interpolation with antialiasing. As in the paper's treatment of ImageNet
-    (section 4.4), the resized image may have other proportions.
+    colour becomes luma (ITU-R BT.601). Images of another size are resized bilinearly
+    with antialiasing and may change their proportions, as in the paper (section 4.4).
 
     Args:
         images: uint8 `(..., height, width, channels)`, with a static number of 1 to 4
@@ -168,8 +167,7 @@ def decode_checked(
         separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
 
     Raises:
-        DataError: the file cannot be used. The message is the reason, without the name
-            of the file.
+        DataError: the file cannot be used. The message is the reason.
     """
     if not encoded:
         raise errors.DataError("the file is empty")
@@ -182,8 +180,7 @@ def decode_checked(
             )
         pixels = decode(tf.constant(encoded), shape).numpy()
     except tf.errors.InvalidArgumentError as error:
-        # TensorFlow's message names functions of its libraries, such as
-        # jpeg::Uncompress, which do not help a user.
+        # TensorFlow's message names functions, such as jpeg::Uncompress.
         raise errors.DataError("the file is damaged or cut off") from error
     except tf.errors.OpError as error:
         reason = errors.graph_reason(error.message).rstrip(".")

@@ -40,15 +40,10 @@ def load(
     splits of a user's data set are cut from the training images, see `splits.split`.
 
     Args:
-        name: one of `names()`, or a data set of the user:
-
-            - a folder `<class>/<image>` of PNG and JPEG files, or a folder with such
-              folders named `train`, `val` (or `validation`) and `test`, see
-              `folder.find`;
-            - the path of an .npz file, see `npz.read`;
-            - the name of a data set that tensorflow-datasets prepared, with its config
-              if there is one (`"beans"`, `"imagenet_resized/32x32"`). Each example must
-              have one image and one label.
+        name: one of `names()`, or the user's images: a folder of PNG and JPEG files,
+            see `folder.find`; an .npz file, see `npz.read`; or the name of a data set
+            that tensorflow-datasets prepared, with its config if it has one
+            (`"beans"`, `"imagenet_resized/32x32"`), see `tfds.find_images`.
         data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores
             this argument.
         image_shape: `(height, width, channels)` to which every image is adapted, see
@@ -61,8 +56,7 @@ def load(
     Raises:
         UsageError: the name is unknown, the image_shape is invalid, or images of a
             folder need an `image_shape`.
-        DataError: the data set is missing, not prepared, damaged, or not of the
-            expected form.
+        DataError: the data set is missing, damaged or not of the expected form.
         ResourceError: the user's images are too large for the memory.
     """
     if isinstance(name, os.PathLike):
@@ -154,10 +148,7 @@ def _similar_file(path: Path) -> str:
 
 
 def _identifier(name: str) -> str:
-    """Returns a name of letters, digits and underscores for a user's data set.
-
-    No data set of the zoo has this name.
-    """
+    """Returns a name of letters, digits and underscores that is not in `names()`."""
     found = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
     return f"{found}_own" if found in names() else found
 

@@ -23,10 +23,8 @@ _EXPECTED = (
     "y_test and class_names are optional"
 )
 _NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
-# Bytes of an array's header. np.savez writes 128, and more only for structured types.
-_HEADER_BYTES = 2**16
-# The arrays, and the copies that the checks of pixels and the splits make.
-_COPIES = 2
+_HEADER_BYTES = 2**16  # np.savez writes 128 bytes, or more for structured types.
+_COPIES = 2  # the arrays, and the copies that the checks of pixels and the splits make
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -44,8 +42,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
     Raises:
         NotFoundError: the file does not exist.
-        DataError: the file is damaged or not a regular file, or its arrays do not have
-            the form above.
+        DataError: the file is damaged, or its arrays do not have the form above.
         ResourceError: the arrays are too large for the available memory.
     """
     stored = _stored_arrays(path)
@@ -71,16 +68,15 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{path} has no training images. {_EXPECTED}. Received: "
             f"{', '.join(stored) or 'nothing'}."
         )
-    if "class_names" in stored:
-        arrays["class_names"] = stored["class_names"].astype(str)
-    else:
-        arrays["class_names"] = _class_numbers(arrays, path).astype(str)
-    if arrays["class_names"].ndim != 1:
+    names = stored.get("class_names")
+    if names is None:
+        names = _class_numbers(arrays, path)
+    if names.ndim != 1:
         raise errors.DataError(
             f"{path}: class_names must be a list of names, one for each label. "
-            f"Received: an array of the shape {arrays['class_names'].shape}."
+            f"Received: an array of the shape {names.shape}."
         )
-    return arrays
+    return {**arrays, "class_names": names.astype(str)}
 
 
 def _stored_arrays(path: Path) -> Arrays:
@@ -89,10 +85,12 @@ def _stored_arrays(path: Path) -> Arrays:
         with files.open_regular(path) as file, zipfile.ZipFile(file) as archive:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
             _check_memory(path, sum(_array_bytes(archive, m) for m in members))
-            return {
-                member.filename.removesuffix(".npy"): _read_array(archive, member)
-                for member in members
-            }
+            arrays: Arrays = {}
+            for member in members:
+                with archive.open(member) as content:
+                    name = member.filename.removesuffix(".npy")
+                    arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
+            return arrays
     except (FileNotFoundError, NotADirectoryError) as error:
         raise errors.NotFoundError(f"There is no file {path}.") from error
     except errors.CorruptError as error:
@@ -103,6 +101,8 @@ def _stored_arrays(path: Path) -> Arrays:
     except Exception as error:
         is_pickle = "pickle" in str(error)
         reason = "it holds Python objects" if is_pickle else "it is damaged"
+        if isinstance(error, MemoryError):
+            reason = "its arrays do not fit the memory"
         raise errors.DataError(
             f"{path} is not a readable .npz file: {reason}. Write arrays of numbers "
             "with np.savez."
@@ -112,7 +112,7 @@ def _stored_arrays(path: Path) -> Arrays:
 def _array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
     """Returns the size of an array in bytes, from the header alone.
 
-    `_read_array` never unpacks more than this size, whatever the member contains.
+    NumPy never unpacks more than this size, whatever the member contains.
     """
     # zipfile unpacks a block of bzip2 at once: 4 kB may become gigabytes.
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -129,11 +129,6 @@ def _array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
     return math.prod(shape) * dtype.itemsize
 
 
-def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
-
-
 def _check_memory(path: Path, size: int) -> None:
     """Checks that arrays of `size` bytes and one copy of them fit the memory."""
     available = shapes.available_memory()
@@ -147,12 +142,7 @@ def _check_memory(path: Path, size: int) -> None:
 
 
 def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
-    """Returns the numbers of the classes, after a check of the labels.
-
-    Raises:
-        DataError: the training labels are not 0, 1, 2, ... without gaps, or another
-            split has a label that the training images lack.
-    """
+    """Returns the class numbers 0, 1, 2, ..., after a check of all labels."""
     train = np.unique(arrays["train_labels"])
     labels = [arrays[key] for key in arrays if key.endswith("labels")]
     all_splits = np.unique(np.concatenate(labels))

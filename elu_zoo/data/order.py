@@ -16,9 +16,8 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     the number of devices, so that compared runs see the same examples.
 
     The generator Philox is keyed by (seed, epoch), so that every pair has its own
-    random stream. The order sorts the raw output of Philox, because NumPy promises that
-    later versions keep this output. NumPy makes no such promise for
-    `Generator.permutation`.
+    random stream. The order sorts the raw output of Philox, which later versions of
+    NumPy must keep, unlike the output of `Generator.permutation`.
 
     Args:
         seed: the run's seed, in [0, 2**64).
@@ -61,9 +60,8 @@ def _smaller_batch(count: int) -> int:
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:
     """Returns the permutation of an epoch, cut into global batches.
 
-    The remaining `count % batch_size` examples are dropped, so that all steps have the
-    same batch size and need one compiled function only. Each epoch drops other
-    examples.
+    The remaining `count % batch_size` examples are dropped, so that one compiled
+    function serves all steps. Each epoch drops other examples.
 
     Args:
         seed, epoch, count: see `permutation`.
@@ -109,10 +107,6 @@ def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.nd
 
     The draws follow the crops and flips in the random stream of (seed, epoch).
 
-    Args:
-        seed, epoch, count: see `permutation`.
-        height, width: size of the image, in pixels.
-
     Returns:
         int32 array `(count, 2)`: row and column, uniform over `height` x `width`
         pixels.
@@ -129,15 +123,11 @@ def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
 
     The draws follow the permutation in the random stream of (seed, epoch).
 
-    Args:
-        seed, epoch, count: see `permutation`.
-        each: number of integers for an image, at least 1.
-
     Returns:
         int32 array `(count, each)`, uniform in 0..2**31 - 1.
 
     Raises:
-        UsageError: an argument is out of its range.
+        UsageError: an argument is out of its range, or `each` is below 1.
     """
     if each < 1:
         raise errors.UsageError(f"each must be at least 1, got {each}.")

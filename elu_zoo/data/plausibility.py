@@ -17,8 +17,7 @@ def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
 
     Args:
         shape: `(height, width, channels)` of the network's images.
-        dataset: name of the training data set. None stands for an unknown data set;
-            then the shape decides.
+        dataset: name of the training data set; if it is None, the shape decides.
     """
     return tuple(shape) == _SHAPE if dataset is None else dataset in DIGITS
 
@@ -86,14 +85,7 @@ def _borders(images: np.ndarray) -> np.ndarray:
 def _sentence(
     names: Sequence[str], chosen: np.ndarray, one: str, several: str, text: str
 ) -> str:
-    """Returns a sentence about the chosen images, or "".
-
-    Args:
-        names: name of each image.
-        chosen: bool `(batch,)`, whether the sentence is about each image.
-        one, several: the verb for one image and for several images.
-        text: the sentence after the verb.
-    """
+    """Returns a sentence about the chosen images; `one` and `several` are its verbs."""
     found = [names[i] for i in np.flatnonzero(chosen)]
     if not found:
         return ""

@@ -13,7 +13,7 @@ MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
 _LIMIT_BYTES = 2**31  # for the pixels of a user's images
 _MEMINFO = Path("/proc/meminfo")
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # cgroup v2
-_ASSUMED_BYTES = 2**33  # where the system does not report its memory as Linux does
+_ASSUMED_BYTES = 2**33  # on systems that do not report their memory as Linux does
 
 
 def check_shape(shape: Any) -> Shape:
@@ -51,15 +51,11 @@ def check_memory(count: int, shape: tuple[int, ...]) -> None:
 
 
 def available_memory() -> int:
-    """Returns the memory in bytes that a process can still use.
-
-    On Linux the system reports this number; it is at most the limit of the container.
-    On other systems it is assumed to be 8 GiB.
-    """
+    """Returns the memory in bytes that a process can still use; 8 GiB if unknown."""
     try:
         reported = re.search(r"MemAvailable:\s+(\d+) kB", _MEMINFO.read_text())
-        available = int(reported[1]) * 1024 if reported else _ASSUMED_BYTES
-    except OSError:
+        available = int(reported[1]) * 1024
+    except (OSError, TypeError):  # The file or its line is missing.
         return _ASSUMED_BYTES
     try:
         return min(available, int(_CONTAINER_LIMIT.read_text()))

@@ -17,9 +17,8 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     """Returns a data set of arrays, after a check of the arrays.
 
     A missing validation or test split takes about a tenth of the training images. The
-    hash of its pixels decides in which split an image is. Therefore an image stays in
-    its split when other images are added or removed, and equal images are in the same
-    split.
+    hash of the pixels of an image decides its split, so that an image stays in its
+    split when other images are added or removed, and equal images share one split.
 
     Args:
         name: name of the data set.

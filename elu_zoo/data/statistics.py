@@ -29,10 +29,6 @@ def find_or_fit(kind: str, data: ImageData) -> str:
 
     Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`.
 
-    Args:
-        kind: "gcn_zca", "mean_crop", "mean" or "gcn_mean".
-        data: the data set, whose images must be raw.
-
     Raises:
         UsageError: the images are too large for whitening.
         DataError: images cannot be used. The message counts and names these images.
@@ -114,10 +110,6 @@ def copy(preprocessing: dict[str, Any], folder: Path) -> None:
     """Copies the statistics of a preprocessing from the cache to a folder.
 
     Statistics that ship with the package are not in the cache and are not copied.
-
-    Args:
-        preprocessing: the description of the preprocessing.
-        folder: the target.
     """
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():

@@ -22,10 +22,9 @@ class Source:
     Args:
         version: version of the data, part of the name under which they are cached.
         files: the files that `read` reads.
-        read: function that returns `<split>_images` uint8 `(n, height, width,
-            channels)`, `<split>_labels` int64 `(n,)` and `class_names`, or raises
-            DataError. If the labels are not those of the feature "label", the function
-            also returns the labels of this feature as `<split>_usual_labels`.
+        read: returns `<split>_images` uint8 `(n, height, width, channels)`,
+            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
+            labels are not the feature "label", `<split>_usual_labels` holds this one.
         remedy: a sentence that tells how to repair damaged files.
     """
 
@@ -103,8 +102,7 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
             f"Data set {name!r} is not prepared: there is no "
             f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
             f"{_content(root / name)} Nothing is downloaded here. Run "
-            f"{_command(name, root)} on a machine with a network, and copy the folder "
-            "to this machine."
+            f"{_command(name, root)} on a machine with a network, and copy its output."
         )
     return prepared[max(prepared)]
 
@@ -159,8 +157,7 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
     try:
         builder = tfds.builder_from_directory(folder)
         for split in ("train", "test"):
-            # TFDS may decode these images, because every decoder of PNG returns the
-            # same pixels.
+            # These images are PNG, for which every decoder returns the same pixels.
             arrays |= _read_split(builder, split, select)
         arrays["class_names"] = np.array(builder.info.features[label].names)
     # TFDS raises errors of many types for damaged records and metadata, such as
@@ -220,14 +217,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
 def _read_split(
     builder: Any, split: str, select: Callable[[Any], Any], decoders: Any = None
 ) -> Arrays:
-    """Returns the arrays of a split, in the order of the files.
-
-    Args:
-        builder: the builder of the data set.
-        split: name of the split.
-        select: function that returns the arrays of one example by name.
-        decoders: see `DatasetBuilder.as_dataset`.
-    """
+    """Returns the arrays that `select` returns for examples of a split, in order."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

@@ -226,10 +226,7 @@ def _how_to_use(entry: manifest.Entry) -> str:
 
 def _files(entry: manifest.Entry) -> str:
     name, found = entry["tag"], entry["preprocessing"]
-    notes = [
-        f"`{name}.json` beside the weight file is the entry from which this card was "
-        "made."
-    ]
+    notes = [f"`{name}.json` beside the weight file is the entry behind this card."]
     if "statistics" in found:
         notes.append(f"The model reads `{found['statistics']}.npz` as well.")
     if entry["sources"]:

@@ -109,8 +109,7 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
         if not found.startswith(file.sha256):
             raise errors.CorruptError(
                 f"{path} is damaged: its SHA-256 is {found}, expected "
-                f"{_digits(file)}. Download the file again from the source of the "
-                "weights."
+                f"{_digits(file)}. Download the file again."
             )
         try:
             files.write_bytes(file.folder / file.name, content)

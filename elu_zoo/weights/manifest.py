@@ -1,9 +1,8 @@
 """The manifest of published weights, and the entry of a weight file.
 
-An entry is the JSON file beside `<tag>.weights.h5`. It describes the network's
-arguments, the run, the metrics and the hash of the weight file. The manifest maps the
-tag of each published weight file to its entry. A tag ends in the first digits of the
-hash of the file and never changes.
+An entry is the JSON file beside `<tag>.weights.h5` with the network's arguments, the
+run, the metrics and the hash of the weight file. The manifest maps each published tag
+to its entry. A tag ends in the hash of the weight file and never changes.
 """
 
 import fnmatch
@@ -60,8 +59,7 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 def meaning_hash(entry: Entry) -> str:
     """Returns the SHA-256 of the fields that determine the meaning of the weights.
 
-    A weight file holds none of these fields, so the hash of the file does not protect
-    the fields.
+    A weight file holds none of these fields, so its hash does not protect the fields.
     """
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -106,8 +104,7 @@ def check(entry: Any, origin: str) -> Entry:
     if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
             f"{origin} was edited: its {MEANING_HASH} is not the hash of "
-            f"{', '.join(_MEANING)}. Download the entry again from the source of the "
-            "weights."
+            f"{', '.join(_MEANING)}. Download the entry again."
         )
     return entry
 
@@ -129,8 +126,7 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
 def check_beside(entry: Entry, origin: str) -> None:
     """Checks that an entry beside a weight file agrees with its tag and the manifest.
 
-    The weight file cannot confirm the entry, because the file does not contain the
-    activation.
+    The weight file cannot confirm the entry, because it does not hold the activation.
 
     Args:
         entry: result of `check`.
@@ -158,8 +154,7 @@ def check_beside(entry: Entry, origin: str) -> None:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}, but the tag for "
             "its model, dataset, activation, batch_norm and sha256 is "
-            f"{untrusted.printable(right)}. Download the entry again from the source "
-            "of the weights."
+            f"{untrusted.printable(right)}. Download the entry again."
         )
     listed = published().get(right, entry)
     differing = [field for field in _MEANING if entry[field] != listed[field]]
@@ -219,12 +214,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Returns the names that match a pattern, in natural order.
-
-    Args:
-        names: all names.
-        pattern: part of a name, or shell wildcards.
-    """
+    """Returns the names that match a pattern (see `list_weights`), in natural order."""
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)
@@ -251,8 +241,7 @@ def loss(entry: Entry) -> str:
     except (KeyError, TypeError):
         raise errors.CorruptError(
             f"The entry {entry['tag']} must name one of {', '.join(registry.READOUTS)} "
-            "as config.train.loss. The entry is damaged, or a newer version of elu_zoo "
-            "wrote the entry."
+            "as config.train.loss. The entry is damaged, or of a newer elu_zoo."
         ) from None
     return name
 

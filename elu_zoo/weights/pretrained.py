@@ -21,8 +21,7 @@ class Pretrained:
         entry: the entry of the file; None for a file without an entry.
         activation: the description of the activation, see `activations.describe`. It
             comes from the entry, or from the arguments for a file without an entry.
-        has_classifier: whether `get_model` loads the classifier. If False, the
-            classifier keeps its initial weights.
+        has_classifier: whether `get_model` loads the weights of the classifier.
     """
 
     model: str
@@ -57,8 +56,7 @@ class Pretrained:
     def loss(self) -> str:
         """The name of the training loss, a key of `registry.READOUTS`.
 
-        For a file without an entry, it is the loss with which the network was
-        registered.
+        A file without an entry has the loss with which the network was registered.
 
         Raises:
             CorruptError: the entry names no known loss.
@@ -127,9 +125,7 @@ class Pretrained:
         entry = self.entry or {}
         is_cached = self.path.parent == download.weights_folder()
         if is_cached and entry.get("sources"):
-            remedy = (
-                "Delete the file. The next use of these weights downloads it again."
-            )
+            remedy = "Delete the file. The next use of the weights downloads it again."
         else:
             remedy = "Delete the file and download it again."
         return weight_file.read(self.path, shapes, entry.get("sha256"), remedy)
@@ -312,9 +308,8 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
     raise errors.UsageError(
-        f"{unknown} Networks with weights: {', '.join(models)}. Choose one of these "
-        f"networks, pass the path of a weight file of {model}, or remove the argument "
-        "weights."
+        f"{unknown} Networks with weights: {', '.join(models)}. Use another network, "
+        f"pass the path of a weight file of {model}, or remove the argument weights."
     )
 
 

@@ -25,11 +25,7 @@ def check(folder: Path) -> None:
 
 
 def _iterations(path: Path) -> int | None:
-    """Returns the number of iterations of the run, or None if it is unknown.
-
-    Each start of the run writes a row with this number to timing.jsonl. The last start
-    counts.
-    """
+    """Returns the number of iterations in the last start's row, or None if unknown."""
     try:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         lengths = [row["iterations"] for row in rows if "iterations" in row]

@@ -44,9 +44,7 @@ def _overwrite(path):
         (".sha256", lambda path: path.unlink()),
     ],
 )
-def test_damaged_entries_are_built_again_with_a_warning(
-    tmp_path, home, caplog, suffix, damage
-):
+def test_damaged_entries_are_built_again(tmp_path, home, caplog, suffix, damage):
     _cached(tmp_path)
     _cached(tmp_path, _never)
     assert not caplog.records

@@ -194,7 +194,7 @@ def _bad_label(examples):
         (lambda examples: None, 5, "expected 3 classes, got 5"),
     ],
 )
-def test_data_that_differ_from_their_entry_are_refused(
+def test_data_unlike_their_entry_are_refused(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
@@ -234,7 +234,7 @@ def test_damaged_files_are_refused(
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
 
 
-def test_without_tensorflow_only_the_cache_is_read(
+def test_loading_without_tensorflow(
     tmp_path, small, examples, prepare, monkeypatch, home
 ):
     prepare(tmp_path, examples)
@@ -250,9 +250,7 @@ def test_without_tensorflow_only_the_cache_is_read(
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
 
 
-def test_cached_data_need_their_source_in_a_named_folder(
-    tmp_path, small, examples, prepare, monkeypatch
-):
+def test_cached_data_need_their_source(tmp_path, small, examples, prepare, monkeypatch):
     folder = prepare(tmp_path, examples)
     first = load.load("small", tmp_path)
     monkeypatch.setattr(tfds, "_read", lambda *_: pytest.fail("read again"))

@@ -87,11 +87,6 @@ def test_a_missing_label_feature_is_refused(prepared):
         source.read()
 
 
-def test_an_unprepared_data_set_of_coarse_labels_is_refused(tmp_path):
-    with pytest.raises(errors.DataError, match="`tfds build cifar100 --data_dir="):
-        load.load("cifar100_coarse", tmp_path)
-
-
 @pytest.mark.data("cifar10", "cifar100")
 def test_the_entries_match_the_descriptions_of_the_prepared_sets():
     for name in NAMES:
@@ -157,9 +152,7 @@ def cifar():
         ),
     ],
 )
-def test_real_cifar_is_balanced_with_official_colours_and_fixed_splits(
-    cifar, name, classes, mean, digests
-):
+def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
     data = cifar(name)
     assert [len(part) for part in parts(data)] == [45_000, 5_000, 10_000]
     assert (data.image_shape, data.num_classes) == ((32, 32, 3), classes)

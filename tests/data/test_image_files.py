@@ -11,7 +11,7 @@ import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, png_of
 
 from elu_zoo import errors
-from elu_zoo.data import image_files, images, load
+from elu_zoo.data import image_files, load
 
 GREY = noise(6, 5, channels=1)
 SHAPE = 6, 5, 1
@@ -116,15 +116,6 @@ def test_folders_inside_a_folder_are_named_in_a_warning(tmp_path, caplog):
         errors.DataError, match=r"Pass the folders inside it instead: x"
     ):
         image_files.read_images(tmp_path, SHAPE)
-
-
-@pytest.mark.parametrize("encode", [png, jpeg])
-def test_images_of_too_many_pixels_are_not_decoded(tmp_path, monkeypatch, encode):
-    monkeypatch.setattr(images, "MAX_PIXELS", 29)
-    monkeypatch.setattr(images, "decode", None)
-    (tmp_path / "big").write_bytes(encode(noise(6, 5)))
-    with pytest.raises(errors.DataError, match=r"big .* 6 x 5 pixels; .* most 29 in"):
-        image_files.read_images(tmp_path / "big", (6, 5, 3))
 
 
 def test_empty_missing_and_folder_paths_are_refused(tmp_path):

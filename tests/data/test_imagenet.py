@@ -146,9 +146,7 @@ def test_a_prepared_folder_is_loaded(tmp_path):
 
 
 @pytest.mark.parametrize("named", ["argument", "environment"])
-def test_the_newest_imagenet_of_tensorflow_datasets_is_loaded(
-    tmp_path, monkeypatch, named
-):
+def test_the_newest_prepared_imagenet_is_loaded(tmp_path, monkeypatch, named):
     for version, count in (("5.0.0", 3), ("5.1.0", 4), ("2.0.1", 5), ("6.0.0", 6)):
         folder = tmp_path / "imagenet2012" / version
         write(folder, {"train": count, "validation": 2}, name="imagenet2012")

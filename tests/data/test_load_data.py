@@ -125,9 +125,7 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
     ],
 )
-def test_a_wrong_name_is_refused_with_a_suggestion(
-    tmp_path, monkeypatch, name, kind, words
-):
+def test_wrong_names_are_refused(tmp_path, monkeypatch, name, kind, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_photos").mkdir()
     with pytest.raises(kind, match=words):

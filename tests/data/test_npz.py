@@ -139,16 +139,14 @@ def with_header(tmp_path, shape):
     return path
 
 
-@pytest.mark.parametrize("rows", [2**40, 2**54, 2**70])
-def test_headers_that_exceed_the_memory_are_refused(tmp_path, rows):
-    message = r"own\.npz have \d+\.0 GiB and need \d+\.0 GiB of memory.* are available"
-    with pytest.raises(errors.ResourceError, match=message):
+@pytest.mark.parametrize("rows", [2**40, 2**70, -(2**40)])
+def test_headers_of_impossible_arrays_are_refused(tmp_path, rows):
+    message = r"own\.npz have \d+\.0 GiB and need \d+\.0 GiB of memory.*available"
+    kind, words = errors.ResourceError, message
+    if rows < 0:
+        kind, words = errors.DataError, "it is damaged"
+    with pytest.raises(kind, match=words):
         npz.read(with_header(tmp_path, (rows, 8, 8)), None)
-
-
-def test_negative_dimensions_are_damage(tmp_path):
-    with pytest.raises(errors.DataError, match="it is damaged"):
-        npz.read(with_header(tmp_path, (-(2**40), 8, 8)), None)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +156,7 @@ def test_negative_dimensions_are_damage(tmp_path):
         (zipfile.ZIP_BZIP2, errors.DataError, "it is damaged"),
     ],
 )
-def test_decompression_bombs_are_refused_before_unpacking(
+def test_decompression_bombs_are_not_unpacked(
     tmp_path, monkeypatch, compression, kind, message
 ):
     size = 2**26

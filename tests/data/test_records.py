@@ -127,9 +127,7 @@ def test_images_without_a_file_name_are_called_an_image(tmp_path):
         ),
     ],
 )
-def test_data_sets_without_images_or_labels_are_refused(
-    tmp_path, features, row, message
-):
+def test_unsuitable_data_sets_are_refused(tmp_path, features, row, message):
     row = {"image": EXAMPLES[0].image, "label": 0, **row}
     rows = [{name: row[name] for name in features}]
     folder = write_tfds(tmp_path / "a", {"train": rows}, features, "array_record")

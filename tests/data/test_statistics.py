@@ -133,9 +133,7 @@ def encoded(tmp_path):
     return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
 
 
-def test_the_mean_is_computed_once_from_the_training_images(
-    encoded, home, monkeypatch, caplog
-):
+def test_the_mean_is_computed_once(encoded, home, monkeypatch, caplog):
     caplog.set_level("INFO", logger="absl")
     data = imagenet.load(encoded, 16)
     name = statistics.find_or_fit("mean_crop", data)
@@ -186,9 +184,7 @@ def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, bat
     assert statistics.find_or_fit(kind, data) == name
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_before_decoding(
-    encoded, monkeypatch
-):
+def test_the_folder_is_checked_before_decoding(encoded, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded"))
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"

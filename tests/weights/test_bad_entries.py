@@ -138,9 +138,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_an_entry_that_contradicts_the_manifest_is_refused(
-    run, made_run, monkeypatch, field
-):
+def test_edited_published_entries_are_refused(run, made_run, monkeypatch, field):
     tag = made_run[0]["tag"]
     monkeypatch.setattr(manifest, "published", lambda: {tag: made_run[0]})
     elu_zoo.get_model(MODEL, weights=run)

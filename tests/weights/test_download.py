@@ -51,7 +51,7 @@ def test_get_model_downloads_missing_weights_once(server, home, publish, monkeyp
 
     path = home / "weights" / (made["tag"] + manifest.SUFFIX)
     path.write_bytes(content[:-1])
-    with pytest.raises(errors.CorruptError, match="Delete the file. The next use of"):
+    with pytest.raises(errors.CorruptError, match="Delete the file. The next use"):
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
     assert elu_zoo.fetch_weights() == [path]
     assert path.read_bytes() == content and len(server.requests) == 2
@@ -166,9 +166,7 @@ def test_statistics_with_other_names_are_ignored(home, name):
     assert len(download.files_of(entry(**described))) == 1
 
 
-def test_fetch_weights_downloads_all_matches_and_names_failures(
-    server, home, publish, caplog
-):
+def test_fetching_all_matches_names_failures(server, home, publish, caplog):
     good, bad = f"{server.address}/good", f"{server.address}/absent"
     described = {"preprocessing": {"statistics": STATISTICS}}
     publish(
@@ -203,7 +201,7 @@ def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
 
 
 @pytest.mark.parametrize("folder_kind", ["package", "home"])
-def test_damaged_files_that_cannot_be_downloaded_are_refused(
+def test_unrecoverable_files_are_refused(
     home, publish, tmp_path, monkeypatch, folder_kind
 ):
     in_package = folder_kind == "package"

@@ -20,9 +20,7 @@ def entry():
     ("activation", "batch_norm", "expected"),
     [("elu", False, "elu"), ("relu", True, "relu_bn")],
 )
-def test_a_tag_names_model_data_set_activation_and_hash(
-    activation, batch_norm, expected
-):
+def test_the_parts_of_a_tag(activation, batch_norm, expected):
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,

@@ -45,9 +45,7 @@ def find(weights, model=MODEL, **arguments):
         ({"batch_norm": True}, "elu_bn"),
     ],
 )
-def test_arguments_select_the_weights_of_a_data_set(
-    published, tmp_path, arguments, name
-):
+def test_arguments_select_the_weights(published, tmp_path, arguments, name):
     found = find("mnist", **arguments)
     assert found.entry == published[name]
     file = published[name]["tag"] + manifest.SUFFIX

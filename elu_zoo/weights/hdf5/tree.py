@@ -125,8 +125,7 @@ def _layer_name(group: h5py.Group, problem: str) -> str | None:
     if "name" not in group.attrs:
         return None
     attribute = group.attrs.get_id("name")
-    # The type and the size are checked before the read, because a small file can claim
-    # an attribute that fills the memory.
+    # A small file can claim an attribute that fills the memory when it is read.
     is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
         raise errors.CorruptError(f"{problem} has a name that is not a short string.")
@@ -143,8 +142,7 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # A small file with a chunked or compressed array could fill the memory. Keras never
-    # writes such arrays.
+    # Such an array could fill the memory. Keras never writes such arrays.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."
