@@ -32,7 +32,9 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
         sources: the files that `build` reads, whose names and sizes identify the entry.
         build: function that returns the arrays.
     """
-    path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
+    names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
+    fingerprint = files.sha256(json.dumps(names_and_sizes).encode())[:16]
+    path = files.home() / "data" / f"{name}-{fingerprint}.npz"
     if arrays := _verified(path):
         return arrays
     arrays = build()
@@ -98,11 +100,6 @@ def _sha256_path(path: Path) -> Path:
 
 def _sha256_line(path: Path, content: bytes) -> bytes:
     return f"{files.sha256(content)}  {path.name}\n".encode()
-
-
-def _fingerprint(sources: Iterable[Path]) -> str:
-    names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
-    return files.sha256(json.dumps(names_and_sizes).encode())[:16]
 
 
 def _read(path: Path) -> bytes:

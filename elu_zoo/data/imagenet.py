@@ -29,7 +29,7 @@ def load(
     validation_images: int = VALIDATION_IMAGES,
     data_dir: str | Path | None = None,
 ) -> ImageData:
-    """Returns a data set of encoded images; reads only the names of the files.
+    """Returns a data set of `EncodedSplit`s; reads only the names of the files.
 
     The test split is the official validation split. The validation split, which is
     evaluated between epochs, is a random part of the test split, as in the paper. If a
@@ -42,9 +42,6 @@ def load(
         image_size: height and width to which every image is resized, in pixels.
         validation_images: greatest number of images in the validation split.
         data_dir: see `tfds.find_folder`.
-
-    Returns:
-        A data set whose splits are `EncodedSplit`s.
 
     Raises:
         NotFoundError: `folder` does not exist.

@@ -98,7 +98,9 @@ def prepare(
         if "validation" not in splits:  # Some written training images are held out.
             image = decoding.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(new_folder, data.images, image)
-        _write_class_names(new_folder, found)
+        named = zip(found.classes, found.class_names, strict=True)
+        lines = "".join(f"{key}\t{name}\n" for key, name in named)
+        files.write_bytes(new_folder / class_names.FILE, lines.encode())
         files.write_json(new_folder / REPORT, dataclasses.asdict(report))
 
     try:
@@ -117,18 +119,16 @@ def _find(
     found = imagenet.find(path)
     if not found.is_indexed:
         names = [name for name in imagenet.SPLITS if name in found.splits]
-        return found, {name: _sequential_readers(path, name) for name in names}
+        examples = {name: records.read_sequentially(path, name) for name in names}
+        return found, {
+            name: ((lambda x=x: x) for x in split) for name, split in examples.items()
+        }
     data = imagenet.shuffled(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
     return found, {
         name: decoding.readers(split.examples, split.positions)
         for name, split in splits
     }
-
-
-def _sequential_readers(path: Path, split: str) -> Iterator[Callable[[], Example]]:
-    for example in records.read_sequentially(path, split):
-        yield lambda example=example: example
 
 
 def _leave_out(image: decoding.DecodedImage, report: Report, limit: int) -> None:
@@ -146,10 +146,3 @@ def _leave_out(image: decoding.DecodedImage, report: Report, limit: int) -> None
 def _short_name(name: str) -> str:
     """Returns the last two parts of a file's path, as valid UTF-8."""
     return "/".join(Path(name).parts[-2:]).encode("utf-8", "replace").decode()
-
-
-def _write_class_names(folder: Path, found: EncodedImages) -> None:
-    """Writes the display names of classes to the folder of the records."""
-    named = zip(found.classes, found.class_names, strict=True)
-    lines = "".join(f"{key}\t{name}\n" for key, name in named)
-    files.write_bytes(folder / class_names.FILE, lines.encode())

@@ -85,11 +85,6 @@ def _uniform_hash(image: np.ndarray) -> float:
 def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
     """Checks the number of images and classes, the shapes and the labels."""
     shape, classes = None, len(class_names)
-    if classes < 2:
-        raise errors.DataError(
-            f"{name} must have at least two classes. Received: "
-            f"{', '.join(class_names) or 'no class names'}."
-        )
     for part in NAMES:
         if f"{part}_images" not in arrays:
             continue
@@ -101,6 +96,11 @@ def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
             raise errors.DataError(
                 f"{name} has {part} images of the shape {images.shape[1:]}, but other "
                 f"images of the shape {shape}."
+            )
+        if classes < 2:
+            raise errors.DataError(
+                f"{name} must have at least two classes. Received: "
+                f"{', '.join(class_names) or 'no class names'}."
             )
         bad = np.flatnonzero((labels < 0) | (labels >= classes))
         if len(bad):

@@ -119,7 +119,7 @@ def test_folders_inside_a_folder_are_named_in_a_warning(tmp_path, caplog):
 
 
 def test_empty_missing_and_folder_paths_are_refused(tmp_path):
-    with pytest.raises(errors.UsageError, match="No image was passed. Pass the path"):
+    with pytest.raises(errors.UsageError, match="No image was passed. Pass a file"):
         image_files.read_images([], SHAPE)
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
         image_files.read_image(tmp_path / "missing.png", SHAPE)

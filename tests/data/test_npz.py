@@ -141,11 +141,10 @@ def with_header(tmp_path, shape):
 
 @pytest.mark.parametrize("rows", [2**40, 2**70, -(2**40)])
 def test_headers_of_impossible_arrays_are_refused(tmp_path, rows):
-    message = r"own\.npz have \d+\.0 GiB and need \d+\.0 GiB of memory.*available"
-    kind, words = errors.ResourceError, message
+    kind, message = errors.ResourceError, r"have \d+\.0 GiB and need \d+\.0 GiB of mem"
     if rows < 0:
-        kind, words = errors.DataError, "it is damaged"
-    with pytest.raises(kind, match=words):
+        kind, message = errors.DataError, "it is damaged"
+    with pytest.raises(kind, match=message):
         npz.read(with_header(tmp_path, (rows, 8, 8)), None)
 
 

@@ -8,8 +8,7 @@ from elu_zoo.data import shapes
 @pytest.mark.parametrize(
     ("meminfo", "container", "expected"),
     [
-        ("MemFree: 1 kB\nMemAvailable:   300 kB\n", None, 300 * 1024),
-        ("MemAvailable: 300 kB\n", "max\n", 300 * 1024),
+        ("MemFree: 1 kB\nMemAvailable:   300 kB\n", "max\n", 300 * 1024),
         ("MemAvailable: 300 kB\n", "2048\n", 2048),
         ("MemAvailable: 300 kB\n", "999999999\n", 300 * 1024),
         ("MemFree: 1 kB\n", None, 2**33),
