@@ -138,7 +138,7 @@ def _preprocessing(
         return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
-        found = statistics.of_kind(description["kind"], data)
+        found = statistics.find_or_fit(description["kind"], data)
         description = {**description, "statistics": found}
     if "crop" in description:
         description["crop"] = [config.data.crop_size] * 2

@@ -50,8 +50,8 @@ def arrays(count):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (arrays(12), "do not fill one batch of 64. Use more, or smaller"),
-        (arrays(12) | {"y": np.zeros(12, int)}, "has one class"),
+        (arrays(12), "do not fill one batch of 64. Add examples, or set"),
+        (arrays(12) | {"y": np.zeros(12, int)}, "must have at least two classes"),
         ({"x": np.zeros((0, 28, 28), np.uint8), "y": np.zeros(0, int)}, "no train im"),
     ],
     ids=["few_images", "one_class", "no_images"],

@@ -100,7 +100,7 @@ def test_a_folder_from_nothing(cli, photos, tmp_path):
         (["--data=none.npz"], "There is no file none.npz"),
         (
             ["--data=photos", "--config.data.image_shape=(28,28)"],
-            "image_shape is (heig",
+            "image_shape must be (heig",
         ),
         (["--data=photos", "--config.train.freeze=('body','dens1')"], "mean 'dense1'?"),
         ([], "data.name is missing. Set --data"),

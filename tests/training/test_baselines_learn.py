@@ -44,7 +44,7 @@ def test_the_loss_falls(net, tmp_path):
     assert set(scaled) == ({0.0} if net == "fmp" else set())  # not the builder's 0.5
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
-        with pytest.raises(errors.UsageError, match="Leave auxiliary_heads out"):
+        with pytest.raises(errors.UsageError, match="Remove the .* auxiliary_heads"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 

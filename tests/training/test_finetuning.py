@@ -68,7 +68,7 @@ def test_arguments_and_preprocessing_of_the_weights(parent, own, train, tmp_path
     assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
     assert entry["classes"] == ["dark", "grey", "light"]
     for words in (
-        "shades.npz: those of its images",
+        "shades.npz: the terms of its images",
         "The weights it began with, MNIST",
     ):
         assert words in entry["data_terms"]

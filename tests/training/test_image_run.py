@@ -69,7 +69,7 @@ def test_result(whole, folder, rows):
     described = {"kind": "mean_crop", "statistics": statistics, "crop": [16, 16]}
     assert entry["preprocessing"] == described
     assert entry["classes"] == ["class000", "class001", "class002"]
-    assert entry["data_terms"] == "Those of its images."
+    assert entry["data_terms"] == "The terms of its images."
     keys = "step epoch train_loss validation_loss validation_error_percent"
     metrics = rows(workdir / "metrics.jsonl")
     assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]

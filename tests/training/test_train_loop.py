@@ -107,7 +107,7 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(smoke(), tmp_path)
-    with pytest.raises(errors.UsageError, match="stopped at 10 of 20 iterations"):
+    with pytest.raises(errors.UsageError, match="stopped after 10 of 20 iterations"):
         elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
