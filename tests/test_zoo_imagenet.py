@@ -112,7 +112,7 @@ def test_weights_fit_any_size(trained):
         ({"input_shape": (128, 128, 3)}, r"fit crops of 224 x 224 .*128.*ing=False"),
         ({"spp_levels": (1, 2, 4)}, r"with spp_levels=\[1, 2\]. Received.*\[1, 2, 4\]"),
         ({"stem_stride": 1}, "trained with stem_stride=2. Received: stem_stride=1"),
-        ({"preprocessing": "photos"}, "were trained on .*Received: preprocessing='pho"),
+        ({"preprocessing": "photos"}, "trained with .*Received: preprocessing='photo"),
     ],
     ids=repr,
 )

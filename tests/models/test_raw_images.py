@@ -33,12 +33,12 @@ OF_WEIGHTS = {
     ],
 )
 def test_chosen(asked, entry, shape, expected):
-    assert preprocessing.chosen(registry.entry(CNN), asked, entry, shape) == expected
+    assert preprocessing.resolve(registry.entry(CNN), asked, entry, shape) == expected
 
 
 def test_networks_without_statistics_take_any_size():
     entry = registry.entry("mnist_mlp_8x128")
-    found = preprocessing.chosen(entry, True, None, (5, 5, 1))
+    found = preprocessing.resolve(entry, True, None, (5, 5, 1))
     assert found == {"kind": "rescale", "scale": 1 / 255}
 
 
@@ -60,7 +60,7 @@ def test_networks_without_statistics_take_any_size():
 )
 def test_refused_sizes(name, entry, shape, message):
     with pytest.raises(errors.UsageError, match=message) as caught:
-        preprocessing.chosen(registry.entry(name), True, entry, shape)
+        preprocessing.resolve(registry.entry(name), True, entry, shape)
     if shape[0] > 3:
         assert f"Received: input_shape={shape}" in str(caught.value)
         assert "preprocessing=False" in str(caught.value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo.models.blocks import deployed
+from elu_zoo.models.blocks import remove_heads
 
 
 def images(shape=(32, 32, 3), count=2):
@@ -113,7 +113,7 @@ def test_dsn_does_not_activate_its_scores():
 
 
 def test_heads_of_dsn():
-    """Heads see values before the activation; `deployed` removes the heads."""
+    """Heads see values before the activation; `remove_heads` removes the heads."""
     model = built("dsn", auxiliary_heads=True, batch_norm=False, num_classes=7)
     maps, firsts = scores_of_blocks(model, images(), relu)
     heads = [dense(model, f"head{i}", x) for i, x in enumerate(firsts, 1)]
@@ -121,7 +121,7 @@ def test_heads_of_dsn():
     assert expected.shape == (2, 4, 7)
     check(model, images(), expected)
     assert model.layers[-1].name == "heads" and model.layers[-1].active
-    without = deployed(model)
+    without = remove_heads(model)
     check(without, images(), expected[:, 0])
     plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7, preprocessing=False)
     assert [x.path for x in without.weights] == [x.path for x in plain.weights]
