@@ -104,7 +104,7 @@ ARGUMENTS = [
     (
         "preprocessing_by_a_word",
         {"preprocessing": {"kind": "rescale", "scale": "a"}},
-        "'scale', a finite number that is not 0, and may .* Received: 'a' and 0.0",
+        "'scale' that is finite and not 0, .* Received: scale='a', offset=0.0",
     ),
     (
         "classifier_activation_function",
