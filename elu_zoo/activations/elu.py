@@ -116,11 +116,7 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    """Returns `x` as a tensor; integers and booleans become `floatx`.
-
-    Raises:
-        UsageError: `x` is complex.
-    """
+    """Returns `x` as a floating-point tensor; complex numbers raise `UsageError`."""
     x = keras.ops.convert_to_tensor(x)
     if keras.backend.is_float_dtype(x.dtype):
         return x

@@ -69,9 +69,5 @@ class RReLU(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "lower": self.lower,
-            "upper": self.upper,
-            "seed": self.seed,
-        }
+        own = {"lower": self.lower, "upper": self.upper, "seed": self.seed}
+        return {**super().get_config(), **own}

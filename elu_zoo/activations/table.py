@@ -35,11 +35,6 @@ _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 _MAXOUT = "maxout"
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
 
-_ACCEPTED = (
-    "Pass a name, a mapping {'name': ..., 'alpha': ...}, a Keras layer class, a "
-    "registered function, or a function without arguments that returns a new layer."
-)
-
 
 def names() -> list[str]:
     """Returns the names of all activations, the paper's first."""
@@ -112,7 +107,7 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
         seed: the seed of an activation that draws random numbers.
 
     Raises:
-        UsageError: the activation is unknown, or an argument of the activation is.
+        UsageError: the activation or one of its arguments is unknown or wrong.
     """
     if isinstance(activation, str):
         return _build(_lookup(activation), {}, name, seed)
@@ -129,8 +124,9 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
         return _build(activation, {}, name, seed)
     if not callable(activation):
         raise errors.UsageTypeError(
-            f"Unknown activation {activation!r} of type "
-            f"{type(activation).__name__}. {_ACCEPTED}"
+            f"Unknown activation {activation!r} of type {type(activation).__name__}. "
+            "Pass a name, a mapping with a 'name', a Keras layer class, a registered "
+            "function, or a function without arguments that returns a new layer."
         )
     return _from_factory(activation, name)
 

@@ -77,18 +77,14 @@ def differentiable(
 
         return tf.identity(y), gradient
 
-    # In a graph, forward-mode differentiation ignores custom gradients and
-    # differentiates the operations of `y`. In eager mode it uses `gradient`, and would
-    # fail if it also had to differentiate a compiled `y`.
+    # In a graph, forward mode ignores custom gradients and differentiates the
+    # operations of `y`. In eager mode it uses `gradient`, and cannot differentiate `y`.
     return link(x, tf.stop_gradient(y) if tf.executing_eagerly() else y)
 
 
 def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Returns the ELU of bfloat16 numbers.
-
-    Both passes compute in float32 from `x`, because the gradient y + alpha would have
-    few correct digits for a rounded y near -1.
-    """
+    """Returns the ELU of bfloat16 numbers, with both passes computed in float32."""
+    # The slope y + alpha of a rounded y near -1 would have few correct digits.
 
     @tf.custom_gradient
     def value(x: tf.Tensor) -> Any:

@@ -13,9 +13,8 @@ _SHIFT = 16  # pixels
 # Gray levels. Pixels that differ less from the background keep their colour.
 _CONTRAST = 2.0
 # Standard deviations in gray levels: of the number added to a channel, and of its
-# slopes per pixel from left to right and from top to bottom. The archived original has
-# 25.5, 2.4 and 2.4, and 0.15 for a change of contrast, but truncates these numbers to
-# integers.
+# slopes per pixel from left to right and from top to bottom. The archived original
+# truncates 25.5, 2.4 and 2.4 to these integers, and 0.15 for the contrast to 0.
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
 # The first draws, one each. One draw for each entry of _COLORS and channel follows.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
@@ -36,10 +35,8 @@ class AffineRecolor(keras.layers.Layer):
     The colour of a pixel changes if any channel differs from `value` by more than 2
     gray levels. Each channel then gets a normal number with standard deviation 25, plus
     gradients with standard deviation 2 per pixel from left to right and from top to
-    bottom. Results are not clipped.
-
-    The random draws are an input, so that compared runs see the same images on any
-    number of devices.
+    bottom. Results are not clipped. The random draws are an input, so that compared
+    runs see the same images on any number of devices.
 
     Args:
         size: height and width of the field, in pixels.

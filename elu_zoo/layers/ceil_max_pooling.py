@@ -27,8 +27,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, pooled height, pooled width, channels)`.
 
     Raises:
-        UsageError: an argument is out of range, or the map is too small or of unknown
-            size.
+        UsageError: an argument is out of range, or the map is too small or unknown.
     """
 
     def __init__(self, pool_size: int, strides: int, **kwargs: Any) -> None:
@@ -76,11 +75,10 @@ class CeilMaxPooling2D(keras.layers.Layer):
 def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
     """Returns pooled maps, with a gradient that is bit-equal in every graph.
 
-    TensorFlow computes the gradient with a kernel of oneDNN in most graphs and with its
-    own kernel in some. The two kernels add the gradients of overlapping windows in
-    different orders, so that a resumed run would not be bit-equal. This function always
-    uses TensorFlow's own kernel. Without XLA, the forward and backward pass together
-    take 3 to 4 times as long on two cores.
+    For the gradient TensorFlow uses oneDNN's kernel in most graphs and its own in some.
+    The kernels add gradients of overlapping windows in different orders, so that a
+    resumed run would not be bit-equal. This function always uses TensorFlow's kernel.
+    Without XLA both passes together take 3 to 4 times as long, on two cores.
     """
     import tensorflow as tf
 
@@ -89,8 +87,7 @@ def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
         outputs = tf.nn.max_pool2d(maps, size, strides, padding)
 
         def gradient(upstream):
-            # TensorFlow replaces the kernel by oneDNN's only if `orig_output` is the
-            # output of oneDNN's pooling itself.
+            # oneDNN's kernel is used only if `orig_output` is oneDNN's own output.
             copied = tf.maximum(outputs, outputs.dtype.min)
             return tf.raw_ops.MaxPoolGrad(
                 orig_input=maps,

@@ -18,9 +18,8 @@ class Cutout(keras.layers.Layer):
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and the centres of the squares,
-    integers `(row, column)` of shape `(batch, 2)`. The first pixel of a square is
-    `size // 2` pixels above and left of the centre. Pixels of the square that are
-    outside of the image are ignored.
+    integers `(row, column)` of shape `(batch, 2)`. A square starts `size // 2` pixels
+    above and left of its centre. Pixels outside of the image are ignored.
 
     Output shape: the shape of the images.
 

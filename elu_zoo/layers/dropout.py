@@ -26,9 +26,8 @@ def keyed(iteration: Any, examples: Any) -> Iterator[None]:
 
     A dropout mask then depends only on the layer's seed, the iteration, the example and
     the unit. The mask is equal on every backend and for any number of devices, and a
-    resumed run needs no saved random state. The context is a context variable, which
-    does not reach other threads. Under a distribution strategy, enter the context
-    inside the replica function.
+    resumed run needs no saved random state. Under a distribution strategy, enter the
+    context inside the replica function, because it does not reach other threads.
 
     Args:
         iteration: number of the training step, an integer scalar.
@@ -46,12 +45,9 @@ class Dropout(keras.layers.Layer):
     """Dropout (Srivastava et al., 2014) with reproducible masks.
 
     In training each value becomes 0 with probability `rate`, and the other values are
-    divided by 1 - `rate`. At inference the layer returns its input. There are three
-    differences from `keras.layers.Dropout`:
-
-    - Within `keyed` the mask is a hash of seed, iteration, example and unit.
-    - `rate` can be changed, even from 0, before the layer is traced again.
-    - With `scaled=False` kept values are not divided.
+    divided by 1 - `rate`. At inference the layer returns its input. Unlike in
+    `keras.layers.Dropout`, the mask is a hash within `keyed`, and `rate` can be
+    changed, even from 0, before the layer is traced again.
 
     Args:
         rate: in [0, 1).
@@ -110,7 +106,7 @@ def check_rate(rate: Any) -> float:
     """
     if not is_rate(rate):
         raise errors.UsageError(
-            f"A dropout rate must be a number in [0, 1). Received: {rate!r}."
+            f"A dropout rate must be in [0, 1). Received: {rate!r}."
         )
     return float(rate)
 

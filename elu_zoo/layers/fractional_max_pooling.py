@@ -40,8 +40,7 @@ class FractionalMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, *size, channels)`.
 
     Raises:
-        UsageError: an argument is out of range, or the map has an unknown size or one
-            that cannot be pooled to `size`.
+        UsageError: an argument is out of range, or the size of the map does not fit.
     """
 
     def __init__(
@@ -52,7 +51,9 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        errors.check_numbers("size", size, 2, "integers >= 1", _is_positive_integer)
+        errors.check_numbers(
+            *("size", size, 2, "integers >= 1"), lambda n: type(n) is int and n > 0
+        )
         errors.check_choice("regions", regions, REGIONS)
         self.size = tuple(size)
         self.regions = regions
@@ -127,10 +128,6 @@ def _starts(inputs, outputs, phase):
     """
     span, gaps = inputs - 2, max(outputs - 1, 1)
     return (np.arange(outputs, dtype="int32") * span + phase) // gaps - phase // gaps
-
-
-def _is_positive_integer(value):
-    return type(value) is int and value > 0
 
 
 def _check_map(shape, size):

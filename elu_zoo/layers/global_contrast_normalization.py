@@ -32,8 +32,7 @@ class GlobalContrastNormalization(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
         x = keras.ops.cast(inputs, self.compute_dtype)
-        # After one subtraction, an image of equal values can have rounding errors,
-        # which would be scaled up.
+        # Twice, because rounding errors of an image of equal values would be scaled up.
         for _ in range(2):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)

@@ -47,14 +47,11 @@ class Highway(keras.layers.Layer):
 
 def _check(shapes):
     shapes = [tuple(shape) for shape in shapes]
-    if len(shapes) != 3 or not _are_compatible(shapes):
+    is_equal = len({len(shape) for shape in shapes}) == 1 and all(
+        len(set(sizes) - {None}) <= 1 for sizes in zip(*shapes, strict=True)
+    )
+    if len(shapes) != 3 or not is_equal:
         raise errors.UsageError(
             "A Highway layer needs a list of three tensors of one shape: transformed, "
             f"gate and carried. Received: {', '.join(map(str, shapes)) or 'none'}."
         )
-
-
-def _are_compatible(shapes):
-    if len({len(shape) for shape in shapes}) > 1:
-        return False
-    return all(len(set(sizes) - {None}) <= 1 for sizes in zip(*shapes, strict=True))

@@ -99,9 +99,9 @@ def read(name: str) -> Statistics:
     mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
     size = mean.size
     if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
-        raise errors.CorruptError(
-            f"{find(name)} cannot be read: its arrays have the shapes {mean.shape} and "
-            f"{triangle.shape}. Delete the file and obtain it again."
+        shapes = f"{mean.shape} and {triangle.shape}"
+        raise _corrupt(
+            find(name), f"cannot be read: its arrays have the shapes {shapes}"
         )
     return Statistics(mean, _symmetric(triangle, size))
 
@@ -124,10 +124,8 @@ def read_mean(name: str) -> np.ndarray:
     """Reads a mean image `(height, width, channels)`; see `read`."""
     (mean,) = _arrays(name, "mean", ("mean",))
     if mean.ndim != 3:
-        raise errors.CorruptError(
-            f"{find(name, 'mean')} cannot be read: its array has the shape "
-            f"{mean.shape}. Delete the file and obtain it again."
-        )
+        reason = f"cannot be read: its array has the shape {mean.shape}"
+        raise _corrupt(find(name, "mean"), reason)
     return mean
 
 
@@ -137,20 +135,20 @@ def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
     content = path.read_bytes()
     matched = _NAME.fullmatch(path.stem)
     if not matched or files.sha256(content)[:16] != matched["sha16"]:
-        raise errors.CorruptError(
-            f"{path} is damaged: its SHA-256 starts with {files.sha256(content)[:16]}. "
-            "Delete the file and obtain it again."
-        )
+        digest = files.sha256(content)[:16]
+        raise _corrupt(path, f"is damaged: its SHA-256 starts with {digest}")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = [stored[key].astype(np.float32) for key in keys]
         if not all(np.isfinite(array).all() for array in arrays):
             raise ValueError("its values are not finite")
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise errors.CorruptError(
-            f"{path} cannot be read: {error}. Delete the file and obtain it again."
-        ) from error
+        raise _corrupt(path, f"cannot be read: {error}") from error
     return arrays
+
+
+def _corrupt(path: Path, reason: str) -> errors.CorruptError:
+    return errors.CorruptError(f"{path} {reason}. Delete the file and obtain it again.")
 
 
 def write(folder: Path, images: str, statistics: Statistics) -> Path:

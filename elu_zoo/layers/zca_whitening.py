@@ -15,15 +15,9 @@ from elu_zoo.layers.constant import captured, constant
 class ZCAWhitening(keras.layers.Layer):
     """Whitens images with the ZCA matrix of a data set (paper, section 4.2).
 
-    Formula:
-
-    ```
-    y = (x - mean) (covariance + 0.1 I)^(-1/2)
-    ```
-
-    The mean and the matrix are not weights of the layer. The layer reads them from a
-    statistics file of the data set, which stores them in float16, and weight files do
-    not contain them.
+    An image x becomes (x - mean) P, where P = (covariance + 0.1 I)^(-1/2). The mean and
+    P are not weights of the layer. The layer reads them from a statistics file of the
+    data set, which stores them in float16, and weight files do not contain them.
 
     Args:
         statistics: the name of a statistics file or of a data set; see
@@ -70,9 +64,6 @@ class ZCAWhitening(keras.layers.Layer):
 
 @functools.lru_cache(maxsize=2)
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
-    """Returns mean and matrix.
-
-    All layers of a process share the tensors, because those of CIFAR take 38 MB.
-    """
+    """Returns mean and matrix, which all layers share because CIFAR's take 38 MB."""
     statistics = statistics_file.read(name)
     return constant(statistics.mean, dtype), constant(statistics.matrix, dtype)

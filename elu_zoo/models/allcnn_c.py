@@ -50,14 +50,13 @@ def allcnn_c(
     The network has 1,369,738 parameters with 10 classes and 1,387,108 with 100. An
     activation follows the last convolution too, so that logits are never negative with
     ReLU. The paper's table 1 lists test errors of 7.25 % on CIFAR-10 and 33.71 % on
-    CIFAR-100, both with augmentation. Public versions differ in the padding of the
-    seventh convolution. Here, as in the Caffe version, this convolution has no padding,
-    so that the averaged maps are 6 x 6. The initializers are those of the Caffe version
-    too. The original's `kernel_decay` is 0.001.
+    CIFAR-100, both with augmentation. As in the Caffe version, but unlike in others,
+    the seventh convolution has no padding, so that the averaged maps are 6 x 6. The
+    initializers are also those of the Caffe version. The original's `kernel_decay` is
+    0.001.
 
     Args:
-        dropout: dropout rates of the input, of the output of the third convolution and
-            of the output of the sixth convolution.
+        dropout: dropout rates of the input, the third and the sixth convolution.
 
     The other arguments are documented in `elu_zoo.get_model`.
 

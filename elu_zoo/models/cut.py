@@ -42,9 +42,7 @@ def cut(
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
-    """Returns a model with the outputs that the arguments select.
-
-    The arguments are documented in `elu_zoo.get_model`.
+    """Returns a model with the outputs that the arguments of `get_model` select.
 
     Raises:
         UsageError: a layer or an activation is unknown, or the network was registered
@@ -72,15 +70,12 @@ def cut(
             )
         return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:
-        layer = _classifier_activation(classifier_activation)
+        arguments = {"name": "predictions", "dtype": "float32"}
+        try:
+            layer = keras.layers.Activation(classifier_activation, **arguments)
+        except ValueError:
+            known = ["softmax", "sigmoid", "log_softmax"]
+            name = "classifier_activation"
+            raise errors.unknown(name, classifier_activation, known) from None
         return keras.Model(model.input, layer(model.output), name=model.name)
     return model
-
-
-def _classifier_activation(name: str) -> keras.layers.Layer:
-    try:
-        return keras.layers.Activation(name, name="predictions", dtype="float32")
-    except ValueError:
-        raise errors.unknown(
-            "classifier_activation", name, ["softmax", "sigmoid", "log_softmax"]
-        ) from None

@@ -12,8 +12,6 @@ from elu_zoo.models import blocks
 from elu_zoo.models.network_in_network import SMALLEST, class_maps
 from elu_zoo.registry import register_model
 
-DEVIATIONS = (0.05, 0.05, 0.05)
-
 
 @register_model(
     section="4.3, table 1",
@@ -74,7 +72,7 @@ def dsn(
         width=width,
         seed=seed,
         dropout=dropout,
-        deviations=DEVIATIONS,
+        deviations=(0.05, 0.05, 0.05),
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )
@@ -90,8 +88,7 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # For a dense layer, "xavier" in the authors' Caffe takes the number of all weights
-    # as the fan-in.
+    # "xavier" in the authors' Caffe: the fan-in is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
     return blocks.dense(

@@ -45,8 +45,7 @@ def elu_cifar_11(
     paper's L2 weight decay is `kernel_decay=0.0005`.
 
     The paper does not say how the 2 x 2 convolutions are padded. The shapes of the
-    weights do not depend on `padding`. A map larger than 1 x 1 after the last stack is
-    averaged.
+    weights do not depend on `padding`.
 
     Args:
         padding: padding of convolutions with an even receptive field. `caffe` adds one

@@ -44,14 +44,8 @@ def elu_cifar_18(
     seven dropout rates for eight stacks; here the seventh stack has the rate of the
     sixth. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    Args:
-        padding: `caffe`, or `same` for less than half of the multiply-accumulates.
-        dropout: a dropout rate for each of the eight stacks.
-        dropout_placement: `last` or `all`.
-        init_scale: variance of initial kernels times fan-in.
-        initial_kernels: `normal` or `orthogonal`.
-
-    These arguments are documented in `elu_cifar_11`, the others in `elu_zoo.get_model`.
+    With `padding="same"` the network needs less than half of the multiply-accumulates.
+    The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

@@ -104,10 +104,7 @@ def elu_imagenet_15(
 def _check_size(
     input_shape: tuple[int, int, int], levels: Sequence[int], stride: int
 ) -> None:
-    """Checks that the last map has a pixel for each bin of the pyramid.
-
-    The pooling layer checks its map too, but only after all convolutions are built.
-    """
+    """Checks that the last map has a pixel for each bin, before any weight is drawn."""
     bins = max(levels)
     # The strided convolution and each pooling round the size of their output up.
     least = (bins - 1) * stride * 2 ** len(STACKS) + 1

@@ -12,9 +12,8 @@ from elu_zoo.layers.fractional_max_pooling import REGIONS
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# In the original's notation the architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 -
-# output, where k n is the number of filters and C<f> an f x f convolution without
-# padding.
+# The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number
+# of filters and C<f> an f x f convolution without padding.
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
@@ -24,9 +23,8 @@ BLOCK = 32  # as in the original, dropout keeps a multiple of 32 maps
 def pooled_sizes() -> list[int]:
     """Returns the side of the map after each pooling, in pixels, in order.
 
-    The sizes are computed backwards from the last side, which is 2. The input of a
-    pooling is SHRINK times as large as its output, rounded. The input of the preceding
-    convolution is one pixel larger.
+    Sizes are computed backwards from the last side, which is 2. A pooling's input is
+    SHRINK times its output, rounded; a convolution's input is one pixel larger.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -113,10 +111,7 @@ def fmp(
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the rate nearest to `rate` that keeps a multiple of BLOCK maps.
-
-    With a number of filters that is no multiple of BLOCK, returns `rate`.
-    """
+    """Returns the nearest rate that keeps a multiple of BLOCK maps, as does Graham."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK

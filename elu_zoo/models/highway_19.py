@@ -50,9 +50,8 @@ def highway_19(
     with the authors' code end at 7.86 % and 31.91 %.
 
     Initial kernels are normal with variance 2 / fan-in, which is "xavier" in the
-    authors' Caffe. The authors' file sets the standard deviation of the first layer to
-    0.05, but in an entry that Caffe does not read. The authors therefore trained with
-    Caffe's default of 1.
+    authors' Caffe. The authors trained with a standard deviation of 1 for the first
+    layer, because Caffe does not read the entry of their file that has 0.05.
 
     Args:
         dropout: dropout rate of the input, after each pooling and before the

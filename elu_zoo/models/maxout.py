@@ -45,13 +45,13 @@ def maxout(
     A maxout unit is the maximum of several linear filters, called pieces. The network
     has 16,247,830 parameters with 10 classes and 16,292,920 with 100. The paper's
     table 1 lists test errors of 9.38 % on CIFAR-10 and 38.57 % on CIFAR-100. The
-    network's authors report 9.38 % with and 11.68 % without augmentation on CIFAR-10.
-    They did not publish their settings for CIFAR-100.
+    authors report 9.38 % with and 11.68 % without augmentation on CIFAR-10, and did not
+    publish their settings for CIFAR-100.
 
-    Any activation other than `maxout` replaces the maximum over pieces; each unit then
-    has one filter, and the network 4,525,670 parameters with 10 classes. `batch_norm`
-    normalises each piece separately. As in the original, dropout of the input does not
-    scale the kept values, but dropout of hidden layers does.
+    Any other `activation` replaces the maximum over pieces. Each unit then has one
+    filter, and the network 4,525,670 parameters with 10 classes. `batch_norm` normalises
+    each piece separately. As in the original, dropout of the input does not scale the
+    kept values, but dropout of hidden layers does.
 
     Args:
         activation: `maxout`, or an activation as in `elu_zoo.get_model`.

@@ -105,8 +105,7 @@ def mnist_autoencoder(
     output has one logit per pixel; the sigmoid of the logit is the reconstruction.
 
     The hidden layers are named `encoder<i>` and `decoder<i>`, with `code` between them.
-    The last layers are `pixels` and `reconstruction`; `reconstruction` has the shape of
-    the image.
+    The last two layers are `pixels` and `reconstruction`, which reshapes to an image.
 
     Args:
         batch_norm: whether batch normalisation precedes each activation. The code layer

@@ -51,8 +51,7 @@ def resolve(
         )
     if argument is True or entry:
         trained = entry["arguments"].get("input_shape") if entry else None
-        expected = trained or registered.default("input_shape")
-        _check_size(default, expected, input_shape)
+        _check_size(default, trained or registered.default("input_shape"), input_shape)
     return description
 
 

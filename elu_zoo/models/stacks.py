@@ -114,8 +114,7 @@ def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> N
     Functions that were traced before this change keep the old rates.
 
     Args:
-        model: the model. It must be built with `dropout_placement="all"` if `placement`
-            is `all`.
+        model: a model that was built with `dropout_placement="all"` if `placement` is.
         rates: one rate for each stack.
         placement: `last` or `all`; see `elu_zoo.models.elu_cifar_11`.
     """

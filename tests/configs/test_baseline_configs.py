@@ -27,8 +27,8 @@ RATES = [0.02] * 6
 CHANGED = [True] * 3 + [False] * 3
 FALLING = [0.02 * 0.5 ** (i / 6) for i in range(6)]
 
-# network, field, another value, observable, the observable in the base run, the observable
-# with the other value. An observable of None is not checked.
+# network, field, another value of the field, observable, the observable in the base
+# run, the observable with the other value. An observable of None is not checked.
 FIELDS = [
     ("alexnet_cifar", "model.kernel_decay", 0.5, "decay", 0.004, 0.5),
     ("alexnet_cifar", "model.classifier_decay", 0.5, "classifier_decay", 1.0, 0.5),

@@ -252,7 +252,7 @@ def test_gradient(is_keyed):
 
 @pytest.mark.parametrize("rate", [-0.1, 1, float("nan"), "0.5", True])
 def test_a_rate_out_of_range_is_refused(rate):
-    with pytest.raises(errors.UsageError, match=r"number in \[0, 1\). Received: "):
+    with pytest.raises(errors.UsageError, match=r"must be in \[0, 1\). Received: "):
         Dropout(rate)
 
 

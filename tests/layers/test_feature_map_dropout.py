@@ -118,7 +118,7 @@ def test_traced_outputs_equal_eager_outputs_and_gradients():
 
 
 def test_a_rate_of_1_is_refused():
-    with pytest.raises(errors.UsageError, match=r"number in \[0, 1\). Received: "):
+    with pytest.raises(errors.UsageError, match=r"must be in \[0, 1\). Received: "):
         FeatureMapDropout(1)
 
 
