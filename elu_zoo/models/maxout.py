@@ -49,7 +49,7 @@ def maxout(
     publish their settings for CIFAR-100.
 
     Any other `activation` replaces the maximum over pieces. Each unit then has one
-    filter, and the network 4,525,670 parameters with 10 classes. `batch_norm` normalises
+    filter, and the network 4,525,670 parameters with 10 classes. `batch_norm` acts on
     each piece separately. As in the original, dropout of the input does not scale the
     kept values, but dropout of hidden layers does.
 
