@@ -112,7 +112,7 @@ def test_train(refused, data, arguments, words):
 
 def test_a_network_larger_than_the_memory(refused, data):
     error = refused(1, "train", SMOKE, data, "--config.model.width=1e9")
-    assert "mnist_mlp_8x128 do not fit the memory" in error
+    assert "mnist_mlp_8x128 do not fit into memory" in error
 
 
 MODEL, WEIGHTS = "--model=mnist_mlp_8x128", "--weights=mnist"
