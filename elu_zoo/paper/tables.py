@@ -1,4 +1,4 @@
-"""Markdown tables of results and of paired tests."""
+"""Markdown tables of results and paired tests, and numbers as text."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p
 
 
 def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table."""
+    """Returns a Markdown table of column titles and lines of cells."""
     head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
 
@@ -28,7 +28,10 @@ def mean(values: Iterable[float]) -> str:
 
 
 def interval(effect: float, low: float, high: float) -> str:
-    """Returns an effect with its interval, or without one that is NaN."""
+    """Returns an effect and its interval with three digits.
+
+    An interval that is NaN is left out; the text is "" if the effect is NaN.
+    """
     if math.isnan(effect):
         return ""
     if math.isnan(low):
@@ -37,7 +40,7 @@ def interval(effect: float, low: float, high: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Returns p with three digits, "" for NaN."""
+    """Returns p with three decimals, "" for NaN."""
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -50,20 +53,24 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
-    """Returns exact paired tests of final values, "" where there is no pair.
+    """Returns a table of Wilcoxon's exact tests of final values.
 
-    `grouping.reference` is compared with each other activation, among networks of the
-    same variant that all have batch normalisation, or none of which has.
+    The activation that `grouping.reference` returns is compared with each other
+    activation. Both networks of a pair have the same variant, and either both or
+    neither have batch normalisation.
 
     Args:
-        rows: of one experiment and budget.
-        measures: titles by column; lower values are better.
+        rows: rows of one experiment and budget.
+        measures: titles by column, for columns in which lower values are better.
+
+    Returns:
+        A Markdown table; "" if there is no pair.
     """
     lines = []
     for arm in grouping.arms(rows):
         first = arm._replace(activation=grouping.reference(rows))
         for column, title in measures.items():
-            if arm != first and (cells := _tested(rows, first, arm, column)):
+            if arm != first and (cells := _cells(rows, first, arm, column)):
                 lines.append([arm.variant, title, *cells])
     if not lines:
         return ""
@@ -72,7 +79,7 @@ def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
     return markdown(_TITLES, [line[1:] for line in lines])
 
 
-def _tested(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
+def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
     pair = grouping.pairs(
         *(grouping.final_values(rows, a, column) for a in (first, second))
     )

@@ -44,7 +44,7 @@ def test_what_is_chosen(names, expected):
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig[1-7]'.*Known: fig1"),
         (["fig2", "wilcox"], "Did you mean 'wilcoxon'"),
         (["al"], "Did you mean 'all'"),
-        ([], "Name at least one experiment: all, or some of fig1"),
+        ([], "Pass at least one experiment: all, or some of fig1"),
     ],
 )
 def test_refusals(names, words):

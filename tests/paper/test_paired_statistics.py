@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -165,9 +164,9 @@ def test_very_small_and_very_large_numbers(scale):
 @pytest.mark.parametrize(
     ("ours", "theirs", "words"),
     [
-        ([1, 2], [1], "2 of ours and 1 of theirs"),
-        ([], [], "one or more finite numbers.*as ours"),
-        ([1, 2], [1, -math.inf], "as theirs"),
+        ([1, 2], [1], "2 first and 1 second values"),
+        ([], [], "first must be one or more finite numbers"),
+        ([1, 2], [1, -math.inf], "second must be one or more finite numbers"),
         ([[1, 2]], [[1, 2]], "finite numbers"),
     ],
 )
@@ -186,13 +185,3 @@ def test_values_that_are_not_finite_numbers(values):
 def test_a_student_interval_of_a_wrong_level(level):
     with pytest.raises(errors.UsageError, match="level must be between 0 and 1"):
         statistics.student_interval([1.0, 2.0], level)
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0]])
-def test_without_scipy(monkeypatch, values):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    for call in (against_zero, statistics.student_interval):
-        with pytest.raises(
-            errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""
-        ):
-            call(values)

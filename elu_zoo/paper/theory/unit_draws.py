@@ -1,7 +1,7 @@
 """Draws of a layer's incoming activations and deltas.
 
-A draw is a position of an image: one for each image in a dense layer, one for each
-position of the kernel in a convolution.
+A draw is an image and a position. In a dense layer an image has one position. In a
+convolution the positions of an image are those of the layer's output.
 """
 
 import contextlib
@@ -14,24 +14,26 @@ import numpy as np
 
 from elu_zoo import errors
 
-_VALUES = 2**26  # outputs of all layers in one batch, to limit the memory
+_VALUES = 2**26  # largest number of layer outputs in one batch, which limits memory
 
 
 def parts(model: keras.Model, count: int) -> list[slice]:
-    """Returns slices of `count` images, as large as memory permits."""
+    """Returns slices that divide `count` images into batches, as `_VALUES` permits."""
     outputs = keras.tree.flatten([layer.output for layer in model.layers])
     size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
     return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 
 
 def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndarray:
-    """Returns the numbers of the chosen draws, counted over all images, in order.
+    """Returns the numbers of the chosen draws in increasing order.
+
+    Draws are numbered over all images: the positions of the first image come first.
 
     Args:
         layer: `Dense` or `Conv2D`.
         images: number of images.
-        draws: largest number of draws, chosen by the seed.
-        seed: >= 0.
+        draws: largest number of draws.
+        seed: seed of the choice, >= 0.
     """
     total = images * math.prod(layer.output.shape[1:-1])
     if total <= draws:
@@ -51,15 +53,18 @@ def collect(
     """Returns incoming activations, delta^2 and d loss / d net of chosen draws.
 
     Args:
-        model: from images to logits.
-        layer: a layer of the model.
+        model: model from images to logits.
+        layer: a layer of the model, `Dense` or `Conv2D`.
         images: `(examples, height, width, channels)`.
-        targets: classes `(examples,)` and their weights in the mean of delta^2.
-        labels: labels of the loss, `(examples,)`; None: no loss.
-        chosen: see `positions`.
+        targets: pairs of labels `(examples,)` and weights `(examples,)`; delta^2 is the
+            weighted sum over the pairs.
+        labels: labels of the loss, `(examples,)`; None for no loss.
+        chosen: numbers of the draws, as `positions` returns them.
 
     Returns:
-        `(chosen, d)`, `(chosen, units)` and, None without labels, `(chosen, units)`.
+        A list of three arrays: the activations `(chosen, d)`, delta^2
+        `(chosen, units)`, and d loss / d net `(chosen, units)`, which is None without
+        labels.
     """
     before = keras.Model(model.inputs[0], layer.input)
     size = math.prod(layer.output.shape[1:-1])
@@ -92,8 +97,8 @@ def _incoming(layer, maps, chosen):
         stride, size = layer.strides[axis], maps.shape[1 + axis]
         taps = np.arange(layer.kernel_size[axis]) * layer.dilation_rate[axis]
         end = (layer.output.shape[1 + axis] - 1) * stride + taps[-1] + 1
-        lacking = max(0, end - size)  # of padding="same"
-        margins.append((lacking // 2, lacking - lacking // 2))
+        missing = max(0, end - size)  # zeros of padding="same"
+        margins.append((missing // 2, missing - missing // 2))
         where.append(position[axis][:, None] * stride + taps)
     maps = np.pad(maps, [(0, 0), *margins, (0, 0)])
     rows, columns = where
@@ -102,7 +107,7 @@ def _incoming(layer, maps, chosen):
 
 
 def _deltas(model, layer, images, labels):
-    """Returns d ln p(label | image) / d net, of the shape of the layer's output."""
+    """Returns d ln p(label | image) / d net, in the shape of the layer's output."""
 
     def log_likelihood(probe):
         with _added_to_net(layer, probe):
@@ -116,22 +121,23 @@ def _deltas(model, layer, images, labels):
 
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
-    """Adds a tensor to a layer's net input."""
-    # A model cut at the layer would add Keras nodes to all later layers.
+    """Adds a tensor to the net input of a layer while the context is active."""
+    # The alternative, a second model from the layer to the logits, would leave new
+    # Keras nodes in all later layers.
     activation, calls = layer.activation, []
 
-    def shifted(net):
+    def activation_of_sum(net):
         calls.append(1)
         return activation(keras.ops.add(net, keras.ops.cast(probe, net.dtype)))
 
-    layer.activation = shifted
+    layer.activation = activation_of_sum
     try:
         yield
     finally:
         layer.activation = activation
     if len(calls) != 1:
         raise errors.UsageError(
-            f"The layer {layer.name!r} is used {len(calls)} times; leave it out."
+            f"Layer {layer.name!r} is used {len(calls)} times. Remove it from `layers`."
         )
 
 
@@ -148,7 +154,9 @@ def _gradient(function: Callable, point: Any) -> Any:
         import jax
 
         return jax.grad(function)(point)
-    raise errors.UsageError(f"bias_shift takes tensorflow or jax, not {backend}.")
+    raise errors.UsageError(
+        f"The Keras backend must be tensorflow or jax. Received: {backend}."
+    )
 
 
 def float64(tensor: Any) -> np.ndarray:

@@ -86,7 +86,7 @@ def test_crashes(stand_in, tmp_path):
         *("shaky1", "quick2", "shaky3")
     }
     before = dict(os.environ)
-    with pytest.raises(errors.ResourceError, match="crashed .* with fewer --jobs"):
+    with pytest.raises(errors.ResourceError, match="crashed .* with a lower --jobs"):
         stand_in("dying", jobs=1)
     assert os.environ == before
     assert len(processes(tmp_path)) == 3 + 2

@@ -28,7 +28,7 @@ def changed(**changes):
     ("arguments", "words"),
     [
         ({"budget": "Short"}, "Did you mean 'short'.*Known: smoke, short, full"),
-        ({"seeds": 0}, "seeds is >= 1. Received: 0"),
+        ({"seeds": 0}, "seeds must be >= 1. Received: 0"),
     ],
 )
 def test_refused_options_of_a_plan(arguments, words):
