@@ -61,7 +61,6 @@ def bias_shift(
     images: Any,
     *,
     labels: Any = None,
-    fisher: str = "drawn",
     layers: Sequence[str] | None = None,
     damping: float = 0.0,
     draws: int = 4096,
@@ -69,9 +68,10 @@ def bias_shift(
 ) -> dict[str, BiasShift]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
-    The loss is the mean cross-entropy of the labels. A bias shift is the change of the
-    unit's mean net input when the natural gradient is added to the unit's weights. A
-    training step with learning rate eta changes the mean by -eta times this number.
+    The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the
+    model's softmax. A bias shift is the change of the unit's mean net input when the
+    natural gradient is added to the unit's weights. A training step with learning rate
+    eta changes the mean by -eta times this number.
 
     The paper's theory is about perceptrons. In a convolution each position of each
     image is a draw of z. There a is the patch, `(height * width * channels,)` with the
@@ -89,11 +89,6 @@ def bias_shift(
         model: model with one input and one output, the logits `(batch, classes)`.
         images: `(examples, height, width, channels)`, as the model takes images.
         labels: class of each image, integers `(examples,)`; None for no bias shifts.
-        fisher: the labels y of the deltas. "drawn": one label for each image, drawn
-            from the model's softmax. "expected": the expectation over all classes,
-            which has no sampling noise and needs a backward pass for each class.
-            "given": `labels`, which makes F the "empirical Fisher matrix" instead of
-            the theorems' matrix.
         layers: names of `Dense` and `Conv2D` layers with a bias; None for all of them.
         damping: >= 0, variance of imaginary noise on each incoming activation.
             Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
@@ -102,7 +97,7 @@ def bias_shift(
         draws: largest number of draws of z, which the seed chooses among all images and
             positions. A unit with d incoming units takes about draws * d^2 + d^3
             operations.
-        seed: >= 0, seed of the drawn labels and of the choice of draws.
+        seed: >= 0, seed of the choice of draws.
 
     Returns:
         The measures by layer name, in the order of the model's layers.
@@ -112,22 +107,17 @@ def bias_shift(
             singular without damping.
     """
     images = _check_images(model, images)
-    errors.check_choice("fisher", fisher, ("drawn", "expected", "given"))
     errors.check_integer("seed", seed, minimum=0)
     errors.check_integer("draws", draws, minimum=1)
     errors.check_non_negative("damping", damping)
     selected = _select(model, layers)
     p = _probabilities(model, images)
-    if labels is not None or fisher == "given":
+    if labels is not None:
         labels = _check_labels(labels, *p.shape)
-    if fisher == "expected":
-        targets = [(np.full(len(p), c, "int32"), p[:, c]) for c in range(p.shape[1])]
-    else:
-        targets = [(_draw(p, seed) if fisher == "drawn" else labels, np.ones(len(p)))]
     found = {}
     for layer in selected:
         chosen = unit_draws.positions(layer, len(images), draws, seed)
-        collected = unit_draws.collect(model, layer, images, targets, labels, chosen)
+        collected = unit_draws.collect(model, layer, images, p, labels, chosen)
         try:
             found[layer.name] = _of_layer(*collected, damping)
         except errors.UsageError as error:
@@ -264,9 +254,3 @@ def _probabilities(model, images):
         )
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
-
-
-def _draw(probabilities, seed):
-    generator = np.random.Generator(np.random.Philox(seed))
-    ends = np.cumsum(probabilities, axis=1)[:, :-1]
-    return (generator.random((len(ends), 1)) >= ends).sum(axis=1).astype("int32")

@@ -7,7 +7,7 @@ propagated to the next layer (abstract, sections 1 and 3). These measures test b
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import keras
 import numpy as np
@@ -22,7 +22,7 @@ from elu_zoo.training.activation_statistics import (
     values,
 )
 
-_PART_VALUES = 2**22  # activations in a batch, each with about 100 bytes of arrays
+_PART_VALUES = 2**24  # activations of all draws of a batch, which limits memory
 _STEP = 1e-6  # step of central differences
 _SATURATED = 0.1 - 1e-6  # excludes the leaky rectifier, whose slope is 0.1
 
@@ -138,13 +138,17 @@ def noise_response(
     compute = forward(model, [*tensors, model.outputs[0]])
     sums = [_Sums(layer) for layer in layers]
     of_images = []  # logits, logit noise, probability noise, changed classes
-    for start, part in parts(images, _PART_VALUES // sum(map(values, layers))):
+    count = draws * sum(map(values, layers))
+    for start, part in parts(images, _PART_VALUES // count):
         clean = compute(part)
-        noisy = map(compute, _noisy_images(part, start, sigma, draws, seed))
-        noise, *of_classes = _variances_over_draws(noisy, clean[-1])
+        noisy = [compute(x) for x in _noisy_images(part, start, sigma, draws, seed)]
+        noise = [_variance(arrays) for arrays in zip(*noisy, strict=True)]
         for i, total in enumerate(sums):
             total.add(*clean[2 * i : 2 * i + 2], *noise[2 * i : 2 * i + 2])
-        of_images.append((clean[-1], noise[-1], *of_classes))
+        probability_noise = _variance([_softmax(x[-1]) for x in noisy]).sum(axis=1)
+        classes = np.stack([x[-1].argmax(axis=1) for x in noisy])
+        changed = (classes != clean[-1].argmax(axis=1)).mean(axis=0)
+        of_images.append((clean[-1], noise[-1], probability_noise, changed))
     logits, logit_noise, *of_classes = map(np.concatenate, zip(*of_images, strict=True))
     return NoiseResponse(
         {total.name: total.response() for total in sums},
@@ -181,31 +185,6 @@ def _noisy_images(
     for _ in range(draws):
         noise = [g.standard_normal(part.shape[1:], "float32") for g in generators]
         yield part + np.float32(sigma) * np.stack(noise)
-
-
-def _variances_over_draws(
-    noisy: Iterable[list[np.ndarray]], clean_logits: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Returns variances over noise draws, and the fraction of changed classes.
-
-    Args:
-        noisy: for each draw, the inputs and outputs of the layers and the logits.
-        clean_logits: logits without noise.
-
-    Returns:
-        A tuple: the variance of each array of `noisy`; for each image the variance of
-        the probabilities, summed over classes; for each image the fraction of draws
-        that change the predicted class.
-    """
-    variances, of_probabilities, changed = [], _Variance(), []
-    for arrays in noisy:
-        variances = variances or [_Variance() for _ in arrays]
-        for variance, array in zip(variances, arrays, strict=True):
-            variance.add(array)
-        of_probabilities.add(_softmax(arrays[-1]))
-        changed.append(arrays[-1].argmax(axis=1) != clean_logits.argmax(axis=1))
-    probability_noise = of_probabilities.value().sum(axis=1)
-    return [v.value() for v in variances], probability_noise, np.mean(changed, axis=0)
 
 
 def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
@@ -258,22 +237,6 @@ class _Sums:
         return LayerResponse(*units, self._saturated / every[0])
 
 
-class _Variance:
-    """Running variance of arrays (Welford, 1962)."""
-
-    def __init__(self):
-        self._count, self._mean, self._squares = 0, 0.0, 0.0
-
-    def add(self, array: np.ndarray) -> None:
-        self._count += 1
-        difference = array.astype("float64") - self._mean
-        self._mean = self._mean + difference / self._count
-        self._squares = self._squares + difference * (array - self._mean)
-
-    def value(self) -> np.ndarray:
-        return self._squares / (self._count - 1)
-
-
 def _units(sums: np.ndarray, every: np.ndarray) -> Units:
     with np.errstate(divide="ignore", invalid="ignore"):
         noise, net_noise, *_ = sums[1:] / sums[0]
@@ -287,6 +250,11 @@ def _variances(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     output, output2, net, net2 = sums[3:] / sums[0]
     # By rounding errors the variance of a constant may be negative.
     return np.maximum(output2 - output**2, 0), np.maximum(net2 - net**2, 0)
+
+
+def _variance(draws: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns the unbiased variance over draws, for each element of the arrays."""
+    return np.var(draws, axis=0, ddof=1, dtype="float64")
 
 
 def _ratio(numerators: np.ndarray, denominators: np.ndarray) -> float:

@@ -6,7 +6,7 @@ convolution the positions of an image are those of the layer's output.
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -46,7 +46,7 @@ def collect(
     model: keras.Model,
     layer: keras.Layer,
     images: np.ndarray,
-    targets: Sequence[tuple[np.ndarray, np.ndarray]],
+    probabilities: np.ndarray,
     labels: np.ndarray | None,
     chosen: np.ndarray,
 ) -> list[np.ndarray | None]:
@@ -56,8 +56,8 @@ def collect(
         model: model from images to logits.
         layer: a layer of the model, `Dense` or `Conv2D`.
         images: `(examples, height, width, channels)`.
-        targets: pairs of labels `(examples,)` and weights `(examples,)`; delta^2 is the
-            weighted sum over the pairs.
+        probabilities: probabilities of the labels y in the expectation of delta^2,
+            `(examples, classes)`.
         labels: labels of the loss, `(examples,)`; None for no loss.
         chosen: numbers of the draws, as `positions` returns them.
 
@@ -81,7 +81,11 @@ def collect(
 
         inputs.append(_incoming(layer, float64(before(images[part])), own))
         image = own // size
-        squares.append(sum(p[part][image, None] * deltas(y) ** 2 for y, p in targets))
+        expected = 0.0
+        for label, p in enumerate(probabilities.T):
+            delta = deltas(np.full(len(images), label, "int32"))
+            expected += p[part][image, None] * delta**2
+        squares.append(expected)
         if labels is not None:
             losses.append(-deltas(labels))
     return [np.concatenate(x) if x else None for x in (inputs, squares, losses)]

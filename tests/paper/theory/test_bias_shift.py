@@ -84,29 +84,15 @@ def test_positive_share_counts_the_largest_tenth_of_the_covariances():
     assert found.input_correlation == pytest.approx(correlation(inputs[:, :10]))
 
 
-def test_delta2_for_each_choice_of_fisher_labels():
+def test_delta2_is_the_expectation_over_the_softmax():
     model = dense()
     images, labels = examples(model)
-
-    def found(**arguments):
-        return bias_shift(model, images, **arguments)["classifier"].delta2
-
     odds = np.exp(np.float64(model(images)))
     p = odds / odds.sum(axis=1, keepdims=True)
-    given = ((np.eye(4)[labels] - p) ** 2).mean(axis=0)
-    np.testing.assert_allclose(found(labels=labels, fisher="given"), given, rtol=1e-4)
-    expected = (p * (1 - p)).mean(axis=0)
-    np.testing.assert_allclose(found(fisher="expected"), expected, rtol=1e-4)
-    np.testing.assert_array_equal(found(), found(labels=labels, seed=0))
-    np.testing.assert_allclose(found(), expected, rtol=0.2)
-    for other in (found(seed=1), found(labels=labels, fisher="given")):
-        assert (found() != other).all()
-
-
-def test_labels_are_drawn_from_the_softmax():
-    p = np.array([0.5, 0, 0.2, 0.3])
-    drawn = module._draw(np.tile(p, (20_000, 1)), seed=0)
-    np.testing.assert_allclose(np.bincount(drawn) / 20_000, p, atol=0.01)
+    expected = (p * (1 - p)).mean(axis=0)  # the variance of each class's indicator
+    for given in None, labels:
+        found = bias_shift(model, images, labels=given)["classifier"].delta2
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_correlation_of_one_unit_and_cosine_of_a_zero_gradient_are_nan():
@@ -183,8 +169,7 @@ def test_signs_of_large_covariances_of_trained_nets(activation, data, draws, sha
     on_train = data.name == "mnist_5k"
     images = data.train.images[:1000] if on_train else data.test.images[:2000]
     model = elu_zoo.get_model("mnist_mlp_8x128", activation=activation, weights="mnist")
-    found = bias_shift(model, images, fisher="expected", layers=["dense8"], damping=0.1)
-    found = found["dense8"]
+    found = bias_shift(model, images, layers=["dense8"], damping=0.1)["dense8"]
     assert draws[0] < np.nanmedian(found.effective_draws) < draws[1]
     assert share[0] < np.nanmean(found.positive_share) < share[1]
 
@@ -200,8 +185,6 @@ IMAGES = np.random.default_rng(0).normal(size=(5, 2, 3, 1))
         ({"images": IMAGES * np.nan}, "logits .* are not finite"),
         ({"labels": np.zeros(4, int)}, "labels must be 5 integers in 0..3"),
         ({"labels": [0, 1, 2, 3, -1]}, "labels must be 5 integers in 0..3"),
-        ({"fisher": "given"}, "labels must be 5 integers"),
-        ({"fisher": "draw"}, "Did you mean 'drawn'"),
         ({"seed": -1}, "seed is an integer >= 0"),
         ({"draws": 0}, "draws is an integer >= 1"),
         ({"damping": -0.1}, "damping is finite and >= 0"),

@@ -97,7 +97,7 @@ def check_units(found, state, net, output, net_noise, output_noise):
 
 @pytest.mark.parametrize("images_a_part", [1000, 4])
 def test_the_response_equals_numpys(images_a_part, monkeypatch):
-    values = 3 * 3 * 2 + 3
+    values = NOISE["draws"] * (3 * 3 * 2 + 3)
     monkeypatch.setattr(noise, "_PART_VALUES", images_a_part * values)
     model = network()
     found = noise_response(model, IMAGES, **NOISE)
@@ -194,7 +194,7 @@ def test_without_noise_all_noise_is_zero():
                 np.testing.assert_array_equal(array, 0)
             assert np.isnan(units.noise_gain())
     assert not found.logit_noise.any()
-    assert found.probability_noise == found.changed == 0
+    assert found.changed == 0 and found.probability_noise < 1e-30  # rounding
 
 
 def test_the_seed_decides_the_noise():
