@@ -95,30 +95,30 @@ def series(
         rows: rows of one experiment and budget.
         x: the column of the horizontal axis.
         column: the column of the vertical axis.
-        which: the arms to return; None returns all.
+        which: arms; all by default.
         style: arguments of `Series`.
     """
-    curves_of_arms = []
+    found = []
     for arm in arms(rows) if which is None else which:
         curves = [
             {float(row[x]): float(row[column]) for row in run if row[column]}
             for run in by_seed(rows, arm).values()
         ]
-        points = sorted({point for curve in curves for point in curve})
-        table = [[curve.get(point, math.nan) for point in points] for curve in curves]
+        places = sorted({place for curve in curves for place in curve})
+        table = [[curve.get(place, math.nan) for place in places] for curve in curves]
         runs = [run for run in table if not np.isnan(run).all()]
         if runs:
             style_of_arm = {"batch_norm": arm.batch_norm, **style}
-            curves_of_arms.append(Series(arm.activation, points, runs, **style_of_arm))
-    return curves_of_arms
+            found.append(Series(arm.activation, places, runs, **style_of_arm))
+    return found
 
 
 def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
     """Returns means and standard deviations over runs.
 
     Args:
-        activation: name of the activation, which decides colour and marker.
-        values: values of the runs, by position on the horizontal axis.
+        activation: which chooses colour and marker.
+        values: of the runs, by place on the axis.
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [

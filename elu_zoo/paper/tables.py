@@ -28,10 +28,7 @@ def mean(values: Iterable[float]) -> str:
 
 
 def interval(effect: float, low: float, high: float) -> str:
-    """Returns an effect and its interval with three digits.
-
-    An interval that is NaN is left out; the text is "" if the effect is NaN.
-    """
+    """Returns an effect with its interval, or without one that is NaN."""
     if math.isnan(effect):
         return ""
     if math.isnan(low):

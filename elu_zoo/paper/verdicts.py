@@ -25,22 +25,20 @@ LEAST_PAIRS = 5
 
 
 def outcomes(findings: Sequence[Finding]) -> list[Outcome]:
-    """Returns the outcome of each test of one claim.
-
-    Args:
-        findings: of the tests that Holm's method corrects together.
-    """
+    """Returns what each test of one claim says."""
     tests = [test for found in findings for test in (found, *found.layers)]
     corrected = iter(statistics.holm([t.p for t in tests if _is_tested(t)]))
-    results = []
+    single = [
+        _of_p(test, next(corrected)) if _is_tested(test) else _without_p(test)
+        for test in tests
+    ]
+    said, place = [], 0
     for found in findings:
-        own, *layers = [
-            _outcome(test, next(corrected)) if _is_tested(test) else test.outcome
-            for test in (found, *found.layers)
-        ]
+        own, *layers = single[place : place + 1 + len(found.layers)]
+        place += 1 + len(found.layers)
         disagree = {"supports", "contradicts"} <= set(layers)
-        results.append("layers disagree" if disagree else own or "not measured")
-    return results
+        said.append("layers disagree" if disagree else own)
+    return said
 
 
 def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
@@ -79,7 +77,11 @@ def _is_tested(found: Finding) -> bool:
     return found.n >= LEAST_PAIRS and not math.isnan(found.p)
 
 
-def _outcome(found: Finding, p: float) -> Outcome:
+def _of_p(found: Finding, p: float) -> Outcome:
     if p > LEVEL:
         return "no difference"
     return "supports" if found.effect < 0 else "contradicts"
+
+
+def _without_p(found: Finding) -> Outcome:
+    return found.outcome or "not measured"

@@ -116,7 +116,7 @@ def _level(key):
     """Returns the level of a run's numbers if the paper is right; lower is better."""
     unit = key["activation"] + "+bn" * (key["batch_norm"] == "True")
     found = 1 + ORDER.index(unit) / 2 if unit in ORDER else 5.2
-    if key["variant"].startswith("lr "):  # a higher learning rate is better
+    if key["variant"].startswith("lr "):  # the higher, the better
         found -= 0.05 * np.log10(float(key["variant"][3:]))
     text = f"{unit} {key['variant']} {key['seed']}"
     return found + zlib.crc32(text.encode()) / 2**32 / 50

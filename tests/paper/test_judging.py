@@ -22,7 +22,7 @@ def reads(values):
     return lambda rows: dict(enumerate(values)) if isinstance(values, list) else values
 
 
-def test_lower_compares_pairs_by_students_t():
+def test_lower():
     found = lower(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0]))([])
     assert (found.n, found.effect) == (3, -2)
     # Student's t for two degrees of freedom is 4.303; the standard error is 1 / sqrt 3.
@@ -32,28 +32,28 @@ def test_lower_compares_pairs_by_students_t():
     assert (found.wilcoxon, found.outcome) == (1 / 8, "")
 
 
-def test_values_of_the_same_seed_are_pairs():
+def test_pairs_have_the_same_seed():
     found = lower(reads({0: 1.0, 1: 2.0, 2: 9.0}), reads({2: 10.0, 1: 3.0, 7: 0.0}))([])
     assert (found.n, found.effect) == (2, -1)
 
 
 @pytest.mark.parametrize("values", [{}, {3: 1.0}])
-def test_without_a_pair_the_finding_is_empty(values):
+def test_nothing_to_compare(values):
     assert lower(reads(values), reads({0: 1.0}))([]) == Finding()
     assert lower(reads({0: 1.0}), reads(values))([]) == Finding()
 
 
-def test_below_subtracts_the_limit():
+def test_below():
     found = below(0.1, reads([0.01, 0.02, 0.03]))([])
     assert found.n == 3 and found.effect == pytest.approx(-0.08)
     assert below(0.1, reads({}))([]) == Finding()
 
 
-def test_constant_has_the_seeds_of_another_reader():
+def test_constant():
     assert constant(1.5, reads({3: 0.1, 4: 0.2}))([]) == {3: 1.5, 4: 1.5}
 
 
-def test_lower_in_layers_compares_means_and_each_layer():
+def test_lower_in_layers():
     first = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
     second = {"a": {0: 2.0, 1: 4.0}, "b": {0: 1.0}}
     found = lower_in_layers(reads(first), reads(second))([])
@@ -63,7 +63,7 @@ def test_lower_in_layers_compares_means_and_each_layer():
     assert lower_in_layers(reads({}), reads({}))([]) == Finding()
 
 
-def test_mean_of_layers_skips_missing_layers():
+def test_mean_of_layers():
     assert mean_of_layers({"a": {0: 1.0, 1: 5.0}, "b": {0: 3.0}}) == {0: 2.0, 1: 5.0}
 
 
@@ -79,13 +79,13 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
         (LOW[:9], HIGH, 0, ""),
     ],
 )
-def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
+def test_wilcoxon_below(first, second, n, outcome):
     found = wilcoxon_below(0.001, 10, reads(first), reads(second))([])
     assert (found.n, found.outcome) == (n, outcome)
     assert math.isnan(found.p)
 
 
-def test_final_reads_the_last_value_by_seed():
+def test_final():
     key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
     rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
     assert final(Arm("elu"), "loss")(rows) == {3: -20}

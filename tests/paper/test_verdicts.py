@@ -36,7 +36,7 @@ def found(effect, p, n=5, layers=()):
         ([], []),
     ],
 )  # fmt: skip
-def test_outcomes_follow_from_corrected_p(tests, expected):
+def test_outcomes(tests, expected):
     assert verdicts.outcomes(tests) == expected
 
 
@@ -86,5 +86,5 @@ def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
     assert {whole, early} <= set(verdicts.VERDICTS)
 
 
-def test_a_finding_whose_p_is_nan_is_not_measured():
+def test_a_p_that_is_nan_is_no_test():
     assert verdicts.outcomes([found(-1, math.nan)]) == ["not measured"]
