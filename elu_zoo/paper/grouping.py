@@ -14,7 +14,13 @@ _OF_THE_PAPER = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
 class Arm(NamedTuple):
-    """The settings that distinguish the networks of one experiment."""
+    """The settings that distinguish the networks of one experiment.
+
+    Attributes:
+        activation: name of the activation.
+        batch_norm: whether the network has batch normalisation.
+        variant: another difference, such as the learning rate; "" for none.
+    """
 
     activation: str
     batch_norm: bool = False
@@ -22,22 +28,22 @@ class Arm(NamedTuple):
 
 
 def arms(rows: Rows) -> list[Arm]:
-    """Returns the arms: the paper's activations first, the rest by the alphabet."""
+    """Returns the arms: first the paper's activations, then the others by name."""
 
-    def place(arm: Arm) -> tuple:
+    def sort_key(arm: Arm) -> tuple:
         names = _OF_THE_PAPER
         known = arm.activation in names
         order = names.index(arm.activation) if known else len(names)
         return arm.batch_norm, arm.variant, order, arm.activation
 
-    return sorted({_arm(row) for row in rows}, key=place)
+    return sorted({_arm(row) for row in rows}, key=sort_key)
 
 
 def reference(rows: Rows) -> str:
     """Returns the activation that is compared with all others.
 
-    It is ELU; without ELU the first activation that is not of the paper; without one
-    of these the first.
+    This is ELU if there are rows of ELU, or else the first activation that the paper
+    does not have, or else the first activation.
     """
     names = [arm.activation for arm in arms(rows)]
     new = [name for name in names if name not in _OF_THE_PAPER]
@@ -45,7 +51,7 @@ def reference(rows: Rows) -> str:
 
 
 def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
-    """Returns the rows of an arm's runs by seed."""
+    """Returns the rows of each run of an arm, by seed."""
     runs: dict[int, Rows] = {}
     for row in rows:
         if _arm(row) == arm:
@@ -54,7 +60,7 @@ def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
 
 
 def diverged(run: Rows) -> bool:
-    """Returns whether a run ended in a loss that is not finite."""
+    """Returns whether a run ended because its loss was not finite."""
     return any(row.get("diverged") for row in run)
 
 
@@ -63,18 +69,18 @@ def final_values(rows: Rows, arm: Arm, column: str) -> dict[int, float]:
 
     Runs that diverged are left out.
     """
-    found = {}
+    last = {}
     for seed, run in by_seed(rows, arm).items():
         values = [float(row[column]) for row in run if row[column]]
         if values and not diverged(run):
-            found[seed] = values[-1]
-    return found
+            last[seed] = values[-1]
+    return last
 
 
 def pairs(
     first: Mapping[int, float], second: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Returns the finite values of the seeds that both have, in the same order."""
+    """Returns the finite values of the seeds that both arms have, in equal order."""
     common = first.keys() & second.keys()
     seeds = sorted(s for s in common if math.isfinite(first[s] - second[s]))
     return [first[s] for s in seeds], [second[s] for s in seeds]
@@ -86,7 +92,7 @@ def series(
     """Returns the runs of each arm as curves; arms without a point are left out.
 
     Args:
-        rows: of one experiment and budget.
+        rows: rows of one experiment and budget.
         x: the column of the horizontal axis.
         column: the column of the vertical axis.
         which: arms; all by default.

@@ -1,4 +1,4 @@
-"""Markdown tables of results and of paired tests."""
+"""Markdown tables of results and paired tests, and numbers as text."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p
 
 
 def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table."""
+    """Returns a Markdown table of column titles and lines of cells."""
     head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
 
@@ -37,7 +37,7 @@ def interval(effect: float, low: float, high: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Returns p with three digits, "" for NaN."""
+    """Returns p with three decimals, "" for NaN."""
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -50,20 +50,20 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
-    """Returns exact paired tests of final values, "" where there is no pair.
+    """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
 
-    `grouping.reference` is compared with each other activation, among networks of the
-    same variant that all have batch normalisation, or none of which has.
+    `grouping.reference` is compared with each other activation. The networks of a pair
+    are alike in their variant and in batch normalisation.
 
     Args:
-        rows: of one experiment and budget.
-        measures: titles by column; lower values are better.
+        rows: rows of one experiment and budget.
+        measures: titles by column, for columns in which lower values are better.
     """
     lines = []
     for arm in grouping.arms(rows):
         first = arm._replace(activation=grouping.reference(rows))
         for column, title in measures.items():
-            if arm != first and (cells := _tested(rows, first, arm, column)):
+            if arm != first and (cells := _cells(rows, first, arm, column)):
                 lines.append([arm.variant, title, *cells])
     if not lines:
         return ""
@@ -72,7 +72,7 @@ def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
     return markdown(_TITLES, [line[1:] for line in lines])
 
 
-def _tested(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
+def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
     pair = grouping.pairs(
         *(grouping.final_values(rows, a, column) for a in (first, second))
     )

@@ -1,7 +1,8 @@
 """Rules that turn the results of claim tests into one verdict for each claim.
 
-A test supports or contradicts a claim where its two-sided Student's p is at most 0.05
-after Holm's correction over all tests of the claim, with five pairs of runs at least.
+A test supports or contradicts a claim if it has at least five pairs of runs and its
+two-sided Student's p, corrected by Holm's method over all tests of the claim and their
+layers, is at most 0.05. Tests without a p state their outcome themselves.
 """
 
 import math
@@ -44,23 +45,24 @@ def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
     """Returns what runs can decide: the whole claim, early training, or nothing.
 
     Args:
-        budget: of the runs.
-        share: epochs of the runs, divided by the paper's.
-        own_schedule: whether optimizer or rates are ours and not the paper's.
+        budget: budget of the runs.
+        share: length of the runs divided by the length of the paper's runs.
+        own_schedule: whether the optimizer or the learning rates are ours and not the
+            paper's.
     """
     if own_schedule or budget == "smoke":
         return "none"
     return "whole" if share >= 1 else "early"
 
 
-def verdict(said: Sequence[Outcome], decides: Evidence) -> str:
-    """Returns the verdict of a claim.
+def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
+    """Returns the verdict of a claim, one of `VERDICTS`.
 
     Args:
-        said: outcomes of the tests of the paper's claim.
-        decides: see `evidence`.
+        test_outcomes: outcomes of the claim's tests, except those marked as ours.
+        decides: what the runs can decide, see `evidence`.
     """
-    measured = set(said) - {"not measured"}
+    measured = set(test_outcomes) - {"not measured"}
     if decides == "none" or measured <= {"no difference"}:
         return "not tested"
     if measured == {"supports"}:

@@ -1,4 +1,4 @@
-"""Outcomes of all claim tests, on synthetic rows of whole worlds."""
+"""Outcomes of all claim tests on synthetic rows of all experiments, called a world."""
 
 import re
 
@@ -10,7 +10,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
 TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
 EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
-# Other quantities change in these, too.
+# Tests that decide nothing, because other quantities change at the same time.
 UNDECIDED = {n for n in TESTS if re.search("correlated-units|mean-length-k-", n)}
 DECIDING_TESTS = [
     name

@@ -1,4 +1,4 @@
-"""Which numbers decide each claim test, and in which direction."""
+"""Claim tests: the numbers that decide each test, and their direction."""
 
 import re
 
@@ -34,6 +34,7 @@ def shown(row):
     return row["sigma"] == "0.1"
 
 
+# Names of tests, the column that decides these tests, and the rows of the column.
 DECIDING = [
     ("mnist-learns-faster.*", "train_loss", of_epochs("5")),
     ("mnist-fits-to.*", "train_loss", anywhere),
@@ -68,15 +69,13 @@ DECIDING = [
 ]  # fmt: skip
 
 
-def test_each_test_has_one_line_of_the_table():
+def test_each_claim_test_has_one_line_of_the_table():
     for name in DECIDING_TESTS:
         assert sum(bool(re.fullmatch(each[0], name)) for each in DECIDING) == 1, name
 
 
 @pytest.mark.parametrize(("names", "column", "where"), DECIDING)
-def test_what_decides_a_test(names, column, where):
-    """These numbers alone decide; all other numbers may say the opposite."""
-
+def test_only_the_deciding_numbers_change_the_outcome(names, column, where):
     def decides(row, other):
         return column == other and where(row)
 

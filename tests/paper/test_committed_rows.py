@@ -1,4 +1,4 @@
-"""Committed rows: each experiment finds them, so that no run is trained again."""
+"""Committed rows: every experiment finds its rows, so that no run is trained again."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ COMMITTED = {
 
 
 @pytest.mark.parametrize("name", COMMITTED)
-def test_every_run_is_found(name):
+def test_every_run_of_an_experiment_is_found(name):
     found = points(name, RESULTS)
     trials = EXPERIMENTS[name].trials(Plan(COMMITTED[name], None, None, Path("runs")))
     assert [trial.label for trial in trials if not found.has(trial)] == []
@@ -35,6 +35,6 @@ def test_committed_files_have_the_columns_of_this_version(name):
     points(name, RESULTS).check()
 
 
-def test_the_table_is_complete():
+def test_the_table_has_all_experiments_with_committed_rows():
     trained = {n for n in EXPERIMENTS if EXPERIMENTS[n].trials}
     assert {n for n in trained if points(n, RESULTS).rows} == COMMITTED.keys()

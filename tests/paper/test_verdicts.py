@@ -1,4 +1,4 @@
-"""Rules of the verdicts."""
+"""Rules of the verdicts: outcomes of tests, evidence of runs, verdicts of claims."""
 
 import math
 
@@ -21,16 +21,16 @@ def found(effect, p, n=5, layers=()):
         ([found(-1, 0.001, n=4)], ["not measured"]),
         ([Finding()], ["not measured"]),
         ([Finding(9, 1.1, outcome="contradicts")], ["contradicts"]),
-        # Holm: the smallest p counts twice, and the larger one once.
+        # Holm's method multiplies the smaller of two p by 2, and the larger by 1.
         ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
         ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
-        # Tests without p are not counted.
+        # Tests without p are not part of the correction.
         ([found(-1, 0.04), Finding(), Finding(9, outcome="supports")],
          ["supports", "not measured", "supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.5)])], ["supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.001)])],
          ["layers disagree"]),
-        # Layers are tests, too.
+        # Layers are tests that take part in the correction.
         ([found(-1, 0.02, layers=[found(-1, 0.02), found(-1, 0.02)])],
          ["no difference"]),
         ([], []),
@@ -57,7 +57,7 @@ def test_layers_belong_to_their_test():
         ("smoke", 1, False, "none"),
     ],
 )
-def test_evidence(budget, share, own_schedule, expected):
+def test_evidence_by_budget_and_length(budget, share, own_schedule, expected):
     assert verdicts.evidence(budget, share, own_schedule=own_schedule) == expected
 
 
@@ -79,7 +79,7 @@ YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measur
         ([], "not tested", "not tested"),
     ],
 )
-def test_verdict(outcomes, whole, early):
+def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
     assert verdicts.verdict(outcomes, "whole") == whole
     assert verdicts.verdict(outcomes, "early") == early
     assert verdicts.verdict(outcomes, "none") == "not tested"

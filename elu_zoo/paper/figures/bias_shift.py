@@ -70,8 +70,6 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             model,
             images,
             labels=data.labels,
-            # Late in training, labels drawn from the softmax hardly ever vary.
-            fisher="expected",
             # The inputs of the first layer are pixels, not units.
             layers=hidden[1:],
             damping=_DAMPING,
