@@ -79,8 +79,11 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
         axes.set_xscale("log")
     if panel.logy:
         axes.set_yscale("log")
-    axes.set_xlim(panel.xlim)
-    axes.set_ylim(panel.ylim)
+    # Limits of None would freeze an axis that the panels share.
+    if panel.xlim is not None:
+        axes.set_xlim(panel.xlim)
+    if panel.ylim is not None:
+        axes.set_ylim(panel.ylim)
     if not panel.logx and all((np.mod(s.x, 1) == 0).all() for s in panel.series):
         axes.xaxis.get_major_locator().set_params(integer=True)
     sheet.finish(axes, panel.title, panel.xlabel, panel.ylabel)

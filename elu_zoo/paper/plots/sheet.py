@@ -93,7 +93,7 @@ def _set_log_ticks(axis: "Axis") -> None:
         return
     if high > 100 * low:
         axis.set_major_locator(ticker.LogLocator(subs=(1, 3)))
-    elif high > 10 * low:
+    elif high > 6 * low:
         axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     else:
         axis.set_major_locator(ticker.MaxNLocator(5))
