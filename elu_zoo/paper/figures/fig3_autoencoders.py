@@ -102,7 +102,7 @@ def _draw(rows: Rows, stem: Path) -> None:
             if any(panel.series for panel in row):
                 panels.append([panel for panel in row if panel.series])
     if panels:
-        height = 0.5 + 2.8 * len(panels)
+        height = 0.5 + (2.8 if len(panels) == 2 else 2.3) * len(panels)
         figures.draw(panels, stem, height=height, share_y=True, note=_diverged(rows))
 
 
@@ -110,8 +110,8 @@ def _panel(rows: Rows, setting: Setting, column: str, letter: str) -> Panel:
     which = [arm for arm in grouping.arms(rows) if arm.variant == str(setting)]
     # The paper's lines are medians over runs.
     found = grouping.series(rows, "epoch", column, which, summary="quartiles")
-    title = f"{letter}  {_SPLITS[column]}, {setting.label}"
-    return Panel(title, "epoch", "squared error", found, logy=True)
+    ylabel = f"squared {_SPLITS[column]} error"
+    return Panel(f"{letter}  {setting.label}", "epoch", ylabel, found, logy=True)
 
 
 def _diverged(rows: Rows) -> str:
