@@ -13,12 +13,12 @@ from elu_zoo.paper.judging import Claim, Finding, Outcome
 from elu_zoo.paper.views import View, epochs
 
 COLUMNS = (
-    "id section claim reported experiment schedule n measure effect low high tests "
-    "gpu verdict"
+    "id section claim reported experiment schedule n measure supports_if effect low "
+    "high tests gpu verdict"
 ).split()
 TEST_COLUMNS = (
-    "id whose claim experiment budget measure n effect low high layers p wilcoxon "
-    "outcome"
+    "id whose claim experiment budget measure supports_if n effect low high layers p "
+    "wilcoxon outcome"
 ).split()
 _NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]
@@ -59,15 +59,13 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 
 
 def _judged(name: str, claim: Claim, view: View | None) -> Judged:
-    findings = [
-        test.judge(view.rows) if view and test.judge else Finding()
-        for test in claim.tests
-    ]
+    findings = [test.find(view.rows) if view else Finding() for test in claim.tests]
+    tests = [(t.support, f) for t, f in zip(claim.tests, findings, strict=True)]
     # Tests of ours take no part in the correction of the paper's tests.
     said: dict[int, Outcome] = {}
     for ours in (False, True):
         which = [i for i, test in enumerate(claim.tests) if test.ours == ours]
-        outcomes = verdicts.outcomes([findings[i] for i in which])
+        outcomes = verdicts.outcomes([tests[i] for i in which])
         said |= dict(zip(which, outcomes, strict=True))
     outcomes = tuple(said[i] for i in range(len(findings)))
     of_paper = [said[i] for i, test in enumerate(claim.tests) if not test.ours]
@@ -129,6 +127,7 @@ def table(judged: list[Judged]) -> Table:
             "schedule": schedule(each.experiment, each.view),
             "n": finding.n,
             "measure": claim.tests[first].measure,
+            "supports_if": str(claim.tests[first].support),
             "effect": finding.effect,
             "low": finding.low,
             "high": finding.high,
@@ -153,6 +152,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
                 "experiment": each.experiment,
                 "budget": each.view.budget if finding.n else "",
                 "measure": test.measure,
+                "supports_if": str(test.support),
                 **dataclasses.asdict(finding),
                 "outcome": outcome,
                 "layers": layers(finding),

@@ -1,7 +1,7 @@
 """Rows of an experiment's CSV file, grouped by arm and by seed."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +87,12 @@ def pairs(
 
 
 def series(
-    rows: Rows, x: str, column: str, which: Iterable[Arm] | None = None, **style: object
+    rows: Rows,
+    x: str,
+    column: str,
+    which: Iterable[Arm] | None = None,
+    ours: Container[str] = (),
+    **style: object,
 ) -> list[Series]:
     """Returns the runs of each arm as curves; arms without a point are left out.
 
@@ -96,6 +101,7 @@ def series(
         x: the column of the horizontal axis.
         column: the column of the vertical axis.
         which: arms; all by default.
+        ours: activations that the paper's figure lacks.
         style: arguments of `Series`.
     """
     found = []
@@ -108,17 +114,20 @@ def series(
         table = [[curve.get(place, math.nan) for place in places] for curve in curves]
         runs = [run for run in table if not np.isnan(run).all()]
         if runs:
-            style_of_arm = {"batch_norm": arm.batch_norm, **style}
-            found.append(Series(arm.activation, places, runs, **style_of_arm))
+            of_arm = {"batch_norm": arm.batch_norm, "ours": arm.activation in ours}
+            found.append(Series(arm.activation, places, runs, **of_arm, **style))
     return found
 
 
-def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
+def dots(
+    activation: str, values: Mapping[str | float, list[float]], ours: bool = False
+) -> Dots:
     """Returns means and standard deviations over runs.
 
     Args:
-        activation: which chooses colour and marker.
-        values: of the runs, by place on the axis.
+        activation: name that decides colour and marker.
+        values: values of the runs by place on the axis.
+        ours: whether the paper lacks the activation there.
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [
@@ -127,7 +136,7 @@ def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
     ]
     low = [mean - d for mean, d in zip(means, deviations, strict=True)]
     high = [mean + d for mean, d in zip(means, deviations, strict=True)]
-    return Dots(activation, list(values), means, low, high)
+    return Dots(activation, list(values), means, low, high, ours=ours)
 
 
 def _arm(row: dict[str, str]) -> Arm:

@@ -21,7 +21,7 @@ recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, netw
 measures disagree. *Not tested*: no run of ours can decide it, no test finds a
 difference, or only runs shorter than the paper's contradict it. Runs of our own
 schedules decide nothing. Effect, interval and n are of the first test that was
-measured; a negative difference supports the claim.
+measured.
 """
 _TESTS = """A test supports or contradicts a claim where Student's p of at least five
 paired differences, two-sided and corrected by Holm's method for all tests of the claim,
@@ -49,14 +49,23 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claims.table(judged):
-        effect = tables.interval(row["effect"], row["low"], row["high"])
+        effect = tables.interval(
+            row["effect"], row["low"], row["high"], signed=_is_signed(row)
+        )
         measured = f"{row['measure']}: {effect}" if effect else ""
-        cells = row["claim"], row["reported"], measured, row["schedule"]
+        supports_if = row["supports_if"] if effect else ""
+        cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
         verdict = f"**{row['verdict']}**"
         n = row["n"] or ""
         lines.append([row["section"], *cells, n, row["tests"], verdict])
-    titles = "section", "the paper", "it reports", "measured", "schedule", "n", "tests"
-    return tables.markdown((*titles, "verdict"), lines)
+    titles = "section", "the paper", "it reports", "measured"
+    titles += "supports the claim if", "schedule", "n", "tests", "verdict"
+    return tables.markdown(titles, lines)
+
+
+def _is_signed(row: Mapping[str, object]) -> bool:
+    """Returns whether an effect is printed with its sign, as differences are."""
+    return str(row["supports_if"]).endswith("than 0")
 
 
 def _gpu(judged: Sequence[Judged]) -> str:
@@ -97,13 +106,15 @@ def _section(name: str, view: View | None) -> list[str]:
 
 def _tests(judged: Sequence[Judged]) -> str:
     lines = []
-    for each in judged:
-        tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
-        for test, found, outcome in tests:
-            effect = tables.interval(found.effect, found.low, found.high)
-            numbers = found.n or "", effect, claims.layers(found)
-            p = tables.p_value(found.p), tables.p_value(found.wilcoxon)
-            measure = test.measure + " (ours)" * test.ours
-            lines.append([each.claim.name, measure, *numbers, *p, outcome])
-    titles = "claim", "measured", "n", "effect", "layers", "p", "Wilcoxon's p"
-    return tables.markdown((*titles, "the test"), lines)
+    for row in claims.table_of_tests(judged):
+        effect = tables.interval(
+            row["effect"], row["low"], row["high"], signed=_is_signed(row)
+        )
+        numbers = row["n"] or "", effect, row["layers"]
+        p = tables.p_value(row["p"]), tables.p_value(row["wilcoxon"])
+        measure = row["measure"] + " (ours)" * (row["whose"] == "ours")
+        cells = row["claim"], measure, row["supports_if"], *numbers, *p, row["outcome"]
+        lines.append(cells)
+    titles = "claim", "measured", "supports the claim if", "n", "effect", "layers"
+    titles += "p", "Wilcoxon's p", "the test"
+    return tables.markdown(titles, lines)

@@ -27,13 +27,19 @@ def mean(values: Iterable[float]) -> str:
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
 
 
-def interval(effect: float, low: float, high: float) -> str:
-    """Returns an effect with its interval, or without one that is NaN."""
+def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Returns an effect with its 95 % interval, "" for an effect that is NaN.
+
+    Args:
+        effect: with three digits.
+        low: lower end of the interval; NaN for no interval.
+        high: upper end of the interval.
+        signed: whether numbers above 0 have a plus sign, as differences have.
+    """
     if math.isnan(effect):
         return ""
-    if math.isnan(low):
-        return f"{effect:+.3g}"
-    return f"{effect:+.3g} ({low:+.3g} to {high:+.3g})"
+    texts = [f"{x:+.3g}" if signed else f"{x:.3g}" for x in (effect, low, high)]
+    return texts[0] if math.isnan(low) else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def p_value(p: float) -> str:

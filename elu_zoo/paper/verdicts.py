@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from elu_zoo.paper import statistics
-from elu_zoo.paper.judging import Finding, Outcome
+from elu_zoo.paper.judging import Finding, Outcome, Support
 
 Evidence = Literal["whole", "early", "none"]
 VERDICTS = (
@@ -24,13 +24,24 @@ LEVEL = 0.05
 LEAST_PAIRS = 5
 
 
-def outcomes(findings: Sequence[Finding]) -> list[Outcome]:
-    """Returns what each test of one claim says."""
-    tests = [test for found in findings for test in (found, *found.layers)]
-    corrected = iter(statistics.holm([t.p for t in tests if _is_tested(t)]))
+def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
+    """Returns the outcome of each test of one claim.
+
+    Args:
+        tests: for each test the effects that support the claim, and its result.
+    """
+    findings = [found for _, found in tests]
+    every = [
+        (support, result)
+        for support, found in tests
+        for result in (found, *found.layers)
+    ]
+    corrected = iter(statistics.holm([x.p for _, x in every if _is_tested(x)]))
     single = [
-        _of_p(test, next(corrected)) if _is_tested(test) else _without_p(test)
-        for test in tests
+        _of_p(support, found, next(corrected))
+        if _is_tested(found)
+        else _without_p(found)
+        for support, found in every
     ]
     said, place = [], 0
     for found in findings:
@@ -77,10 +88,10 @@ def _is_tested(found: Finding) -> bool:
     return found.n >= LEAST_PAIRS and not math.isnan(found.p)
 
 
-def _of_p(found: Finding, p: float) -> Outcome:
+def _of_p(support: Support, found: Finding, p: float) -> Outcome:
     if p > LEVEL:
         return "no difference"
-    return "supports" if found.effect < 0 else "contradicts"
+    return "supports" if support.includes(found.effect) else "contradicts"
 
 
 def _without_p(found: Finding) -> Outcome:

@@ -46,7 +46,8 @@ def test_verdicts_if_the_paper_is_right_or_wrong(
             if test.name in DECIDING_TESTS:
                 decisive = True
                 assert said == outcome, test.name
-                assert (found.effect < 0) == (outcome == "supports"), test.name
+                supports = test.support.includes(found.effect)
+                assert supports == (outcome == "supports"), test.name
         expected = verdict_of_depth if each.experiment == "depth" else verdict
         assert each.verdict == (expected if decisive else "not tested")
 
@@ -129,7 +130,7 @@ def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
     diverged = {(unit, seed) for unit in diverging for seed in range(5)}
     write("fig3", tmp_path, FIVE, contradicts, diverged)
     names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
-    assert len(names) == 8
+    assert len(names) == 16
     found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
     assert set(found.values()) == {outcome}
 
@@ -216,6 +217,7 @@ def test_marked_as_ours_are_tests_that_the_paper_does_not_claim():
     pattern = "mnist-.*-than-(shifted_relu|prelu)|noise-.*-than-relu"
     pattern += "|theory-.*(early|late)-.*-leaky_relu"
     pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
+    pattern += "|mnist-share-of-units-that-never-change"
     assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
 
 
@@ -255,6 +257,7 @@ def test_both_files_have_their_columns_and_numbers(tmp_path):
     assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
     assert (first["verdict"], first["tests"]) == ("reproduced", "8 supports")
     assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
+    assert first["supports_if"] == "smaller than 0"
     assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
     assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
     first, *others = results.read_file(tmp_path / "claim_tests.csv")

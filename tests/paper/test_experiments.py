@@ -16,6 +16,7 @@ from elu_zoo.training.config import as_dict, differences
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
 RATES = "lr 0.01", "lr 0.001", "lr 0.0001", "lr 1e-05"
+SETTINGS = *RATES, *(f"{rate} mean" for rate in RATES)
 DEPTHS = "02 layers", "04 layers", "06 layers", "08 layers", "12 layers"
 
 
@@ -135,9 +136,9 @@ def test_runs_with_the_same_folder_record_the_same(budget):
     ("name", "budget", "arms", "seeds", "variants", "epochs"),
     [
         ("fig2", "short", (*PAPER, "prelu"), 5, [""], 50),
-        ("fig2", "full", (*PAPER, "prelu"), 5, [""], 300),
-        ("fig3", "short", PAPER, 5, RATES, 10),
-        ("fig3", "full", PAPER, 5, RATES, 500),
+        ("fig2", "full", PAPER[:3], 20, [""], 300),
+        ("fig3", "short", PAPER, 5, SETTINGS, 10),
+        ("fig3", "full", PAPER, 5, SETTINGS, 500),
         ("fig4", "short", PAPER, 5, [""], 3),
         ("fig4", "full", PAPER, 10, [""], 330),
         ("fig5", "short", ("elu", "relu"), 5, [""], 3),
@@ -146,14 +147,18 @@ def test_runs_with_the_same_folder_record_the_same(budget):
         ("fig7", "short", ("elu", "relu"), 5, [""], 50),
         ("fig7", "full", ("elu", "relu"), 5, [""], 200),
         ("depth", "short", ("elu", "relu", "leaky_relu"), 5, DEPTHS, 20),
-        ("depth", "full", ("elu", "relu", "leaky_relu"), 5, DEPTHS, 40),
-        ("noise", "short", (*PAPER, "prelu"), 5, [""], 50),
-        ("theory", "short", PAPER, 5, [""], 50),
+        ("depth", "full", ("elu", "relu", "leaky_relu"), 20, DEPTHS, 40),
+        ("noise", "full", (*PAPER, "prelu"), 5, [""], 300),
+        ("theory", "full", PAPER, 5, [""], 300),
     ],
 )
 def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
     found = EXPERIMENTS[name].trials(plan(budget))
     found = [trial for trial in found if trial.variant != "paper's schedule"]
+    if (name, budget) == ("fig2", "full"):
+        ours = {(t.activation, t.seed) for t in found if t.activation not in arms}
+        assert ours == set(itertools.product(("shifted_relu", "prelu"), range(5)))
+        found = [trial for trial in found if trial.activation in arms]
     expected = itertools.product(arms, range(seeds), variants)
     assert {(t.activation, t.seed, t.variant) for t in found} == set(expected)
     assert len(found) == len(arms) * seeds * len(variants)
@@ -164,7 +169,9 @@ def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
         if name == "depth":
             assert trial.variant == f"{config.model.hidden_layers:02} layers"
         if name == "fig3":
-            assert config.train.learning_rates == (float(trial.variant[3:]),)
+            _, rate, *mean = trial.variant.split()
+            of_sum = float(rate) / (784 if mean else 1)
+            assert config.train.learning_rates == pytest.approx([of_sum], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["fig4", "fig5"])

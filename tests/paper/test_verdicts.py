@@ -5,11 +5,32 @@ import math
 import pytest
 
 from elu_zoo.paper import verdicts
-from elu_zoo.paper.judging import Finding
+from elu_zoo.paper.judging import Finding, Support
 
 
 def found(effect, p, n=5, layers=()):
     return Finding(n, effect, p=p, layers=tuple(layers))
+
+
+SMALLER = Support()
+
+
+def outcomes(*findings, support=SMALLER):
+    return verdicts.outcomes([(support, each) for each in findings])
+
+
+@pytest.mark.parametrize(
+    ("support", "effect", "expected"),
+    [
+        (Support("larger"), 1, "supports"),
+        (Support("larger"), -1, "contradicts"),
+        (Support("larger", 2), 1, "contradicts"),
+        (Support("smaller", 2), 1, "supports"),
+    ],
+)
+def test_the_sense_and_the_limit_decide(support, effect, expected):
+    layer = found(effect, 0.001)
+    assert outcomes(found(effect, 0.001, layers=[layer]), support=support) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -37,14 +58,14 @@ def found(effect, p, n=5, layers=()):
     ],
 )  # fmt: skip
 def test_outcomes(tests, expected):
-    assert verdicts.outcomes(tests) == expected
+    assert outcomes(*tests) == expected
 
 
 def test_layers_belong_to_their_test():
     layers = [found(-1, 1e-4), found(1, 1e-4)]
     tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
     expected = ["supports", "layers disagree", "contradicts"]
-    assert verdicts.outcomes(tests) == expected
+    assert outcomes(*tests) == expected
 
 
 @pytest.mark.parametrize(
@@ -87,4 +108,4 @@ def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
 
 
 def test_a_p_that_is_nan_is_no_test():
-    assert verdicts.outcomes([found(-1, math.nan)]) == ["not measured"]
+    assert outcomes(found(-1, math.nan)) == ["not measured"]

@@ -104,15 +104,15 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
         ("fig2", "median activation, end", "median_activation", {"epoch": "60"}),
         ("fig2", "test error %", "test_error_percent", {"epoch": "60"}),
         ("fig4", "test error %", "test_error_percent", {"step": "600"}),
-        ("fig4", "training loss, end", "train_loss", {"step": "600"}),
+        ("fig4", "training loss, last epoch", "last_epoch_loss", {"step": "600"}),
         ("fig6", "training loss", "train_loss", {"step": "600"}),
         ("fig6", "top-5 error", "validation_top5_error_percent", {"step": "600"}),
         ("fig6", "top-1 error", "validation_error_percent", {"step": "600"}),
         ("depth", "test error %, elu", "test_error_percent", {"variant": "02 layers"}),
         ("depth", "epochs to 0.1, elu", "epochs_to_loss", {"variant": "02 layers"}),
         ("noise", "gain", "gain", {"layer": "dense1", "sigma": "0.1"}),
-        ("noise", "class changes (share)", "changed", {"sigma": "0.1"}),
-        ("theory", "k", "k", {"epoch": "1"}),
+        ("noise", "changed classes (share)", "changed", {"sigma": "0.1"}),
+        ("theory", "k of Theorem 2", "k", {"epoch": "1"}),
         ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
     ],
 )
@@ -137,6 +137,7 @@ def test_the_table_of_learning_rates(tmp_path):
     assert cells([head])[2:] == ["elu", "relu", "leaky_relu", "shifted_relu"]
     found = [cells([line]) for line in lines]
     rates = "0.01", "0.001", "0.0001", "1e-05"
+    rates += tuple(f"{rate}, mean" for rate in rates)
     splits = "training", "test"
     assert [line[:2] for line in found] == [[r, s] for r in rates for s in splits]
     assert all(line[3].endswith(", 1 of 5 diverged") for line in found)
@@ -153,7 +154,7 @@ def test_the_table_of_tests(world, verdict, effect):
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
     found = [cells([line]) for line in lines]
     arms = "ReLU", "LReLU", "SReLU", "ELU + BN", "ReLU + BN"
-    measures = "test error %", "training loss"
+    measures = "test error %", "training loss, last epoch"
     expected = [[measure, f"ELU - {arm}"] for measure in measures for arm in arms]
     assert [line[:2] for line in found] == expected
     assert {(line[2], *line[6:]) for line in found} == {("5", effect, "5", verdict)}

@@ -105,6 +105,9 @@ def test_figures_4_and_5(workdir, name):
     # The last value is of the final weights.
     measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
     assert [(step, error) for step, error in found if error] == measured_at
+    # The last epoch's loss is the one of the run in results.csv.
+    assert set(column(rows[:-1], "last_epoch_loss")) == {""}
+    assert rows[-1]["last_epoch_loss"] == f"{LOSSES[-1]:.6g}"
 
 
 def test_figure_6(workdir):

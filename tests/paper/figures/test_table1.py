@@ -99,6 +99,9 @@ def test_table():
     columns = table1.EXPERIMENT.columns
     texts = [{c: str(row.get(c, "")) for c in columns} for row in rows]
     lines = table1.EXPERIMENT.summary(texts).splitlines()[2:]
+    assert "| 18.04; 17.53 (1 run of 140 epochs) ReLU, " in lines[0]
+    assert "| 45.80; not trained to the end |" in lines[0]
+    assert "| no error; not trained to the end | 28.75; not trained" in lines[-1]
     for line, row in zip(lines, rows, strict=True):
         assert row["network"] in line and row["paper_cifar10"] in line
         assert f"{row['parameters']:,}" in line

@@ -61,13 +61,20 @@ def test_table(commands, tmp_path):
     assert len(table) == 5
 
 
-@pytest.mark.parametrize(("budget", "more"), [("short", 0), ("full", 0), ("smoke", 2)])
-def test_the_command(commands, budget, more):
+@pytest.mark.parametrize(
+    ("budget", "rest"),
+    [
+        ("short", ["--rounds=250"]),
+        ("full", ["--rounds=250"]),
+        ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"]),
+    ],
+)
+def test_the_command(commands, budget, rest):
     timing.compute(plan(budget))
     ((command, part, csv, *others),) = commands
     assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
-    assert others == ["--models=mnist_mlp_8x128", "--rounds=5"][:more]
+    assert others == rest
     assert not Path(csv[6:]).exists()  # it was temporary
 
 
@@ -101,5 +108,9 @@ def test_a_failure(monkeypatch, error):
 
 def test_the_papers_ratio():
     assert f"{timing.PAPER:.3f}" == "1.058"
-    # Rows are not measured again.
-    assert timing.EXPERIMENT.covers(plan(), [{"case": "any"}])
+
+
+@pytest.mark.parametrize(("rounds", "enough"), [("250", True), ("249", False)])
+def test_rows_with_fewer_rounds_are_measured_again(rounds, enough):
+    rows = [{"rounds": "300"}, {"rounds": rounds}]
+    assert timing.EXPERIMENT.covers(plan(), rows) == enough

@@ -10,6 +10,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.paper.plots import dots, figures, histograms, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
+from elu_zoo.paper.plots.histograms import Histograms
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series, zoom
 
@@ -29,7 +30,7 @@ def panel(**changes):
     series = [
         Series("elu", X, runs(1)),
         Series("elu", X, runs(2), batch_norm=True),
-        Series("my_own", X, runs(3)[:, :20], summary="quartiles"),
+        Series("my_own", X, runs(3)[:, :20], summary="quartiles", ours=True),
         Series("elu", X, runs(4), dotted=True),
         Series("relu", X, [*runs(1), *runs(5)]),
         Series("SGD", X, runs(3, 2)),
@@ -48,14 +49,18 @@ PAIRS = PairPanel("pairs", "error, %", {"elu": {0: 1.0, 1: 2.0}, "my_own": {1: 3
 UNITS = {"elu": [np.geomspace(1e-6, 1e-3, 50)] * 2, "relu": [np.zeros(9), np.ones(9)]}
 DRAWINGS = {
     "curves": lambda stem: figures.draw(
-        [[panel(), None], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
+        [[panel()], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
         stem,
+        note="a note",
     ),
     "pairs": lambda stem: figures.paired([PAIRS], stem),
     "functions": lambda stem: figures.functions(
         {"elu": (X, X, X), "my_own": (X, -X, X)}, stem
     ),
-    "distributions": lambda stem: figures.distributions(UNITS, stem, xlabel="variance"),
+    "distributions": lambda stem: figures.distributions(
+        [Histograms("a", "changes", UNITS), Histograms("b", "medians", UNITS, (-6, 1))],
+        stem,
+    ),
     "numbers": lambda stem: figures.bars(
         [dot_panel([2, 4, 8], logx=True), dot_panel(range(10))], stem
     ),
@@ -66,10 +71,11 @@ DRAWINGS = {
 }
 # Words of each figure and their number: the legend has each label once.
 WORDS = {
-    "curves": {"ELU": 1, "ELU + BN": 1, "my_own": 1, "validation": 1, "start": 1,
-               "ReLU": 1, "SGD": 1, "chance": 1},
+    "curves": {"ELU": 1, "ELU + BN": 1, "my_own (ours)": 1, "validation": 1,
+               "start": 1, "ReLU": 1, "SGD": 1, "chance": 1, "a note": 1},
     "functions": {"ELU": 1, "my_own": 1, "f\N{PRIME}(x)": 1},
-    "distributions": {"ELU": 1, "ReLU": 1, "layer 2": 1, "0": 3, "units": 1},
+    "distributions": {"ELU": 1, "ReLU": 1, "a, hidden layer 1": 1, "medians": 1,
+                      "hidden layer 2": 2, "0": 4, "number of units": 1},
     "numbers": {"ELU": 1, "tanh": 1, "layers": 2, "8": 2},
     "pairs": {"ELU": 1, "my_own": 1, "pairs": 1, "error, %": 1},
     "names": {"ELU": 1, "tanh": 1, "mlp": 1, "the paper": 1},

@@ -105,5 +105,5 @@ def test_zoom_contains_the_ribbons():
 
 
 def test_zoom_where_nothing_was_measured():
-    with pytest.raises(errors.UsageError, match="no point from 2 to 3"):
+    with pytest.raises(errors.UsageError, match="there is none from 2 to 3"):
         zoom(one(Series("elu", [0, 1], [[1, 2]])), 2, 3)
