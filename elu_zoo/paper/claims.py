@@ -1,4 +1,4 @@
-"""Tables of the paper's claims, and of the tests that decide them."""
+"""Verdicts of the paper's claims, and tables of the claims and of their tests."""
 
 import dataclasses
 import math
@@ -26,14 +26,14 @@ Table = list[dict[str, object]]
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """A claim with the results of its tests.
+    """A claim with its verdict and the results of its tests.
 
     Attributes:
-        claim: of the paper.
-        experiment: whose rows were tested.
-        view: the rows; None where there are none.
-        findings: results of the tests.
-        outcomes: what each test says.
+        claim: the claim.
+        experiment: name of the experiment whose rows were tested.
+        view: the tested rows; None if the experiment has no rows.
+        findings: results of the tests, in the order of `claim.tests`.
+        outcomes: outcomes of the tests, in the same order.
         verdict: one of `verdicts.VERDICTS`.
     """
 
@@ -49,7 +49,7 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
     """Returns all claims with their verdicts.
 
     Args:
-        views: by experiment, of those that have rows.
+        views: rows by name of the experiment; experiments without rows are missing.
     """
     return [
         _judged(name, claim, views.get(name))
@@ -85,7 +85,7 @@ def _evidence(name: str, view: View | None) -> verdicts.Evidence:
 
 
 def schedule(name: str, view: View | None) -> str:
-    """Returns the length of the runs in words, "" where there are none."""
+    """Returns the length of the runs as text, "" if there are no runs."""
     experiment = EXPERIMENTS[name]
     if not view or not epochs(view):
         return ""
@@ -97,7 +97,7 @@ def schedule(name: str, view: View | None) -> str:
 
 
 def layers(found: Finding) -> str:
-    """Returns the range of the layers' effects, "" for a test without layers."""
+    """Returns the range of the layers' effects as text, "" if there are no layers."""
     effects = [layer.effect for layer in found.layers]
     return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
 
@@ -105,7 +105,7 @@ def layers(found: Finding) -> str:
 def table(judged: list[Judged]) -> Table:
     """Returns the rows of claims.csv.
 
-    Effect and interval are of the first test that was measured.
+    The effect and its interval are of the first test with a measured effect.
     """
     rows = []
     for each in judged:
@@ -162,7 +162,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
 
 
 def write(path: Path, rows: Table) -> None:
-    """Writes a table; numbers have four digits."""
+    """Writes a table to a CSV file; effects and p have four digits."""
     texts = [
         {key: _text(value) if key in _NUMBERS else value for key, value in row.items()}
         for row in rows

@@ -31,13 +31,16 @@ decided by their interval, theorems by the rounding of float64. A mean of layers
 nothing where single layers support and contradict the claim. *Ours* are about an
 activation for which the paper does not claim it; they take no part in the verdict."""
 
+_PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are not
+corrected for the number of tests."""
+
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
     """Returns the report.
 
     Args:
-        views: by experiment, of those that have rows.
-        judged: as `claims.judge` returns them.
+        views: rows by name of the experiment; experiments without rows are missing.
+        judged: the claims, as `claims.judge` returns them.
     """
     parts = [_HEAD, _claims(judged), _gpu(judged)]
     for name in EXPERIMENTS:
@@ -69,38 +72,38 @@ def _is_signed(row: Mapping[str, object]) -> bool:
 
 
 def _gpu(judged: Sequence[Judged]) -> str:
-    """Returns the section on claims that only a GPU can decide."""
+    """Returns the section on claims that are not tested because they need a GPU."""
     needed: dict[str, list[str]] = {}
     for each in judged:
         if each.claim.gpu and each.verdict == "not tested":
             needed.setdefault(each.claim.gpu, []).append(each.claim.text)
-    lines = ["## What only a GPU can decide"]
+    lines = ["## What only a GPU can decide", "", "Runs and the claims they decide:", ""]
     for gpu, texts in needed.items():
-        lines.append(f"- {gpu}: {' '.join(texts)}")
-    return "\n\n".join([lines[0], "\n".join(lines[1:])])
+        lines += [f"- {gpu}", *(f"  - {text}" for text in texts)]
+    return "\n".join(lines)
 
 
 def _section(name: str, view: View | None) -> list[str]:
     experiment = EXPERIMENTS[name]
-    place = experiment.section
+    source = experiment.section
     parts = [f"## {experiment.title}"]
-    parts.append(f"The paper, {'section ' * place[0].isdigit()}{place}.")
+    parts.append(f"The paper, {'section ' * source[0].isdigit()}{source}.")
     if experiment.note:
         parts.append(experiment.note)
     command = f"elu-zoo-reproduce {name}"
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
-    schedule = claims.schedule(name, view) or "No runs"
-    parts.append(f"{schedule}; `{command} --budget={view.budget}`.")
+    schedule = claims.schedule(name, view) or "No training"
+    parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
     if view.diverged:
-        parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
+        parts.append(f"Diverged runs, which are left out: {'; '.join(view.diverged)}.")
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
     parts.append(experiment.summary(view.rows))
     if experiment.compares:
         tested = experiment.tested(view.rows) if experiment.tested else view.rows
         if tests := tables.paired_tests(tested, experiment.compares):
-            parts.append(f"Pairs of runs:\n\n{tests}")
+            parts.append(f"{_PAIRS}\n\n{tests}")
     return parts
 
 

@@ -291,7 +291,7 @@ def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
     out = tmp_path / "out"
     assert (out / "figures/fake.png").read_text() == "12"
     text = (out / "reproduction.md").read_text()
-    assert "40 epochs; `elu-zoo-reproduce fake --budget=full`" in text
+    assert "40 epochs. Command: `elu-zoo-reproduce fake --budget=full`" in text
     assert views.view("fake", out).budget == "full"
 
 

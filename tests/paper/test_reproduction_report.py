@@ -84,7 +84,7 @@ def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
     seen = view(name, plan(budget))
     text = section(name, {name: seen})
     command = f"`elu-zoo-reproduce {name} --budget={budget}`"
-    assert f"{epochs}; {command}" in text
+    assert f"{epochs}. Command: {command}" in text
     assert f"![{EXPERIMENTS[name].title}](figures/{name}.png)" in text
     assert EXPERIMENTS[name].summary(seen.rows) in text
     assert "Not run yet" not in text and "diverged" not in text
@@ -93,19 +93,19 @@ def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
 
 def test_an_experiment_that_reads_two_others_is_reported():
     text = section("wilcoxon", {"wilcoxon": view("wilcoxon", plan())})
-    assert "3 or 7 epochs; " in text
+    assert "3 or 7 epochs. " in text
     assert "figures/wilcoxon.png" in text and "ELU - ReLU + BN" in text
 
 
 def test_an_experiment_without_figure_and_runs_is_reported():
     text = section("table1", {"table1": View("short", [])})
-    assert "No runs; " in text and "figures/" not in text
+    assert "No training. " in text and "figures/" not in text
 
 
 def test_diverged_runs_are_named():
     seen = View("short", view("fig4", plan()).rows, ("fig4: relu, 3", "b"))
     text = section("fig4", {"fig4": seen})
-    assert "Left out, as they diverged: fig4: relu, 3; b." in text
+    assert "Diverged runs, which are left out: fig4: relu, 3; b." in text
 
 
 @pytest.mark.parametrize(("name", "batch_norm"), [("fig4", "False"), ("fig5", "True")])
@@ -113,7 +113,7 @@ def test_runs_at_chance_are_in_no_paired_test(name, batch_norm):
     def pairs(at_chance):
         seen = view(name, plan("full", 5))
         set_errors(seen.rows, "relu", range(at_chance), batch_norm=batch_norm)
-        text = section(name, {name: seen}).partition("Pairs of runs:")[2]
+        text = section(name, {name: seen}).partition("Pairs of runs")[2]
         return re.findall(r"\| (ELU.* - ReLU.*?) \| (\d+) \|", text)
 
     assert [n for _, n in pairs(0)] == ["5"] * 2
