@@ -31,8 +31,8 @@ decided by their interval, theorems by the rounding of float64. A mean of layers
 nothing where single layers support and contradict the claim. *Ours* are about an
 activation for which the paper does not claim it; they take no part in the verdict."""
 
-_PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are not
-corrected for the number of tests."""
+_PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
+not corrected for the number of tests."""
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
@@ -77,7 +77,7 @@ def _gpu(judged: Sequence[Judged]) -> str:
     for each in judged:
         if each.claim.gpu and each.verdict == "not tested":
             needed.setdefault(each.claim.gpu, []).append(each.claim.text)
-    lines = ["## What only a GPU can decide", "", "Runs and the claims they decide:", ""]
+    lines = ["## What only a GPU can decide", "", "Runs, and claims they decide:", ""]
     for gpu, texts in needed.items():
         lines += [f"- {gpu}", *(f"  - {text}" for text in texts)]
     return "\n".join(lines)
