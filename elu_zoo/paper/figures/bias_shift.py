@@ -17,7 +17,6 @@ from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
     Finding,
-    Judge,
     Read,
     Support,
     difference,
@@ -31,7 +30,8 @@ from elu_zoo.training import recorder
 
 _DAMPING = 0.01
 # Ranges of epochs. About half of the snapshots are early.
-_EARLY, _LATE, _TRAINED = range(1, 26), range(26, 10**6), range(1, 10**6)
+_PHASES = {"early": range(1, 26), "late": range(26, 10**6)}
+_TRAINED = range(1, 10**6)
 _IMAGES = 2000
 _DRAWN = {
     "k": "k of Theorem 2",
@@ -47,7 +47,7 @@ _OTHERS = {
     "rank_correlation": "rank correlation of unit correlation and shift",
 }
 _UNITS = "elu", "relu", "leaky_relu"
-_OURS = ("shifted_relu",)  # the paper's argument has ReLU and leaky ReLU
+_OURS = ("shifted_relu",)  # the paper argues about ReLU, leaky ReLU and PReLU
 # The paper's argument: a smaller value of one leads to a smaller value of the next.
 _CHAIN = "mean_length", "weighted_mean_length", "correction"
 # Columns with values over several decades, whose means over epochs are geometric.
@@ -212,13 +212,12 @@ def _claims() -> tuple[Claim, ...]:
 
 
 def _claims_of_elu() -> tuple[Claim, Claim]:
-    phases = (("early", _EARLY, "1 to 25"), ("late", _LATE, "50 to 300"))
     shifts, lengths = [], []
-    for other, phase in itertools.product(("relu", "leaky_relu"), phases):
-        shifts.append(_test_of_gradient(other, *phase))
-        shifts.append(_test("uncorrected_shift", "bias shift", other, *phase))
-        lengths.append(_test("weighted_mean_length", "length of E_q(a)", other, *phase))
-        lengths.append(_test("correction", "correction / bias shift", other, *phase))
+    for other, phase in itertools.product(("relu", "leaky_relu"), _PHASES):
+        shifts.append(_test("cosine", other, phase))
+        shifts.append(_test("uncorrected_shift", other, phase))
+        lengths.append(_test("weighted_mean_length", other, phase))
+        lengths.append(_test("correction", other, phase))
     for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
         lengths.append(_correlation(*columns, unit))
     return (
@@ -259,33 +258,21 @@ def _above(
     )
 
 
-def _test(
-    column: str, title: str, other: str, phase: str, epochs: range, of_epochs: str
-) -> ClaimTest:
+def _test(column: str, other: str, phase: str) -> ClaimTest:
+    """Returns the test of ELU against another activation in a phase of training."""
+    mean = "geometric mean" if column in _OVER_DECADES else "mean"
+    epochs = "1 to 25" if phase == "early" else "50 to 300"
+    if column == "cosine":  # the larger, the closer to the natural gradient
+        name, support = f"gradient-{phase}-closer-than-{other}", Support("larger")
+    else:
+        name, support = f"{column.replace('_', '-')}-{phase}-below-{other}", Support()
+    reads = [_along_training(x, column, _PHASES[phase]) for x in ("elu", other)]
     return ClaimTest(
-        f"theory-{column.replace('_', '-')}-{phase}-below-{other}",
-        f"{title}, geometric mean of kept epochs {of_epochs}, ELU - "
+        f"theory-{name}",
+        f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - "
         f"{palette.label(other)}",
-        _difference(column, other, epochs),
-        ours=other != "relu",
-    )
-
-
-def _difference(column: str, other: str, epochs: range) -> Judge:
-    """Returns the test of ELU minus another activation."""
-    reads = (_along_training(unit, column, epochs) for unit in ("elu", other))
-    return difference(*reads)
-
-
-def _test_of_gradient(
-    other: str, phase: str, epochs: range, of_epochs: str
-) -> ClaimTest:
-    return ClaimTest(
-        f"theory-gradient-{phase}-closer-than-{other}",
-        "cosine of the gradient's angle to the unit natural gradient, mean of kept "
-        f"epochs {of_epochs}, ELU - {palette.label(other)}",
-        _difference("cosine", other, epochs),
-        Support("larger"),
+        difference(*reads),
+        support,
         ours=other != "relu",
     )
 
@@ -342,18 +329,18 @@ EXPERIMENT = Experiment(
     note=(
         "The runs are those of figure 2, measured in the hidden layers after the first "
         f"on {_IMAGES:,} training images. delta^2 is the expectation over labels from "
-        "the network's own softmax; the gradient is of the true labels. Units of "
-        f"trained networks have singular Fisher matrices: {_DAMPING} is added to the "
-        "variance of each incoming activation. The columns are medians over units, and "
-        "shifts are sizes; the positive share is a mean. The table has means over the "
-        "epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, with equal weights, and "
-        "geometric means for lengths, shifts and corrections. Only the figure has the "
-        "initial weights, for which the activations differ in the opposite direction. "
-        "Its lines are medians over runs, with ribbons between the quartiles. "
-        "Effective images are the number of images that decide by their delta^2. They "
-        "are few late in training, so that a single epoch's numbers mean little then. "
-        "The last column is Spearman's correlation, over the layers of a network, of "
-        "the mean correlation of a layer's incoming units and the bias shift. Layers "
-        "also differ in their depth."
+        "the network's own softmax; the gradient is of the true labels. The cosine is "
+        "of the angle between the gradient and the unit natural gradient. Units of "
+        f"trained networks have singular Fisher matrices, so that {_DAMPING} is added "
+        "to the variance of each incoming activation. Values are medians over units, "
+        "and shifts are sizes; the positive share is a mean. The table has means over "
+        "the epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for "
+        "lengths, shifts and corrections. Only the figure has the initial weights, for "
+        "which the activations differ in the opposite direction. Lines are medians "
+        "over runs, with ribbons between the quartiles. Effective images are the "
+        "number of images that decide by their delta^2: late in training they are few, "
+        "and a single epoch's numbers mean little. The last column is Spearman's "
+        "correlation, over the layers of a network, of the mean correlation of a "
+        "layer's incoming units and the bias shift. Layers also differ in their depth."
     ),
 )

@@ -93,9 +93,7 @@ def _draw(rows: Rows, stem: Path) -> None:
     losses = grouping.series(rows, "epoch", "train_loss", ours=OURS)
     losses += grouping.series(rows, "epoch", "validation_loss", dotted=True)
     activation = Panel("a  median of the units' mean activations", "epoch", "", medians)
-    loss = Panel(
-        "b  cross-entropy loss", "epoch", "nats", losses, logy=True, dotted="validation"
-    )
+    loss = Panel("b  cross-entropy loss", "epoch", "nats", losses, logy=True)
     start = min(_FLAT_FROM, last)
     panels = [
         [activation, zoom(activation, 0, start, f"a  first {start} epochs")],

@@ -70,7 +70,7 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
     for i, series in enumerate(panel.series):
         _plot_series(axes, panel, series, looks[series.activation], i)
     if any(series.dotted for series in panel.series):
-        axes.plot([], [], color=_GREY, linestyle=_DOTTED, label=panel.dotted)
+        axes.plot([], [], color=_GREY, linestyle=_DOTTED, label="validation")
     if panel.chance is not None:
         axes.axhline(
             panel.chance, color=_GREY, linestyle="--", linewidth=1, label="chance"

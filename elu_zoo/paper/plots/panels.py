@@ -11,7 +11,7 @@ import numpy as np
 
 from elu_zoo import errors
 
-Summary = Literal["mean", "median", "quartiles"]
+Summary = Literal["mean", "quartiles"]
 _RIBBON_RUNS = 5  # fewer runs are drawn as thin lines
 _AT_CHANCE = 0.995  # share of the chance value above which a run has not learned
 _MARGIN = 0.05  # of the axis' length, at both ends
@@ -31,11 +31,10 @@ class Series:
             value are left out.
         batch_norm: whether the networks have batch normalisation, which is drawn
             dashed.
-        dotted: whether the line is dotted and has no spread, such as the validation
-            loss beside the training loss. `Panel.dotted` is its label in the legend.
-        summary: "mean" with a ribbon of one standard deviation, "median" without a
-            ribbon, or "quartiles", which is the median with a ribbon between the
-            quartiles.
+        dotted: whether these are validation losses beside training losses: the line is
+            dotted and has no spread.
+        summary: "mean" with a ribbon of one standard deviation, or "quartiles", which
+            is the median with a ribbon between the quartiles.
         ours: whether the paper's figure lacks the activation, which the label says.
     """
 
@@ -61,7 +60,6 @@ class Panel:
         ylim: (low, high); by default all points are visible.
         logx: whether the x axis is logarithmic.
         logy: whether the y axis is logarithmic.
-        dotted: label of the dotted curves.
         chance: y of a network that guesses, drawn as a line. If some runs of a series
             end there and others do not, all its runs are thin lines without a mean,
             because no run is near the mean.
@@ -75,7 +73,6 @@ class Panel:
     ylim: tuple[float, float] | None = None
     logx: bool = False
     logy: bool = False
-    dotted: str = "validation"
     chance: float | None = None
 
 
@@ -121,8 +118,6 @@ def curve(series: Series, *, logy: bool = False, chance: float | None = None) ->
         return Curve(x, middle, middle, middle, no_runs)
     if _is_bimodal(runs, chance):
         return Curve(x, None, lowest, highest, runs)
-    if series.summary == "median":
-        return Curve(x, middle, middle, middle, no_runs)
     if len(runs) < _RIBBON_RUNS:
         return Curve(x, middle, lowest, highest, runs)
     if series.summary == "quartiles":

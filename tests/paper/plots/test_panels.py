@@ -18,7 +18,6 @@ def one(series, **changes):
     ("summary", "middle", "low", "high"),
     [
         ("mean", [3, 5], [3 - 2.5**0.5, 5], [3 + 2.5**0.5, 5]),
-        ("median", [3, 5], [3, 5], [3, 5]),
         ("quartiles", [3, 5], [2, 5], [4, 5]),
     ],
 )
