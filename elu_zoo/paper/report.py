@@ -121,7 +121,7 @@ def _section(name: str, view: View | None) -> list[str]:
     schedule = claims.schedule(name, view) or "No training"
     parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
     if view.diverged:
-        parts.append(f"Diverged runs, which are left out: {'; '.join(view.diverged)}.")
+        parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
     parts.append(experiment.summary(view.rows))

@@ -105,7 +105,7 @@ def test_an_experiment_without_figure_and_runs_is_reported():
 def test_diverged_runs_are_named():
     seen = View("short", view("fig4", plan()).rows, ("fig4: relu, 3", "b"))
     text = section("fig4", {"fig4": seen})
-    assert "Diverged runs, which are left out: fig4: relu, 3; b." in text
+    assert "Left out because they diverged: fig4: relu, 3; b." in text
 
 
 @pytest.mark.parametrize(("name", "batch_norm"), [("fig4", "False"), ("fig5", "True")])
