@@ -97,7 +97,7 @@ def _run(
     generator = np.random.Generator(np.random.Philox(seed))
     most = _LONGER if method == LONGER else _ITERATIONS
     rows, seconds, last = [], 0.0, plan.of(10, most, most)
-    an_epoch = len(images) // _BATCH
+    steps_per_epoch = len(images) // _BATCH
     run = {"activation": unit, "method": method, "rate": rate, "seed": seed}
     for step in range(last + 1):
         if step % _EVERY == 0:
@@ -107,7 +107,7 @@ def _run(
             times = {"step": step, "seconds": round(seconds, 3)}
             rows.append({**run, **times, "train_loss": loss})
         start = time.perf_counter()
-        epoch, place = divmod(step, an_epoch)
+        epoch, place = divmod(step, steps_per_epoch)
         if not place:
             chosen = order.permutation(seed, epoch, len(images))
         batch = chosen[place * _BATCH : (place + 1) * _BATCH]
@@ -156,7 +156,9 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 
 def _panel(rows: Rows, unit: str, timed: bool, letter: str) -> Panel | None:
-    other, natural = (_of(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL))
+    other, natural = (
+        _find_runs(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL)
+    )
     found = [s for m in (other, natural) if m and (s := m.series(timed))]
     if not found:
         return None
@@ -175,7 +177,7 @@ class _Method:
     """The runs of one activation with one method.
 
     Attributes:
-        name: of the method.
+        name: name of the method, such as "SGD".
         rate: learning rate.
         losses: training loss by seed and step.
         total: seconds of all steps, mean over runs.
@@ -193,12 +195,12 @@ class _Method:
     def seconds(self, step: int) -> float:
         return self.total * step / self.last
 
-    def at(self, seconds: float) -> int:
+    def step_within(self, seconds: float) -> int:
         """Returns the last measured step that a run reaches within a time."""
         (run, *_) = self.losses.values()
         return max(step for step in run if self.seconds(step) <= seconds)
 
-    def ends(self, step: int) -> dict[int, float]:
+    def losses_after(self, step: int) -> dict[int, float]:
         """Returns the loss after a step, by seed, of the runs that did not diverge."""
         found = {int(seed): run[step] for seed, run in self.losses.items()}
         return {seed: loss for seed, loss in found.items() if loss < _DIVERGED}
@@ -212,7 +214,7 @@ class _Method:
         return Series(self.name, x, losses)
 
 
-def _of(rows: Rows, unit: str, method: str) -> _Method | None:
+def _find_runs(rows: Rows, unit: str, method: str) -> _Method | None:
     runs = [r for r in rows if (r["activation"], r["method"]) == (unit, method)]
     if not runs:
         return None
@@ -231,7 +233,7 @@ def _units(rows: Rows) -> list[str]:
 def _summary(rows: Rows) -> str:
     lines = []
     for unit in _units(rows):
-        methods = [m for name in RATES if (m := _of(rows, unit, name))]
+        methods = [m for name in RATES if (m := _find_runs(rows, unit, name))]
         lines += [_line(unit, method) for method in methods]
         named = {method.name: method for method in methods}
         if NATURAL not in named:
@@ -245,7 +247,7 @@ def _summary(rows: Rows) -> str:
 
 
 def _line(unit: str, method: _Method) -> list[object]:
-    found = list(method.ends(method.last).values())
+    found = list(method.losses_after(method.last).values())
     lost = len(method.losses) - len(found)
     end = tables.mean(found) + f" ({lost} diverged)" * bool(lost)
     each = f"{method.seconds(1) * 1000:.3g}"
@@ -260,8 +262,8 @@ def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
     """
     step = min(natural.last, other.last)
     if other.name == LONGER:
-        step = other.at(natural.seconds(natural.last))
-    pair = grouping.pairs(natural.ends(natural.last), other.ends(step))
+        step = other.step_within(natural.seconds(natural.last))
+    pair = grouping.pairs(natural.losses_after(natural.last), other.losses_after(step))
     text = "no pair"
     if pair[0]:
         found = statistics.paired(*pair)

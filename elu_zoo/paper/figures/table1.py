@@ -82,14 +82,11 @@ def _summary(rows: Rows) -> str:
 
 def _cell(row: dict[str, str], data: str) -> str:
     """Returns the paper's error on a data set, and ours."""
-    paper = row[f"paper_{data}"] or "no error"
-    ours = [f"{error} {unit}" for unit, error in _errors(row, data).items() if error]
-    return f"{paper}; {', '.join(ours) or 'not trained to the end'}"
-
-
-def _errors(row: dict[str, str], data: str) -> dict[str, str]:
     own = palette.label(_own_unit(row["model"]))
-    return {own: row[f"ours_{data}"], palette.label("elu"): row[f"elu_{data}"]}
+    errors = {own: row[f"ours_{data}"], palette.label("elu"): row[f"elu_{data}"]}
+    ours = [f"{unit} {error}" for unit, error in errors.items() if error]
+    paper = row[f"paper_{data}"] or "not reported"
+    return f"{paper}; {', '.join(ours) or 'not trained to the end'}"
 
 
 _CLAIMS = (
@@ -110,8 +107,8 @@ _CLAIMS = (
             ),
             ClaimTest(
                 "elu-network-ranks",
-                "rank of the ELU network's test error among all networks, each at its "
-                "own schedule",
+                "rank of the ELU network's CIFAR-100 test error among all networks, "
+                "each at its own schedule",
                 support=Support("smaller", 2),
             ),
         ),

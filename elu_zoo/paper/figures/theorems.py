@@ -52,24 +52,25 @@ def _distances(draw: int) -> dict[str, float]:
     direct = inverse @ gradient
     k = 1 + found.covariance @ variance / found.delta2
     return {
-        "Lemma 1": _apart(block, inverse),
+        "Lemma 1": _gap(block, inverse),
         "Lemma 2, inequality": max(0.0, float(mean @ second - 1)),
-        "Lemma 2, second part": _apart(1 / (1 - mean @ second), 1 + mean @ variance),
-        "Lemma 2, third part": _apart(
+        "Lemma 2, second part": _gap(1 / (1 - mean @ second), 1 + mean @ variance),
+        "Lemma 2, third part": _gap(
             (1 - p_mean @ second) / (1 - mean @ second),
             1 + (mean - p_mean) @ variance,
         ),
-        "Theorem 1, update": _apart(np.append(update.weights, update.bias), direct),
-        "Theorem 1, s": _apart(update.s, inverse[-1, -1]),
+        "Theorem 1, update": _gap(np.append(update.weights, update.bias), direct),
+        "Theorem 1, s": _gap(update.s, inverse[-1, -1]),
         "Theorem 1, s > 0": max(0.0, float(-update.s)),
-        "Theorem 2, bias shift": _apart(
+        "Theorem 2, bias shift": _gap(
             update.shift_from_means, np.append(p_mean, 1) @ direct
         ),
-        "Theorem 2, k by the covariance": _apart(update.k, k),
+        "Theorem 2, k by the covariance": _gap(update.k, k),
     }
 
 
-def _apart(one, other) -> float:
+def _gap(one, other) -> float:
+    """Returns the largest distance of two arrays, divided by the second's size."""
     return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
 
 

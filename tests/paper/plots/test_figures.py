@@ -1,8 +1,10 @@
-"""Drawn figures: their files, labels and what each kind of panel shows."""
+"""Drawn figures: their files, their labels and the values in each kind of panel."""
 
+import contextlib
 import io
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,7 +71,7 @@ DRAWINGS = {
         stem,
     ),
 }
-# Words of each figure and their number: the legend has each label once.
+# How often each figure has these words: the legend has each label once.
 WORDS = {
     "curves": {"ELU": 1, "ELU + BN": 1, "my_own (ours)": 1, "validation": 1,
                "start": 1, "ReLU": 1, "SGD": 1, "chance": 1, "a note": 1},
@@ -127,6 +129,28 @@ def test_error_bars_end_at_the_interval():
     assert first[:, 1].tolist() == [4, 8]
 
 
+def test_panels_share_the_y_axis_and_rows_fill_the_width(monkeypatch):
+    found = figure.Figure()
+    monkeypatch.setattr(
+        figures.sheet, "sheet", lambda *_: contextlib.nullcontext(found)
+    )
+    low, high = (
+        Panel("", "", "loss", [Series("elu", X, runs(level))]) for level in (1, 9)
+    )
+    figures.draw([[low, high], [low, low, low]], Path("a"), share_y=True)
+    assert len({axes.get_ylim() for axes in found.axes}) == 1
+    assert found.axes[0].get_ylim()[1] > 9
+    assert [axes.get_ylabel() for axes in found.axes] == ["loss", "", "loss", "", ""]
+    columns = [axes.get_subplotspec().colspan for axes in found.axes]
+    assert [(c.start, c.stop) for c in columns] == [
+        (0, 3),
+        (3, 6),
+        (0, 2),
+        (2, 4),
+        (4, 6),
+    ]
+
+
 def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
     heights = []
 
@@ -151,7 +175,7 @@ def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
         ([0.5] * 4, None, [0, 4]),
     ],
 )
-def test_histograms_count_zeros_and_what_is_outside(values, decades, counts):
+def test_histograms_count_zeros_and_values_beyond_the_axis(values, decades, counts):
     values = np.array(values)
     axis = histograms.axis([values], decades)
     zeros, _, *others = np.histogram(axis.places(values), axis.edges)[0]
@@ -159,7 +183,9 @@ def test_histograms_count_zeros_and_what_is_outside(values, decades, counts):
     assert [zeros, *found] == counts
 
 
-def test_without_matplotlib(tmp_path, monkeypatch):
+def test_the_error_without_matplotlib_has_the_command_to_install_it(
+    tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
         DRAWINGS["pairs"](tmp_path / "a")

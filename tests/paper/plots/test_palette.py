@@ -27,7 +27,7 @@ def test_labels(arguments, label):
     assert palette.label(*arguments) == label
 
 
-def test_looks_differ_and_the_papers_never_change():
+def test_looks_differ_and_those_of_the_paper_never_change():
     others = [f"own_{i}" for i in range(20)]
     found = palette.looks([*NAMES, *others])
     assert len(set(found.values())) == len(NAMES) + 20
