@@ -21,10 +21,6 @@ _Say = Callable[[str], None]
 def check(names: Sequence[str], output: Path) -> list[str]:
     """Returns the experiments to run, after all checks that need no run.
 
-    Args:
-        names: names of experiments, or `all`.
-        output: folder of the results, which need not exist.
-
     Raises:
         UsageError: a name is unknown, or scipy or matplotlib is not installed.
         ResourceError: the folder cannot be written.
@@ -54,9 +50,8 @@ def reproduce(
     Args:
         names: names of experiments, as `check` returns them.
         plan: budget, activations, seeds and folders.
-        output: folder in which `figures/<experiment>.csv`, `.png` and `.svg`,
-            `results.csv`, `claims.csv`, `claim_tests.csv` and `reproduction.md` are
-            written.
+        output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
+            `claims.csv`, `claim_tests.csv` and `reproduction.md`.
         jobs: number of runs at the same time.
         say: receives each line of progress.
 

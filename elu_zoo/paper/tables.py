@@ -56,18 +56,14 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
-    """Returns a table of Wilcoxon's exact tests of final values.
+    """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
 
-    The activation that `grouping.reference` returns is compared with each other
-    activation. Both networks of a pair have the same variant, and either both or
-    neither have batch normalisation.
+    `grouping.reference` is compared with each other activation. The networks of a pair
+    are alike in their variant and in batch normalisation.
 
     Args:
         rows: rows of one experiment and budget.
         measures: titles by column, for columns in which lower values are better.
-
-    Returns:
-        A Markdown table; "" if there is no pair.
     """
     lines = []
     for arm in grouping.arms(rows):

@@ -30,15 +30,9 @@ class View:
 def view(name: str, output: Path) -> View | None:
     """Returns the rows of an experiment that the report shows.
 
-    These are the rows of the longest budget that has five seeds. If no budget has five
-    seeds, these are the rows of the budget with the most seeds.
-
-    Args:
-        name: the name of the experiment.
-        output: the folder that contains `figures/`.
-
-    Returns:
-        The rows; None if the experiment, or one that it reads, has no rows.
+    Their budget is the longest that has five seeds. If no budget has five seeds, it is
+    the budget with the most seeds. None: the experiment, or one that it reads, has no
+    rows.
     """
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):

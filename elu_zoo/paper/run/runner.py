@@ -24,10 +24,9 @@ _RUNS_PER_PROCESS = 4  # the compiled functions of a finished run stay: 300 MB e
 
 
 def default_jobs() -> int:
-    """Returns the default number of simultaneous runs.
+    """Returns the default number of simultaneous runs, which is 1 with a GPU.
 
-    This is one for each core that has 4 GiB of available memory, and at least one. On a
-    machine with a GPU it is one.
+    Without a GPU it is one for each core for which 4 GiB of memory are available.
     """
     if Path("/proc/driver/nvidia/version").exists():
         return 1
@@ -118,10 +117,8 @@ def _set_threads(jobs: int) -> Iterator[None]:
     runs any code of this package. Variables that the user has set stay.
     """
     count = max(1, len(os.sched_getaffinity(0)) // jobs)
-    variables = {
-        "TF_NUM_INTRAOP_THREADS": str(count),
-        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-    }
+    variables = {"TF_NUM_INTRAOP_THREADS": str(count)}
+    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:
@@ -140,13 +137,9 @@ def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
 
 @contextlib.contextmanager
 def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
-    """Sends SIGTERM to the workers when this process receives SIGTERM or SIGINT.
+    """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals.
 
-    Args:
-        signalled: ids of the workers that SIGTERM was sent to.
-
-    Yields:
-        The list of received signals, which grows.
+    `signalled` has the ids of the workers that SIGTERM was sent to.
     """
     received: list[int] = []
 

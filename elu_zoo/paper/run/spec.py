@@ -24,16 +24,12 @@ class Plan:
     Attributes:
         budget: `full` is the paper's length, where the paper has the experiment;
             `short` takes hours on two CPU cores; `smoke` tests that everything runs.
-        activations: names of activations; None or empty for the default of each
-            experiment.
-        seeds: number of seeds, which begin at 0; None for the default of each
-            experiment.
+        activations: names; None or empty for the default of each experiment.
+        seeds: number of seeds, from 0; None for the default of each experiment.
         workdir: folder of all runs.
         data_dir: folder of data sets, see `load.load`.
-        imagenet: folder of ImageNet's images; None for the data set that
-            tensorflow-datasets prepared.
-        module: a user's file or module that registers activations, see `user_module`;
-            None for no module.
+        imagenet: folder of ImageNet's images; None for tensorflow-datasets.
+        module: a user's file or module that registers activations, see `user_module`.
 
     Raises:
         UsageError: the budget is unknown, or `seeds` is less than 1.

@@ -46,9 +46,6 @@ def perform(trial, plan, measure):
 
     Returns:
         The rows or, if the run diverged, the reason as a string.
-
-    Raises:
-        Interrupted: SIGTERM arrived.
     """
     _idle.clear()
     try:

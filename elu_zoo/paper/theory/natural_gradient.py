@@ -187,8 +187,9 @@ def precondition(
     of a pixel that is 0 in all examples, the entry of this row is g / damping. Without
     damping the entry is 0, the limit of small damping, and g must be 0.
 
-    The units are solved one by one. The matrix has d + 1 rows. With damping, and fewer
-    examples with delta not 0 than weights, the matrix has a row for each such example.
+    The units are solved one by one, with a matrix of d + 1 rows. With damping, if fewer
+    examples than weights have a delta that is not 0, the matrix has a row for each of
+    these examples.
 
     Args:
         inputs: activations of the incoming units, `(examples, d)`.

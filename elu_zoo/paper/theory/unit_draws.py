@@ -25,9 +25,7 @@ def parts(model: keras.Model, count: int) -> list[slice]:
 
 
 def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndarray:
-    """Returns the numbers of the chosen draws in increasing order.
-
-    Draws are numbered over all images: the positions of the first image come first.
+    """Returns the numbers of the chosen draws, counted over all images, in order.
 
     Args:
         layer: `Dense` or `Conv2D`.
@@ -56,15 +54,12 @@ def collect(
         model: model from images to logits.
         layer: a layer of the model, `Dense` or `Conv2D`.
         images: `(examples, height, width, channels)`.
-        probabilities: probabilities of the labels y in the expectation of delta^2,
-            `(examples, classes)`.
+        probabilities: `(examples, classes)`, for the expectation of delta^2.
         labels: labels of the loss, `(examples,)`; None for no loss.
         chosen: numbers of the draws, as `positions` returns them.
 
     Returns:
-        A list of three arrays: the activations `(chosen, d)`, delta^2
-        `(chosen, units)`, and d loss / d net `(chosen, units)`, which is None without
-        labels.
+        `(chosen, d)`, `(chosen, units)`, and `(chosen, units)` or None without labels.
     """
     before = keras.Model(model.inputs[0], layer.input)
     size = math.prod(layer.output.shape[1:-1])
@@ -126,8 +121,7 @@ def _deltas(model, layer, images, labels):
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
     """Adds a tensor to the net input of a layer while the context is active."""
-    # The alternative, a second model from the layer to the logits, would leave new
-    # Keras nodes in all later layers.
+    # A model from the layer to the logits would leave Keras nodes in later layers.
     activation, calls = layer.activation, []
 
     def activation_of_sum(net):
@@ -158,9 +152,7 @@ def _gradient(function: Callable, point: Any) -> Any:
         import jax
 
         return jax.grad(function)(point)
-    raise errors.UsageError(
-        f"The Keras backend must be tensorflow or jax. Received: {backend}."
-    )
+    raise errors.UsageError(f"The backend must be tensorflow or jax, not {backend}.")
 
 
 def float64(tensor: Any) -> np.ndarray:

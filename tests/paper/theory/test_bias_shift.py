@@ -218,7 +218,7 @@ def test_unsupported_layers_are_refused():
 
 def test_other_backends_are_refused(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
-    with pytest.raises(errors.UsageError, match="tensorflow or jax. Received: torch"):
+    with pytest.raises(errors.UsageError, match="tensorflow or jax, not torch"):
         bias_shift(dense(), IMAGES)
 
 
