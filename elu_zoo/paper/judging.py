@@ -14,7 +14,7 @@ Outcome = Literal[
     "supports", "contradicts", "no difference", "layers disagree", "not measured"
 ]
 Values = Mapping[int, float]  # by seed
-Read = Callable[[Rows], Values]
+Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[Rows], Mapping[str, Values]]
 
 
@@ -146,7 +146,7 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
     """Returns the paper's own test, that Wilcoxon's one-sided p is below a level.
 
     Args:
-        level: the level of p.
+        level: largest p that supports the claim.
         least: smallest number of pairs that decides.
         first: reads the measure that is claimed to be lower.
         second: reads the other measure.

@@ -84,7 +84,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _medians(layers: list[BiasShift]) -> dict[str, float]:
-    """Returns medians over the units of all layers; of `positive_share` the mean.
+    """Returns medians over the units of all layers, but the mean of `positive_share`.
 
     Units whose deltas are all 0 have no values.
     """
@@ -304,7 +304,7 @@ def _correlation(first: str, second: str, activation: str) -> ClaimTest:
 def _undecided(test: ClaimTest) -> ClaimTest:
     """Returns a test that decides nothing, but whose effect is reported.
 
-    The claim holds other quantities constant, which here change, too.
+    The claim holds for constant other quantities, but these change along training.
     """
 
     def judge(rows: Rows, support: Support) -> Finding:
@@ -312,7 +312,7 @@ def _undecided(test: ClaimTest) -> ClaimTest:
         outcome = "no difference" if found.n else ""
         return dataclasses.replace(found, p=math.nan, outcome=outcome)
 
-    measure_ = f"{test.measure}; other quantities change, too: it decides nothing"
+    measure_ = f"{test.measure}; decides nothing, because other quantities also change"
     return dataclasses.replace(test, measure=measure_, judge=judge)
 
 
@@ -338,9 +338,9 @@ EXPERIMENT = Experiment(
         "lengths, shifts and corrections. Only the figure has the initial weights, for "
         "which the activations differ in the opposite direction. Lines are medians "
         "over runs, with ribbons between the quartiles. Effective images are the "
-        "number of images that decide by their delta^2: late in training they are few, "
-        "and a single epoch's numbers mean little. The last column is Spearman's "
-        "correlation, over the layers of a network, of the mean correlation of a "
-        "layer's incoming units and the bias shift. Layers also differ in their depth."
+        "number of images that decide by their delta^2. This number is small late in "
+        "training, when a single epoch's values mean little. The last column is "
+        "Spearman's correlation, over the layers of a network, of the mean correlation "
+        "of a layer's incoming units and the bias shift. Layers also differ in depth."
     ),
 )

@@ -41,7 +41,7 @@ class Setting(NamedTuple):
 
     @property
     def rate_of_sum(self) -> float:
-        """The rate at which a loss that is a sum over pixels has the same steps.
+        """The learning rate with which the sum over pixels gives the same steps.
 
         SGD without momentum multiplies the gradient by the rate. The mean over pixels
         at one rate is therefore the sum at that rate divided by the number of pixels.

@@ -110,8 +110,8 @@ EXPERIMENT = Experiment(
     paper_epochs=fig4.PAPER_EPOCHS,
     own_schedules=fig4.OWN_SCHEDULES,
     note=(
-        "The paper does not say where the normalisation is. Here it is between "
-        "convolution and activation, and not before the logits. Ribbons are one "
+        "The paper does not say where the normalisation is. Here each activation has "
+        "normalised inputs, and the logits are not normalised. Ribbons are one "
         "standard deviation over runs."
     ),
 )

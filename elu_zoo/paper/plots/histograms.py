@@ -69,7 +69,7 @@ class LogAxis:
 def axis(
     arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None
 ) -> LogAxis:
-    """Returns an axis of the given decades; by default it contains all values."""
+    """Returns an axis of the given decades; by default the axis contains all values."""
     values = np.concatenate(arrays)
     positive = values[values > 0]
     if decades is None and positive.size:
