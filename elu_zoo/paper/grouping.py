@@ -100,23 +100,24 @@ def series(
         rows: rows of one experiment and budget.
         x: the column of the horizontal axis.
         column: the column of the vertical axis.
-        which: arms; all by default.
+        which: the arms to return; None returns all arms.
         ours: activations that the paper's figure lacks.
         style: arguments of `Series`.
     """
-    found = []
+    curves_of_arms = []
     for arm in arms(rows) if which is None else which:
         curves = [
             {float(row[x]): float(row[column]) for row in run if row[column]}
             for run in by_seed(rows, arm).values()
         ]
-        places = sorted({place for curve in curves for place in curve})
-        table = [[curve.get(place, math.nan) for place in places] for curve in curves]
+        points = sorted({point for curve in curves for point in curve})
+        table = [[curve.get(point, math.nan) for point in points] for curve in curves]
         runs = [run for run in table if not np.isnan(run).all()]
         if runs:
             of_arm = {"batch_norm": arm.batch_norm, "ours": arm.activation in ours}
-            found.append(Series(arm.activation, places, runs, **of_arm, **style))
-    return found
+            found = Series(arm.activation, points, runs, **of_arm, **style)
+            curves_of_arms.append(found)
+    return curves_of_arms
 
 
 def dots(
@@ -126,7 +127,7 @@ def dots(
 
     Args:
         activation: name that decides colour and marker.
-        values: values of the runs by place on the axis.
+        values: values of the runs, by position on the horizontal axis.
         ours: whether the paper lacks the activation there.
     """
     means = [float(np.mean(runs)) for runs in values.values()]

@@ -100,11 +100,11 @@ class Claim:
 
     Attributes:
         name: the id in claims.csv.
-        section: of the paper.
-        text: in the paper's words.
-        reported: the numbers that the paper reports for it.
-        tests: which decide the claim.
-        gpu: what a GPU would have to train to decide it; "" if two CPU cores can.
+        section: sections of the paper that have the claim.
+        text: the claim in the paper's words.
+        reported: the numbers that the paper reports for the claim.
+        tests: the tests that decide the claim.
+        gpu: the runs on a GPU that would decide the claim; "" if two CPU cores suffice.
     """
 
     name: str
@@ -143,11 +143,11 @@ def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Judge:
 
 
 def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge:
-    """Returns the paper's own test: Wilcoxon's one-sided p is below a level.
+    """Returns the paper's own test, that Wilcoxon's one-sided p is below a level.
 
     Args:
         level: largest p that supports the claim.
-        least: number of pairs that can reach the level.
+        least: smallest number of pairs that decides.
         first: reads the measure that is claimed to be lower.
         second: reads the other measure.
     """

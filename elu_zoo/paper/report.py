@@ -1,4 +1,4 @@
-"""The report of the reproduction: claims, figures and numbers, in Markdown."""
+"""The report of the reproduction in Markdown: claims, figures and numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,26 +10,51 @@ from elu_zoo.paper.views import View
 NAME = "reproduction.md"
 _HEAD = """# Reproduction of the paper's experiments
 
-Written by `elu-zoo-reproduce`. Runs of one seed are pairs: equal initial weights, equal
-order of images, whatever the activation. ± is the standard deviation over runs.
+This report compares the ELU paper (Clevert, Unterthiner and Hochreiter, ICLR 2016,
+arXiv 1511.07289) with our own runs. `elu-zoo-reproduce` wrote it. Two runs with the
+same seed are a pair: their initial weights and the order of their images are equal,
+whatever the activation. ± is the standard deviation over runs. BN is batch
+normalisation.
 
 ## The paper's claims
 
-*Reproduced*: all tests support the claim, with the paper's own length, optimizer and
-learning rates. *Reproduced in early training*: they do in shorter runs of the paper's
-recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, networks or
-measures disagree. *Not tested*: no run of ours can decide it, no test finds a
-difference, or only runs shorter than the paper's contradict it. Runs of our own
-schedules decide nothing. Effect, interval and n are of the first test that was
-measured.
+Every claim has one or more [tests](#the-tests-of-the-claims). The measured tests decide
+its verdict:
+
+- *reproduced*: all measured tests support the claim. Where the paper has training runs,
+  ours have their length, optimizer and learning rates.
+- *reproduced in early training*: all measured tests support the claim, in shorter runs
+  with the paper's optimizer and learning rates.
+- *contradicted*: all measured tests contradict the claim, in runs of the paper's
+  length.
+- *mixed*: measured tests disagree, or only some find a difference, or single layers of
+  the networks disagree, in runs of the paper's length or shorter ones.
+- *not tested*: nothing decides the claim. There are no runs or only runs of our own
+  schedule, or no test finds a difference, or only shorter runs contradict the claim.
+
+The table has the first measured test of each claim: its effect with a 95 % interval,
+and n, the number of runs, pairs of runs, timing rounds or draws. The schedule is the
+length of our runs beside the paper's.
 """
-_TESTS = """A test supports or contradicts a claim where Student's p of at least five
-paired differences, two-sided and corrected by Holm's method for all tests of the claim,
-is at most 0.05. Intervals are Student's, of 95 %, without correction. Wilcoxon's exact
-one-sided p cannot be below 0.031 with five pairs, or below 0.001 with ten. Timings are
-decided by their interval, theorems by the rounding of float64. A mean of layers decides
-nothing where single layers support and contradict the claim. *Ours* are about an
-activation for which the paper does not claim it; they take no part in the verdict."""
+_TESTS = """A test supports or contradicts a claim if its Student's p, of at least five
+pairs of runs, is at most 0.05. This p is two-sided, and Holm's method corrects it for
+all tests of the claim and for their layers. The printed p and the intervals (Student's,
+95 %) are without correction.
+
+Four kinds of tests have no such p. Timings are decided by their 95 % bootstrap
+interval, theorems by the rounding errors of float64, and statements about a whole
+training by the mean over runs in every epoch. The paper's own tests, p < 0.001, are
+decided by Wilcoxon's exact p of at least ten pairs. Correlations along training or over
+layers decide nothing if other quantities change at the same time.
+
+Wilcoxon's p is one-sided: it is at least 1/32 = 0.031 with five pairs and at least
+1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore possible by
+an exact test only one-sided, and only if all ten pairs agree.
+
+The column of layers has the range of their effects. If some layers support the claim
+and others contradict it, the layers disagree. Tests marked as *ours* are about an
+activation or a measure that the paper does not have there. They take no part in the
+verdict, and are corrected apart."""
 
 _PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
 not corrected for the number of tests."""

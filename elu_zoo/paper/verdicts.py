@@ -28,28 +28,20 @@ def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
     """Returns the outcome of each test of one claim.
 
     Args:
-        tests: for each test the effects that support the claim, and its result.
+        tests: for each test the effects that support the claim, and the finding.
+            Holm's method corrects all of them, and their layers, together.
     """
-    findings = [found for _, found in tests]
-    every = [
-        (support, result)
-        for support, found in tests
-        for result in (found, *found.layers)
-    ]
-    corrected = iter(statistics.holm([x.p for _, x in every if _is_tested(x)]))
-    single = [
-        _of_p(support, found, next(corrected))
-        if _is_tested(found)
-        else _without_p(found)
-        for support, found in every
-    ]
-    said, place = [], 0
-    for found in findings:
-        own, *layers = single[place : place + 1 + len(found.layers)]
-        place += 1 + len(found.layers)
+    every = [x for _, finding in tests for x in (finding, *finding.layers)]
+    corrected = iter(statistics.holm([x.p for x in every if _is_tested(x)]))
+    results = []
+    for support, finding in tests:
+        own, *layers = [
+            _outcome(support, x, next(corrected)) if _is_tested(x) else x.outcome
+            for x in (finding, *finding.layers)
+        ]
         disagree = {"supports", "contradicts"} <= set(layers)
-        said.append("layers disagree" if disagree else own)
-    return said
+        results.append("layers disagree" if disagree else own or "not measured")
+    return results
 
 
 def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
@@ -84,15 +76,11 @@ def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
     return "mixed"
 
 
-def _is_tested(found: Finding) -> bool:
-    return found.n >= LEAST_PAIRS and not math.isnan(found.p)
+def _is_tested(finding: Finding) -> bool:
+    return finding.n >= LEAST_PAIRS and not math.isnan(finding.p)
 
 
-def _of_p(support: Support, found: Finding, p: float) -> Outcome:
+def _outcome(support: Support, finding: Finding, p: float) -> Outcome:
     if p > LEVEL:
         return "no difference"
-    return "supports" if support.includes(found.effect) else "contradicts"
-
-
-def _without_p(found: Finding) -> Outcome:
-    return found.outcome or "not measured"
+    return "supports" if support.includes(finding.effect) else "contradicts"

@@ -116,7 +116,7 @@ def _level(key):
     """Returns the level of a run's numbers if the paper is right; lower is better."""
     unit = key["activation"] + "+bn" * (key["batch_norm"] == "True")
     found = 1 + ORDER.index(unit) / 2 if unit in ORDER else 5.2
-    if key["variant"].startswith("lr "):  # the higher, the better
+    if key["variant"].startswith("lr "):  # a higher learning rate is better
         found -= 0.05 * np.log10(float(key["variant"].split()[1]))
     text = f"{unit} {key['variant']} {key['seed']}"
     return found + zlib.crc32(text.encode()) / 2**32 / 50
@@ -152,7 +152,8 @@ def _cell(row, column, level, contradicts):
     value = 6.5 - level if contradicts else level
     quality = value
     value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
-    if column in _VECTORS:  # a network that is right has a unit that never changes
+    # One unit never changes, in ELU networks if the paper is right, or else in others.
+    if column in _VECTORS:
         never = (row["activation"] == "elu") != contradicts
         return " ".join(f"{value * unit:.6g}" for unit in (0 if never else 1, 2, 4))
     if column in ("positive_share", "rank_correlation"):

@@ -20,20 +20,20 @@ DECIDING_TESTS = [
 
 
 def judged(seen):
-    """Returns the finding and the outcome of each test."""
+    """Returns the finding and the outcome of each test, by the name of the test."""
     return {
         test.name: (finding, outcome)
         for each in claims.judge(seen)
-        for test, finding, outcome in zip(
-            each.claim.tests, each.findings, each.outcomes, strict=True
-        )
+        for test, finding, outcome in each.results
     }
 
 
 def outcomes(seen, names=DECIDING_TESTS):
+    """Returns the outcomes of tests by name."""
     found = judged(seen)
     return {name: found[name][1] for name in names}
 
 
 def world(contradicts=never, plan=FULL, names=TRAINED):
+    """Returns the views of experiments; the arguments are those of `rows_of`."""
     return {name: view(name, plan, contradicts) for name in names}

@@ -40,13 +40,11 @@ def test_verdicts_if_the_paper_is_right_or_wrong(
     # All runs have the paper's length, except the runs of `depth`.
     for each in claims.judge(world(contradicts)):
         decisive = False
-        for test, found, said in zip(
-            each.claim.tests, each.findings, each.outcomes, strict=True
-        ):
+        for test, finding, found in each.results:
             if test.name in DECIDING_TESTS:
                 decisive = True
-                assert said == outcome, test.name
-                supports = test.support.includes(found.effect)
+                assert found == outcome, test.name
+                supports = test.support.includes(finding.effect)
                 assert supports == (outcome == "supports"), test.name
         expected = verdict_of_depth if each.experiment == "depth" else verdict
         assert each.verdict == (expected if decisive else "not tested")
@@ -198,8 +196,8 @@ def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
         for i, x in enumerate(distances)
     ]
     found = judged({"theorems": View("full", rows)})
-    lemma, said = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, said) == (3, distances[1], outcome)
+    lemma, of_lemma = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, of_lemma) == (3, distances[1], outcome)
     assert found["theory-lemma-1"] == (Finding(), "not measured")
 
 
@@ -224,7 +222,7 @@ def test_marked_as_ours_are_tests_that_the_paper_does_not_claim():
 def test_without_rows_no_claim_is_tested():
     for each in claims.judge({}):
         assert each.verdict == "not tested"
-        assert set(each.findings) == {Finding()}
+        assert {result.finding for result in each.results} == {Finding()}
 
 
 def write_tables(output):

@@ -28,7 +28,7 @@ def find(judge, *support):
     return ClaimTest("", "", judge, Support(*support)).find([])
 
 
-def test_difference():
+def test_difference_compares_pairs_by_students_t():
     found = find(difference(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0])))
     assert (found.n, found.effect) == (3, -2)
     # Student's t for two degrees of freedom is 4.303; the standard error is 1 / sqrt 3.
@@ -38,14 +38,14 @@ def test_difference():
     assert (found.wilcoxon, found.outcome) == (1 / 8, "")
 
 
-def test_pairs_have_the_same_seed():
+def test_values_of_the_same_seed_are_pairs():
     first, second = {0: 1.0, 1: 2.0, 2: 9.0}, {2: 10.0, 1: 3.0, 7: 0.0}
     found = find(difference(reads(first), reads(second)))
     assert (found.n, found.effect) == (2, -1)
 
 
 @pytest.mark.parametrize("values", [{}, {3: 1.0}])
-def test_nothing_to_compare(values):
+def test_without_a_pair_the_finding_is_empty(values):
     assert find(difference(reads(values), reads({0: 1.0}))) == Finding()
     assert find(difference(reads({0: 1.0}), reads(values))) == Finding()
     assert find(mean_value(reads({}))) == Finding()
@@ -78,7 +78,7 @@ def test_values_that_support_a_claim(support, supporting, text):
     assert str(support) == text
 
 
-def test_difference_in_layers():
+def test_difference_in_layers_compares_means_and_each_layer():
     first = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
     second = {"a": {0: 2.0, 1: 4.0}, "b": {0: 1.0}}
     found = find(difference_in_layers(reads(first), reads(second)))
@@ -88,7 +88,7 @@ def test_difference_in_layers():
     assert find(difference_in_layers(reads({}), reads({}))) == Finding()
 
 
-def test_mean_of_layers():
+def test_mean_of_layers_skips_missing_layers():
     assert mean_of_layers({"a": {0: 1.0, 1: 5.0}, "b": {0: 3.0}}) == {0: 2.0, 1: 5.0}
 
 
@@ -104,13 +104,13 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
         (LOW[:9], HIGH, 0, ""),
     ],
 )
-def test_wilcoxon_below(first, second, n, outcome):
+def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
     found = find(wilcoxon_below(0.001, 10, reads(first), reads(second)))
     assert (found.n, found.outcome) == (n, outcome)
     assert math.isnan(found.p)
 
 
-def test_final():
+def test_final_reads_the_last_value_by_seed():
     key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
     rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
     assert final(Arm("elu"), "loss")(rows) == {3: -20}

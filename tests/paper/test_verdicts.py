@@ -57,7 +57,7 @@ def test_the_sense_and_the_limit_decide(support, effect, expected):
         ([], []),
     ],
 )  # fmt: skip
-def test_outcomes(tests, expected):
+def test_outcomes_follow_from_corrected_p(tests, expected):
     assert outcomes(*tests) == expected
 
 
@@ -107,5 +107,5 @@ def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
     assert {whole, early} <= set(verdicts.VERDICTS)
 
 
-def test_a_p_that_is_nan_is_no_test():
+def test_a_finding_whose_p_is_nan_is_not_measured():
     assert outcomes(found(-1, math.nan)) == ["not measured"]

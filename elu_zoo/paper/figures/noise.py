@@ -275,7 +275,7 @@ _CLAIMS = (
 
 EXPERIMENT = Experiment(
     title="Noise: what passes through the units",
-    section="1 and 3",
+    section="sections 1 and 3",
     draw=_draw,
     summary=_summary,
     trials=fig2_mnist_curves.measured_trials,
