@@ -21,6 +21,13 @@ TEST_COLUMNS = (
     "id whose claim experiment budget measure supports_if n effect low high layers p "
     "wilcoxon outcome"
 ).split()
+# Outcomes as text after the number of tests: one test, several tests.
+_COUNTED = {
+    "supports": ("supports", "support"),
+    "contradicts": ("contradicts", "contradict"),
+    "decides nothing": ("decides nothing", "decide nothing"),
+    "layers disagree": ("with disagreeing layers",) * 2,
+}
 _NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]
 
@@ -65,16 +72,18 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 
 
 def _judge(name: str, claim: Claim, view: View | None) -> Judged:
-    findings = {t: t.find(view.rows) if view else Finding() for t in claim.tests}
+    rows = view.rows if view else []
+    counted = [test for test in claim.tests if test.counts(rows)]
+    findings = {test: test.find(rows) for test in counted}
     outcomes: dict[ClaimTest, Outcome] = {}
     # Tests marked as ours take no part in the correction of the paper's tests.
     for ours in (False, True):
-        tests = [test for test in claim.tests if test.ours == ours]
+        tests = [test for test in counted if test.ours == ours]
         found = verdicts.outcomes([(test.support, findings[test]) for test in tests])
         outcomes |= dict(zip(tests, found, strict=True))
     of_paper = [outcome for test, outcome in outcomes.items() if not test.ours]
     verdict = verdicts.verdict(of_paper, _evidence(name, view))
-    of_tests = [Result(test, findings[test], outcomes[test]) for test in claim.tests]
+    of_tests = [Result(test, findings[test], outcomes[test]) for test in counted]
     return Judged(claim, name, view, of_tests, verdict)
 
 
@@ -96,7 +105,8 @@ def schedule(name: str, view: View | None) -> str:
         return ""
     text = " or ".join(map(str, epochs(view)))
     if experiment.paper_epochs:
-        text = f"{min(epochs(view))} of {experiment.paper_epochs}"
+        whose = f"{experiment.schedule_of}'s " * bool(experiment.schedule_of)
+        text = f"{min(epochs(view))} of {whose}{experiment.paper_epochs}"
     own = view.budget in experiment.own_schedules
     return f"{text} epochs" + ", our own schedule" * own
 
@@ -127,16 +137,20 @@ def table(judged: list[Judged]) -> Table:
             "schedule": schedule(each.experiment, each.view),
             "n": finding.n,
             "measure": test.measure,
-            "supports_if": str(test.support),
+            "supports_if": test.supports_if,
             "effect": finding.effect,
             "low": finding.low,
             "high": finding.high,
-            "tests": ", ".join(f"{n} {outcome}" for outcome, n in counts.items()),
+            "tests": ", ".join(_count(*each) for each in counts.items()),
             "gpu": claim.gpu,
             "verdict": each.verdict,
         }
         rows.append(row)
     return rows
+
+
+def _count(outcome: Outcome, n: int) -> str:
+    return f"{n} {_COUNTED.get(outcome, (outcome, outcome))[n > 1]}"
 
 
 def table_of_tests(judged: list[Judged]) -> Table:
@@ -151,7 +165,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
                 "experiment": each.experiment,
                 "budget": each.view.budget if finding.n else "",
                 "measure": test.measure,
-                "supports_if": str(test.support),
+                "supports_if": test.supports_if,
                 **dataclasses.asdict(finding),
                 "outcome": outcome,
                 "layers": layers(finding),

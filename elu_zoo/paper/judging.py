@@ -11,7 +11,13 @@ from elu_zoo.paper import grouping, statistics
 from elu_zoo.paper.grouping import Arm, Rows
 
 Outcome = Literal[
-    "supports", "contradicts", "no difference", "layers disagree", "not measured"
+    "supports",
+    "contradicts",
+    "no difference",
+    "layers disagree",
+    "diverged",
+    "decides nothing",
+    "not measured",
 ]
 Values = Mapping[int, float]  # by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
@@ -81,6 +87,9 @@ class ClaimTest:
         support: the effects that support the claim.
         ours: whether the paper does not have the activation or the measure there;
             such a test takes no part in the verdict.
+        decides: False for an effect that is reported, but decides nothing.
+        variant: variant of the runs whose setting the paper may have meant; the test
+            counts once there are such runs. "" for a test that always counts.
     """
 
     name: str
@@ -88,10 +97,24 @@ class ClaimTest:
     judge: Judge | None = None
     support: Support = Support()
     ours: bool = False
+    decides: bool = True
+    variant: str = ""
+
+    @property
+    def supports_if(self) -> str:
+        """The effects that support the claim, as text; "" if none decides."""
+        return str(self.support) if self.decides else ""
+
+    def counts(self, rows: Rows) -> bool:
+        """Returns whether the test is one of the claim's, given the rows."""
+        return not self.variant or any(r["variant"] == self.variant for r in rows)
 
     def find(self, rows: Rows) -> Finding:
         """Returns the result of the test on an experiment's rows."""
-        return self.judge(rows, self.support) if self.judge else Finding()
+        found = self.judge(rows, self.support) if self.judge else Finding()
+        if self.decides or not found.n:
+            return found
+        return dataclasses.replace(found, p=math.nan, outcome="decides nothing")
 
 
 @dataclasses.dataclass(frozen=True)

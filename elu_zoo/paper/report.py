@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from elu_zoo.paper import claims, tables
+from elu_zoo.paper import claims, tables, verdicts
 from elu_zoo.paper.claims import Judged
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View
@@ -18,6 +18,11 @@ normalisation.
 
 ## The paper's claims
 
+n is the number of runs, pairs of runs, timing rounds or draws. The schedule is the
+length of our runs beside the paper's.
+"""
+_CLAIMS = """## The claims in the paper's words
+
 Every claim has one or more [tests](#the-tests-of-the-claims). The measured tests decide
 its verdict:
 
@@ -27,14 +32,15 @@ its verdict:
   with the paper's optimizer and learning rates.
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's
   length.
-- *mixed*: measured tests disagree, or only some find a difference, or single layers of
-  the networks disagree, in runs of the paper's length or shorter ones.
+- *mixed*: measured tests disagree, or only some find a difference, or the runs of some
+  diverged, or single layers of the networks disagree, in runs of the paper's length or
+  shorter ones.
 - *not tested*: nothing decides the claim. There are no runs or only runs of our own
-  schedule, or no test finds a difference, or only shorter runs contradict the claim.
+  schedule, or no test finds a difference, or only shorter runs contradict the claim, or
+  the measured effect cannot decide the claim.
 
-The table has the first measured test of each claim: its effect with a 95 % interval,
-and n, the number of runs, pairs of runs, timing rounds or draws. The schedule is the
-length of our runs beside the paper's.
+The table has the first measured test of each claim, its effect with a 95 % interval,
+and n.
 """
 _TESTS = """A test supports or contradicts a claim if its Student's p, of at least five
 pairs of runs, is at most 0.05. This p is two-sided, and Holm's method corrects it for
@@ -44,8 +50,10 @@ all tests of the claim and for their layers. The printed p and the intervals (St
 Four kinds of tests have no such p. Timings are decided by their 95 % bootstrap
 interval, theorems by the rounding errors of float64, and statements about a whole
 training by the mean over runs in every epoch. The paper's own tests, p < 0.001, are
-decided by Wilcoxon's exact p of at least ten pairs. Correlations along training or over
-layers decide nothing if other quantities change at the same time.
+decided by Wilcoxon's exact p of at least ten pairs.
+
+A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
+say why.
 
 Wilcoxon's p is one-sided: it is at least 1/32 = 0.031 with five pairs and at least
 1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore possible by
@@ -67,11 +75,22 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
         views: rows by name of the experiment; experiments without rows are missing.
         judged: the claims, as `claims.judge` returns them.
     """
-    parts = [_HEAD, _claims(judged), _gpu(judged)]
+    parts = [_HEAD, _overview(judged), _CLAIMS, _claims(judged), _gpu(judged)]
     for name in EXPERIMENTS:
         parts += _section(name, views.get(name))
     parts += ["## The tests of the claims", _TESTS, _tests(judged)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _overview(judged: Sequence[Judged]) -> str:
+    """Returns one short line for each claim, in the order of the verdicts."""
+    rows = claims.table(judged)
+    rows.sort(key=lambda row: verdicts.VERDICTS.index(row["verdict"]))
+    lines = [
+        (row["id"].replace("-", " "), row["n"] or "", row["schedule"], row["verdict"])
+        for row in rows
+    ]
+    return tables.markdown(("claim", "n", "schedule", "verdict"), lines)
 
 
 def _claims(judged: Sequence[Judged]) -> str:
@@ -120,6 +139,9 @@ def _section(name: str, view: View | None) -> list[str]:
         return [*parts, f"Not run yet: `{command}`."]
     schedule = claims.schedule(name, view) or "No training"
     parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
+    tests = [test for claim in experiment.claims for test in claim.tests]
+    if missing := {t.variant: 0 for t in tests if not t.counts(view.rows)}:
+        parts.append(f"Not run yet: {'; '.join(missing)}.")
     if view.diverged:
         parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:

@@ -65,8 +65,8 @@ def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
         test_outcomes: outcomes of the claim's tests, except those marked as ours.
         decides: what the runs can decide, see `evidence`.
     """
-    measured = set(test_outcomes) - {"not measured"}
-    if decides == "none" or measured <= {"no difference"}:
+    measured = set(test_outcomes) - {"not measured", "decides nothing"}
+    if decides == "none" or measured <= {"no difference", "diverged"}:
         return "not tested"
     if measured == {"supports"}:
         early = decides == "early"

@@ -1,7 +1,5 @@
 """Outcomes of all claim tests on synthetic rows of all experiments, called a world."""
 
-import re
-
 from synthetic_rows import FULL, TRAINED, never, view
 
 from elu_zoo.paper import claims
@@ -10,12 +8,10 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
 TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
 EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
-# Tests that decide nothing, because other quantities change at the same time.
-UNDECIDED = {n for n in TESTS if re.search("correlated-units|mean-length-k-", n)}
 DECIDING_TESTS = [
     name
     for name, test in TESTS.items()
-    if test.judge and name not in UNDECIDED and EXPERIMENT[name] in TRAINED
+    if test.judge and test.decides and EXPERIMENT[name] in TRAINED
 ]
 
 

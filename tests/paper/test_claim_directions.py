@@ -64,7 +64,7 @@ DECIDING = [
     ("theory-covariances.*", "positive_share", trained),
     ("theory-gradient-early.*", "cosine", early),
     ("theory-gradient-late.*", "cosine", late),
-    ("theory-bias-unit.*", "k", trained),
+    ("theory-(bias-unit|k-grows).*", "k", trained),
     ("theory-mean-length.*", "mean_length", anywhere),
     ("theory-weighted-mean-length-correction.*", "correction", anywhere),
 ]  # fmt: skip

@@ -92,6 +92,20 @@ def test_mean_of_layers_skips_missing_layers():
     assert mean_of_layers({"a": {0: 1.0, 1: 5.0}, "b": {0: 3.0}}) == {0: 2.0, 1: 5.0}
 
 
+def test_an_effect_that_decides_nothing_is_reported():
+    test = ClaimTest("", "", mean_value(reads([1.0, 2.0])), decides=False)
+    found = test.find([])
+    assert (found.n, found.effect, found.outcome) == (2, 1.5, "decides nothing")
+    assert math.isnan(found.p) and test.supports_if == ""
+    assert ClaimTest("", "", decides=False).find([]) == Finding()
+
+
+def test_a_test_of_a_variant_counts_once_the_variant_has_runs():
+    test = ClaimTest("", "", variant="a")
+    assert [test.counts([{"variant": x}]) for x in "ab"] == [True, False]
+    assert ClaimTest("", "").counts([])
+
+
 LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
 
 

@@ -83,6 +83,7 @@ def test_evidence_by_budget_and_length(budget, share, own_schedule, expected):
 
 
 YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
+DIVERGED, IDLE = "diverged", "decides nothing"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,10 @@ YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measur
         (["layers disagree"], "mixed", "mixed"),
         ([OPEN, OPEN], "not tested", "not tested"),
         ([MISSING], "not tested", "not tested"),
+        ([YES, DIVERGED], "mixed", "mixed"),
+        ([DIVERGED, OPEN], "not tested", "not tested"),
+        ([YES, IDLE], "reproduced", "reproduced in early training"),
+        ([IDLE], "not tested", "not tested"),
         ([], "not tested", "not tested"),
     ],
 )

@@ -1,5 +1,6 @@
 """Figure 3: autoencoders on MNIST at four learning rates."""
 
+import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -8,7 +9,15 @@ from typing import NamedTuple
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.judging import Claim, ClaimTest, Judge, Values, difference
+from elu_zoo.paper.judging import (
+    Claim,
+    ClaimTest,
+    Finding,
+    Judge,
+    Support,
+    Values,
+    difference,
+)
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel
 from elu_zoo.paper.run import curves
@@ -155,6 +164,7 @@ def _claims() -> list[Claim]:
             f"log10 of the squared error of {split} images, {setting.label}, ELU - "
             f"{palette.label(other)}; 9 for the run of a pair that diverged alone",
             _error_difference(other, column, setting),
+            variant=str(setting) * setting.mean,
         )
         for setting in SETTINGS
         for other in _UNITS[1:]
@@ -165,10 +175,14 @@ def _claims() -> list[Claim]:
             f"autoencoder-{_name(high)}-better-than-{_name(low)}",
             f"log10 of ELU's squared test error, {high.label} - {low.label}; without "
             "runs that diverged",
-            difference(
-                lambda rows, high=high: _log_errors(rows, "elu", TEST, high),
-                lambda rows, low=low: _log_errors(rows, "elu", TEST, low),
+            _or_diverged(
+                difference(
+                    lambda rows, high=high: _log_errors(rows, "elu", TEST, high),
+                    lambda rows, low=low: _log_errors(rows, "elu", TEST, low),
+                ),
+                Arm("elu", variant=str(high)),
             ),
+            variant=str(high) * high.mean,
         )
         for high, low in itertools.pairwise(SETTINGS)
         if high.mean == low.mean
@@ -211,9 +225,25 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
         diverged = {s for s, run in runs.items() if grouping.diverged(run)}
         return {s: _DIVERGED for s in diverged & ended.keys()} | found
 
-    return difference(
+    compare = difference(
         lambda rows: read(rows, "elu", other), lambda rows: read(rows, other, "elu")
     )
+    arms = (Arm(name, variant=str(setting)) for name in ("elu", other))
+    return _or_diverged(compare, *arms)
+
+
+def _or_diverged(compare: Judge, *arms: Arm) -> Judge:
+    """Returns a test whose outcome is "diverged" if runs of all arms left no pair."""
+
+    def judge(rows: Rows, support: Support) -> Finding:
+        found = compare(rows, support)
+        runs = [grouping.by_seed(rows, arm).values() for arm in arms]
+        diverged = all(any(map(grouping.diverged, of_arm)) for of_arm in runs)
+        if diverged and not found.n:
+            return dataclasses.replace(found, outcome="diverged")
+        return found
+
+    return judge
 
 
 def _log_errors(rows: Rows, activation: str, column: str, setting: Setting) -> Values:

@@ -150,10 +150,13 @@ def summary(rows: Rows) -> str:
     return tables.markdown(titles, lines)
 
 
-def difference_test(name: str, low: Arm, high: Arm, column: str = ERROR) -> ClaimTest:
-    """Returns the test that one arm has a lower error or loss than another."""
+def difference_test(
+    name: str, low: Arm, high: Arm, column: str = ERROR, limit: float = 0.0
+) -> ClaimTest:
+    """Returns the test that a difference of errors or losses is below a limit."""
     judge = difference(*_readers(low, high, column))
-    return ClaimTest(name, _measure(low, high, column), judge)
+    support = Support("smaller", limit)
+    return ClaimTest(name, _measure(low, high, column), judge, support)
 
 
 def wilcoxon_test(name: str, low: Arm, high: Arm, column: str = ERROR) -> ClaimTest:

@@ -287,6 +287,7 @@ EXPERIMENT = Experiment(
     ),
     claims=_CLAIMS,
     paper_epochs=300,
+    schedule_of="figure 2",
     note=(
         "The paper argues about noise and does not measure it. We measure trained "
         "networks on 1,000 test images. The gain is the variance of a layer's outputs "
