@@ -171,8 +171,7 @@ def _claims() -> tuple[Claim, ...]:
         "rank_correlation",
         0,
         "Spearman's correlation, over layers, of the incoming units' mean correlation "
-        "and the bias shift",
-        "decides nothing, because other quantities also change",
+        "and the bias shift, {}; decides nothing, because other quantities also change",
     )
     return (
         *_claims_of_elu(),
@@ -181,15 +180,12 @@ def _claims() -> tuple[Claim, ...]:
             "2",
             "k increases with the length of E_q(a) for given variances and "
             "covariances.",
-            # For given Var_q(a), Cov_p(delta^2, a) and direction of E_q(a), k - 1 is
-            # proportional to the length of E_q(a), by the formula after Theorem 2.
             _above(
                 "k-grows-with-length",
                 "k",
                 1,
-                "k, mean over epochs",
-                "k - 1 is proportional to the length of E_q(a) in a given direction, "
-                "so that k increases with this length only if k > 1",
+                "k, mean over epochs, {}; k - 1 is proportional to the length of "
+                "E_q(a) in a given direction, so that k increases with it only if k > 1",
             ),
         ),
         _claim(
@@ -197,7 +193,7 @@ def _claims() -> tuple[Claim, ...]:
             "2",
             "This correction is equivalent to shifting the mean activations of the "
             "incoming units toward zero and scaling up the bias unit.",
-            _above("bias-unit-scaled-up", "k", 1, "k, mean over epochs"),
+            _above("bias-unit-scaled-up", "k", 1, "k, mean over epochs, {}"),
         ),
         _claim(
             "covariances-positive",
@@ -208,7 +204,7 @@ def _claims() -> tuple[Claim, ...]:
                 "covariances-positive",
                 "positive_share",
                 0.5,
-                "share of positive components among the largest tenth",
+                "share of positive components among the largest tenth, {}",
             ),
         ),
         _claim(
@@ -253,14 +249,13 @@ def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> 
 
 
 def _above(
-    name: str, column: str, limit: float, measure_: str, reason: str = ""
+    name: str, column: str, limit: float, measure_: str
 ) -> tuple[ClaimTest, ...]:
     """Returns the tests that a column is above a limit, for each activation."""
-    reason = f"; {reason}" * bool(reason)
     return tuple(
         ClaimTest(
             f"theory-{name}-{unit}",
-            f"{measure_}, {palette.label(unit)}{reason}",
+            measure_.format(palette.label(unit)),
             mean_value(_along_training(unit, column)),
             Support("larger", limit),
         )

@@ -180,7 +180,7 @@ def _claims() -> list[Claim]:
                     lambda rows, high=high: _log_errors(rows, "elu", TEST, high),
                     lambda rows, low=low: _log_errors(rows, "elu", TEST, low),
                 ),
-                Arm("elu", variant=str(high)),
+                high,
             ),
             variant=str(high) * high.mean,
         )
@@ -228,20 +228,17 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
     compare = difference(
         lambda rows: read(rows, "elu", other), lambda rows: read(rows, other, "elu")
     )
-    arms = (Arm(name, variant=str(setting)) for name in ("elu", other))
-    return _or_diverged(compare, *arms)
+    return _or_diverged(compare, setting)
 
 
-def _or_diverged(compare: Judge, *arms: Arm) -> Judge:
-    """Returns a test whose outcome is "diverged" if runs of all arms left no pair."""
+def _or_diverged(compare: Judge, setting: Setting) -> Judge:
+    """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
 
     def judge(rows: Rows, support: Support) -> Finding:
         found = compare(rows, support)
-        runs = [grouping.by_seed(rows, arm).values() for arm in arms]
-        diverged = all(any(map(grouping.diverged, of_arm)) for of_arm in runs)
-        if diverged and not found.n:
-            return dataclasses.replace(found, outcome="diverged")
-        return found
+        runs = grouping.by_seed(rows, Arm("elu", variant=str(setting))).values()
+        lost = not found.n and any(map(grouping.diverged, runs))
+        return dataclasses.replace(found, outcome="diverged") if lost else found
 
     return judge
 

@@ -169,9 +169,8 @@ EXPERIMENT = Experiment(
         f"with ELU and 11.48 with ReLU, have a ratio of {PAPER:.3f}. Ratios here are "
         "medians over rounds, with 95 % bootstrap intervals; in each round every form "
         "of the network makes a training step. Other work on the machine distorts the "
-        "ratios. The abstract says that ELUs push mean activations closer to zero like "
-        "batch normalisation but with lower computational complexity. Only the costs "
-        "of both are compared here. The means are a claim of figure 2, and are not "
-        "compared with those of batch normalisation."
+        "ratios. Only the costs of ELU and of batch normalisation are compared. ELU's "
+        "mean activations are a claim of figure 2, and are not compared with those of "
+        "batch normalisation."
     ),
 )
