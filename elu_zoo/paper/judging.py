@@ -11,13 +11,8 @@ from elu_zoo.paper import grouping, statistics
 from elu_zoo.paper.grouping import Arm, Rows
 
 Outcome = Literal[
-    "supports",
-    "contradicts",
-    "no difference",
-    "layers disagree",
-    "diverged",
-    "decides nothing",
-    "not measured",
+    Literal["supports", "contradicts", "no difference", "layers disagree"],
+    Literal["diverged", "decides nothing", "not measured"],
 ]
 Values = Mapping[int, float]  # by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run

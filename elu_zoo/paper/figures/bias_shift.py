@@ -185,7 +185,7 @@ def _claims() -> tuple[Claim, ...]:
                 "k",
                 1,
                 "k, mean over epochs, {}; k - 1 is proportional to the length of "
-                "E_q(a) in a given direction, so that k increases with it only if k > 1",
+                "E_q(a) in a given direction, so that k increases with it if k > 1",
             ),
         ),
         _claim(

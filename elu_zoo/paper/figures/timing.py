@@ -95,21 +95,9 @@ def _find(rows: Rows, form: str) -> dict[str, str] | None:
     return next((row for row in found if row["form"] == form), None)
 
 
-def _finding(
-    row: dict[str, str], ratio: tuple[float, ...], support: Support
-) -> Finding:
-    _, low, high = ratio
-    outcome = "no difference"
-    if support.includes(high):
-        outcome = "supports"
-    elif low > support.limit:
-        outcome = "contradicts"
-    return Finding(int(row["rounds"]), *ratio, outcome=outcome)
-
-
 def _ratio_to_relu(rows: Rows, support: Support) -> Finding:
     elu = _find(rows, "elu")
-    return _finding(elu, _ratio(elu), support) if elu else Finding()
+    return Finding(int(elu["rounds"]), *_ratio(elu)) if elu else Finding()
 
 
 def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
@@ -118,8 +106,13 @@ def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
         return Finding()
     (middle, low, high), (other, other_low, other_high) = map(_ratio, (elu, normalised))
     # The ends of both intervals give an interval wider than that of the ratio.
-    ratio = middle / other, low / other_high, high / other_low
-    return _finding(elu, ratio, support)
+    ratio, low, high = middle / other, low / other_high, high / other_low
+    outcome = "no difference"
+    if support.includes(high):
+        outcome = "supports"
+    elif low > support.limit:
+        outcome = "contradicts"
+    return Finding(int(elu["rounds"]), ratio, low, high, outcome=outcome)
 
 
 _CLAIMS = (
