@@ -32,7 +32,7 @@ def gpus(monkeypatch):
 
 @pytest.fixture
 def created(monkeypatch):
-    """Names and arguments of the strategies that are created; none is really created."""
+    """Names and arguments of strategies, which are recorded instead of created."""
     calls = []
     for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
 

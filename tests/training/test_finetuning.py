@@ -49,7 +49,7 @@ def make_config(weights, data, arg="", entries=()):
 
 
 def read_layers(folder):
-    """Returns the float16 values in the weight file of a run, by the name of a layer."""
+    """Returns the float16 values in the weight file of a run, by name of the layer."""
     (path,) = folder.glob("*.weights.h5")
     with h5py.File(path) as file:
         return {
