@@ -17,8 +17,8 @@ from observed_runs import (
     TESTED,
     TOTAL,
     get_config,
-    kept,
     random_data,
+    read_records,
     train,
 )
 
@@ -51,7 +51,7 @@ def record_calls():
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Folder, entry and calls of a run that is not observed and keeps all checkpoints."""
+    """Folder, entry and calls of a run that is not observed, with all checkpoints."""
     workdir = tmp_path_factory.mktemp("plain") / "run"
     often = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
     with record_calls() as found:

@@ -4,7 +4,7 @@ import contextlib
 import signal
 
 import pytest
-from observed_runs import OBSERVE, get_config, read_records, random_data, train
+from observed_runs import OBSERVE, get_config, random_data, read_records, train
 
 from elu_zoo import errors
 from elu_zoo.training import evaluate, recorder

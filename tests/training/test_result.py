@@ -83,7 +83,7 @@ def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path):
     ]
 
 
-def test_a_missing_weight_file_is_written_from_the_last_checkpoint(
+def test_a_missing_weight_file_is_written_from_a_checkpoint_or_refused(
     smoke, train, tmp_path, caplog
 ):
     entry = train(smoke(), tmp_path)
