@@ -27,7 +27,7 @@ FIELD = {"data.augmentation": "affine_recolor", "data.padding": None}
 
 
 def make_config(name, entries):
-    """Returns a config with make_config fields; None deletes a field."""
+    """Returns a config with changed fields; the value None deletes a field."""
     config = CONFIGS[name]().unlock()
     with config.ignore_type():
         for key, value in entries.items():

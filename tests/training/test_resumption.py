@@ -70,7 +70,7 @@ def test_a_stopped_run_equals_a_run_without_stops(
 
 @pytest.fixture
 def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits, rows):
-    """A function that stops and resumes a run, and compares a run without stops."""
+    """A function that compares a stopped and resumed run with a run without stops."""
 
     def check(config, stops, **arguments):
         cut, whole = tmp_path / "cut", tmp_path / "whole"
