@@ -27,9 +27,9 @@ def here(tmp_path, monkeypatch):
 def refused(here, tmp_path, monkeypatch):
     """A function that runs a binary which must fail, and returns the error line.
 
-    The arguments are the expected exit code, the binary and its arguments. The function
-    checks that the binary prints no traceback, and leaves no files in the working
-    folder or in the folder of temporary files.
+    Its arguments are the expected exit code, the binary, and the arguments of the
+    binary. The function checks that the binary prints no traceback, and leaves no files
+    in the working folder or in the folder of temporary files.
     """
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -25,7 +25,7 @@ def smoke():
 
 @pytest.fixture
 def phased(monkeypatch):
-    """`small_stacks.get_config`; the network `small_stacks` is registered."""
+    """`small_stacks.get_config`, with the network `small_stacks` registered."""
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     small_stacks.register()
     return small_stacks.get_config

@@ -100,9 +100,8 @@ def watch(stop_after):
             rates, first, _ = arguments
             inputs = state, self._data, first, 1, batches, rates
             traced = self._call.trace(*inputs).jaxpr
-            assert "HIGHEST" in str(
-                traced
-            )  # products in float32, not in TF32 or bfloat16
+            # Products are computed in float32, not in TF32 or bfloat16.
+            assert "HIGHEST" in str(traced)
         done[0] += len(batches)
         if done[0] - len(batches) < stop_after <= done[0]:
             os.kill(os.getpid(), signal.SIGTERM)

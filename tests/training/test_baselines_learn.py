@@ -78,8 +78,8 @@ def test_a_resumed_run_drops_auxiliary_heads_after_the_same_iteration(
     arguments = {"compile": "off", "steps_per_call": 1}
     whole = training.train(config, tmp_path / "whole", **arguments)
     first, second = read_losses(tmp_path / "whole")
-    # heads_until=0.34 keeps the heads for two of six iterations. An epoch has three:
-    # the loss sums four outputs in the first two, and is of one output in the others.
+    # An epoch has three iterations. The heads are active in the first two of the six
+    # iterations, so that the loss is then a sum over four outputs.
     chance = np.log(100)
     assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
     assert second == pytest.approx(chance, rel=0.1)

@@ -1,4 +1,4 @@
-"""The rules that choose whether and how steps are compiled, and their flags."""
+"""Flags of devices and compilation, and the table of rules for compilation."""
 
 import keras
 import pytest

@@ -39,14 +39,15 @@ def whole(tmp_path_factory):
     return tmp_path_factory.mktemp("whole") / "run"
 
 
-# The disk is full from this write on: a row, a checkpoint, the weights or the entry.
-@pytest.mark.parametrize("write", [0, 7, 20, 25])
+# The number of writes before the disk is full. Different numbers interrupt the write
+# of a row, a checkpoint, the weights or the entry.
+@pytest.mark.parametrize("writes", [0, 7, 20, 25])
 def test_a_run_resumes_bit_identically_after_the_disk_was_full(
-    smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, whole, write
+    smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, whole, writes
 ):
     config = smoke({"train.checkpoint_every": 4, "train.momentum": 0.9})
     workdir = tmp_path / "run"
-    left, fsync = [write], os.fsync
+    left, fsync = [writes], os.fsync
 
     def full(descriptor):
         left[0] -= 1

@@ -1,4 +1,4 @@
-"""Training models that apply max-pooling before the activation, to save time."""
+"""`pooled_first`: max-pooling before the activation, which makes training faster."""
 
 import keras
 import numpy as np
@@ -112,7 +112,7 @@ def make_shared():
 
 
 class Subclassed(keras.Model):
-    """A model whose layers Keras does not know as a graph."""
+    """A model that Keras does not know as a graph of layers."""
 
     def __init__(self):
         super().__init__()

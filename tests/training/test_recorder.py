@@ -1,4 +1,4 @@
-"""Records of an observed run, and results that do not change through observation."""
+"""Records of an observed run. Observing a run does not change the results."""
 
 import contextlib
 import dataclasses
@@ -37,7 +37,7 @@ def random_images():
 
 @contextlib.contextmanager
 def record_calls():
-    """Yields a list, to which a run adds the number of iterations of each call."""
+    """Yields a list to which a run adds the number of iterations of each call."""
     found, run = [], step_resident.ResidentStep.run
 
     def counted(self, batches, *arguments):

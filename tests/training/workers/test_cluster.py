@@ -159,9 +159,3 @@ def test_machines_that_listen_but_do_not_join_are_not_called_missing(watched):
         own = f"127.0.0.1:{server.getsockname()[1]}"
         _, watching = watched([f"worker 1={own}"], 0)
         assert "none; they have not joined yet" in watching.stderr.read()
-
-
-def test_the_watchdog_ends_when_its_input_is_closed(watched):
-    sleeping, watching = watched(["worker 1=localhost:9"], 60)
-    watching.communicate(timeout=10)
-    assert watching.returncode == 0 and sleeping.poll() is None
