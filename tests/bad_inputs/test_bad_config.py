@@ -73,9 +73,7 @@ def data(tmp_path_factory):
 @pytest.mark.parametrize(
     ("arguments", "words"), [pytest.param(*row[1:], id=row[0]) for row in CASES]
 )
-def test_training_with_wrong_flags_or_fields_is_refused(
-    refused, data, arguments, words
-):
+def test_training_with_wrong_flags_is_refused(refused, data, arguments, words):
     assert words in refused(2, "train", SMOKE, data, *arguments)
 
 

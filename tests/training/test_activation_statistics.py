@@ -78,9 +78,7 @@ def test_statistics_belong_to_the_current_weights(measured, count):
         check(statistics(IMAGES[:count]), model, IMAGES[:count])
 
 
-def test_statistics_do_not_depend_on_the_parts_that_images_are_read_in(
-    measured, monkeypatch
-):
+def test_statistics_do_not_depend_on_the_parts_of_images(measured, monkeypatch):
     model, statistics = measured
     monkeypatch.setattr(activation_statistics, "_PART_VALUES", 4 * (3 * 3 * 2))
     check(statistics(IMAGES), model, IMAGES)

@@ -69,9 +69,7 @@ def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
     assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
-def test_a_resumed_run_drops_auxiliary_heads_after_the_same_iteration(
-    tmp_path, stop_after
-):
+def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after):
     entries = {"heads_until": 0.34, "checkpoint_every": 100}
     config = make_config("dsn", **entries)
     config.data.train_examples = 60

@@ -28,9 +28,7 @@ def read_config(workdir):
     return json.loads((workdir / "config.json").read_text())
 
 
-def test_stopped_and_finished_runs_continue_with_a_changed_config(
-    smoke, train, stopped, rows
-):
+def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped, rows):
     entry = train(smoke(LONGER), stopped, allow_config_change=True)
     assert entry["config_changes"] == [f"after iteration 14: {CHANGES}"]
     assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
@@ -50,9 +48,7 @@ def test_stopped_and_finished_runs_continue_with_a_changed_config(
     assert (stopped / f"{entry['tag']}.weights.h5").is_file()
 
 
-def test_a_stop_after_the_last_iteration_keeps_the_old_config(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypatch):
     first = train(smoke(), tmp_path)
     seldom = smoke({"train.checkpoint_every": 7})
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
@@ -128,9 +124,7 @@ def test_another_network_is_refused(smoke, train, stopped):
     assert train(smoke(), stopped)["step"] == 20
 
 
-def test_a_crash_before_the_first_checkpoint_keeps_the_old_config(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_a_crash_at_the_start_keeps_the_old_config(smoke, train, tmp_path, monkeypatch):
     entry = train(smoke(), tmp_path)
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Checkpoints, "save", lambda *_: 1 / 0)

@@ -144,9 +144,7 @@ def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
 
 
 @pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
-def test_a_gpu_that_tensorflow_does_not_see_is_logged(
-    monkeypatch, gpus, caplog, driver, count, logged
-):
+def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
     found = types.SimpleNamespace(exists=lambda: bool(driver))
     monkeypatch.setattr(devices, "Path", lambda _: found)
     gpus(count)

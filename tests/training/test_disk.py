@@ -13,9 +13,7 @@ Usage = collections.namedtuple("Usage", "total used free")
 
 
 @pytest.mark.parametrize("free", [0, 100_000])
-def test_a_disk_without_room_for_checkpoints_is_refused(
-    smoke, train, tmp_path, monkeypatch, free
-):
+def test_a_disk_without_room_is_refused(smoke, train, tmp_path, monkeypatch, free):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**10, 0, free))
     words = rf"disk of .*run/checkpoints has {free} bytes free; \d{{6}} are needed"
     with pytest.raises(errors.ResourceError, match=words):
@@ -23,9 +21,7 @@ def test_a_disk_without_room_for_checkpoints_is_refused(
     assert not (tmp_path / "a").exists()
 
 
-def test_a_folder_without_permission_to_write_is_refused(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_a_folder_without_permission_is_refused(smoke, train, tmp_path, monkeypatch):
     # A real folder without permission would not refuse root.
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(errors.ResourceError, match="run/checkpoints cannot be used"):
@@ -68,9 +64,7 @@ def test_a_run_resumes_bit_identically_after_the_disk_was_full(
     assert contents[0] == contents[1]
 
 
-def test_incomplete_rows_of_a_killed_process_are_cut(
-    smoke, train, tmp_path, rows, stop_after
-):
+def test_incomplete_rows_of_a_kill_are_cut(smoke, train, tmp_path, rows, stop_after):
     def write_half_a_row_and_die():
         for name in "metrics", "timing":
             with (tmp_path / f"{name}.jsonl").open("a") as file:

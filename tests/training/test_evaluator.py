@@ -41,9 +41,7 @@ def split():
         (1000, 29, [1] * 50),
     ],
 )
-def test_outputs_do_not_depend_on_the_limits_of_a_batch(
-    monkeypatch, split, images, pixels, sizes
-):
+def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, images, pixels, sizes):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", images)
     monkeypatch.setattr(evaluate, "_PIXELS", pixels)
     batches, parts = [], Split.parts
@@ -86,9 +84,7 @@ def encoded(tmp_path):
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_measures_of_images_on_the_disk_equal_those_in_memory(
-    encoded, monkeypatch, name
-):
+def test_measures_of_files_equal_those_in_memory(encoded, monkeypatch, name):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 5)
     objective = Objective(NETS[name], RESCALE)
     evaluator = Evaluator(build(name, input_shape=(9, 9, 3)), objective)

@@ -59,9 +59,7 @@ def read_layers(folder):
         }
 
 
-def test_the_entry_has_arguments_and_preprocessing_of_the_parent_weights(
-    parent, own, train, tmp_path
-):
+def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path):
     entry = train(make_config(parent, own), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
     assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
@@ -144,9 +142,7 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     ).read_bytes()
 
 
-def test_two_replicas_train_the_same_weights_as_one(
-    parent, own, train, tmp_path, last_arrays
-):
+def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_arrays):
     """XLA can compile frozen batch normalisation because no variable is updated."""
     config = make_config(parent, own, "freeze=body")
     train(config, tmp_path / "one")
@@ -205,9 +201,7 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
         (f"model={MLP},weights=mnist", {"data.name": "own.npz"}, (28, 28, 1)),
     ],
 )
-def test_image_shape_comes_from_the_config_or_the_weights_or_the_network(
-    arg, entries, expected
-):
+def test_image_shape_is_of_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
     assert finetuning.image_shape(*finetuning.resolved(config)) == expected
@@ -239,9 +233,7 @@ def test_a_users_network_with_dropout_is_fine_tuned(phased, own, train, tmp_path
     assert found["parent"] == entry["tag"]
 
 
-def test_runs_find_statistics_in_the_folder_of_the_weights(
-    own, train, tmp_path, monkeypatch
-):
+def test_runs_find_statistics_beside_the_weights(own, train, tmp_path, monkeypatch):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = own, (8, 8, 3)

@@ -158,9 +158,7 @@ def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_a
         training.train(config, workdir)
 
 
-def test_wrong_arguments_are_refused_before_images_are_read(
-    folder, tmp_path, monkeypatch
-):
+def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("read"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
     with pytest.raises(errors.UsageError, match="pyramid|spp_levels|bins"):

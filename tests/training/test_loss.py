@@ -93,9 +93,7 @@ def test_softmax_cross_entropy_has_known_values(logits, label, expected):
         ("half_squared_error", 0.5, 100, 99.5**2 / 2),
     ],
 )
-def test_losses_of_images_are_sums_over_pixels_of_known_values(
-    name, target, output, expected
-):
+def test_losses_of_images_are_sums_of_known_values(name, target, output, expected):
     function = loss.get(name).function
     one = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
     np.testing.assert_allclose(np.asarray(function(*one)), [expected], 1e-6, 1e-37)

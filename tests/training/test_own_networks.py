@@ -54,9 +54,7 @@ def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_pa
         ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
     ],
 )
-def test_wrong_types_and_unknown_arguments_are_refused(
-    config, train, tmp_path, key, value, words
-):
+def test_wrong_arguments_are_refused(config, train, tmp_path, key, value, words):
     config.model[key] = value
     with pytest.raises(errors.UsageError, match=words):
         train(config, tmp_path / "run")

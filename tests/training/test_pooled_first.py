@@ -39,9 +39,7 @@ def losses_and_gradients(model, images):
     [*((activation, False) for activation in MONOTONIC), ("elu", True)],
     ids=str,
 )
-def test_outputs_gradients_and_variables_equal_the_given_model(
-    activation, batch_norm, images
-):
+def test_outputs_and_gradients_equal_the_given_model(activation, batch_norm, images):
     # The network has maps of even and odd sizes, such as 9 x 9 and 5 x 5.
     arguments = {"batch_norm": batch_norm, "kernel_decay": 0.01}
     expected = losses_and_gradients(build(activation, **arguments), images)

@@ -83,9 +83,7 @@ def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path):
     ]
 
 
-def test_a_missing_weight_file_is_written_from_a_checkpoint_or_refused(
-    smoke, train, tmp_path, caplog
-):
+def test_a_missing_weight_file_is_written_or_refused(smoke, train, tmp_path, caplog):
     entry = train(smoke(), tmp_path)
     path = tmp_path / (entry["tag"] + manifest.SUFFIX)
     content = path.read_bytes()
@@ -101,9 +99,7 @@ def test_a_missing_weight_file_is_written_from_a_checkpoint_or_refused(
         train(smoke(), tmp_path)
 
 
-def test_examples_of_a_run_that_trains_on_validation_images_are_counted(
-    smoke, train, tmp_path
-):
+def test_examples_include_validation_images_trained_on(smoke, train, tmp_path):
     changes = {"data.train_on_validation": True, "data.train_examples": 0}
     entry = train(smoke({**changes, "train.epochs": 1}), tmp_path)
     assert entry["examples"] == {"train": 4000, "validation": 0, "test": 1000}

@@ -101,9 +101,7 @@ def test_batch_norm_of_two_devices_uses_the_whole_batch():
 
 
 @pytest.mark.parametrize(("compiled", "activation"), [(False, "rrelu"), (True, "elu")])
-def test_results_do_not_depend_on_the_iterations_of_a_call(
-    compiled, activation, assert_same_bits
-):
+def test_results_do_not_depend_on_the_calls(compiled, activation, assert_same_bits):
     arguments = {"compiled": compiled, "activation": activation}
     values, expected = run(**arguments)
     for steps_per_call, cut in ((7, (1, 6, 5, 7, 1)), (1, (1,) * STEPS)):

@@ -139,9 +139,7 @@ def test_training_on_files_equals_training_in_memory(data, arguments, assert_sam
     ],
     ids=str,
 )
-def test_results_do_not_depend_on_the_iterations_of_calls_and_starts(
-    data, arguments, assert_same_bits
-):
+def test_results_do_not_depend_on_calls_and_starts(data, arguments, assert_same_bits):
     losses, arrays = run(StreamStep, data)
     found = run(StreamStep, data, **arguments)
     assert_same_bits([found[0], *found[1]], [losses, *arrays])
@@ -212,9 +210,7 @@ def sum_gradients(kind, data, strategy, accumulate):
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_each_machine_reads_and_computes_its_part_of_a_batch(
-    data, monkeypatch, accumulate
-):
+def test_each_machine_reads_its_part_of_a_batch(data, monkeypatch, accumulate):
     strategy = tf.distribute.get_strategy()
     losses, sums = sum_gradients(ResidentStep, data, strategy, accumulate)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Machine)

@@ -93,9 +93,7 @@ def test_a_run_on_two_devices_has_the_losses_of_one(smoke, train, tmp_path, rows
         assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)
 
 
-def test_a_backend_other_than_tensorflow_and_jax_is_refused(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     words = "needs KERAS_BACKEND=tensorflow or jax. Received: torch"
     with pytest.raises(errors.UsageError, match=words):
@@ -151,9 +149,7 @@ def test_a_damaged_config_file_of_the_folder_is_refused(smoke, train, tmp_path):
         train(smoke(), tmp_path)
 
 
-def test_a_second_run_in_the_folder_is_refused_before_data_are_read(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch):
     monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
     words = f"in use by process {os.getpid()} on "
     with (

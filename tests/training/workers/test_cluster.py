@@ -34,9 +34,7 @@ WITH_EVALUATOR = {**WITH_CHIEF, "evaluator": ["e:1"]}
         (WITH_EVALUATOR, "worker", 1, (2, 3)),
     ],
 )
-def test_place_counts_the_chief_first_and_no_evaluator(
-    monkeypatch, machines, kind, index, expected
-):
+def test_place_counts_the_chief_first(monkeypatch, machines, kind, index, expected):
     monkeypatch.setenv("TF_CONFIG", tf_config(machines, kind, index))
     assert cluster.place() == expected
 
