@@ -69,11 +69,7 @@ def run(
     *, devices=1, compiled=False, nesterov=False, augmented=True, cut=(STEPS,),
     momentum=0.9, accumulate=1, **arguments,
 ):  # fmt: skip
-    """Trains STEPS iterations in calls of `cut` iterations each.
-
-    Returns:
-        The losses, and the arrays of model and optimizer.
-    """
+    """Trains in calls of `cut` iterations; returns losses, weights and slots."""
     data, batches, crops = make_inputs()
     name = "one" if devices == 1 else "mirrored"
     strategy = create_strategy(name, devices)

@@ -36,15 +36,9 @@ def start_run(workdir):
 
 
 def kill_at(workdir, target, seconds):
-    """Starts a run and kills its process some seconds after a checkpoint.
+    """Kills a new process some seconds after a checkpoint at `target` or later.
 
-    Args:
-        workdir: the folder of the run.
-        target: the lowest iteration of that checkpoint.
-        seconds: the time from the checkpoint to the kill.
-
-    Returns:
-        The iteration of the newest checkpoint.
+    Returns the iteration of the newest checkpoint.
     """
     with start_run(workdir) as process:
         deadline = time.monotonic() + 120

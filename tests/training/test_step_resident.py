@@ -48,11 +48,7 @@ def run(
     *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
     loss="softmax_cross_entropy", **model_arguments,
 ):  # fmt: skip
-    """Trains STEPS iterations in calls of `cut` iterations each.
-
-    Returns:
-        The losses, and the arrays of model and optimizer.
-    """
+    """Trains in calls of `cut` iterations; returns losses, weights and slots."""
     name = "one" if devices == 1 else "mirrored"
     strategy = create_strategy(name, devices)
     with strategy.scope():

@@ -36,16 +36,9 @@ def overrides(entries):
 
 
 def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())):
-    """Starts the processes of a cluster.
+    """Starts a process for each folder, with the task types `kinds`.
 
-    Args:
-        workdirs: the folder of each process.
-        *arguments: command-line arguments of all processes.
-        kinds: the task type of each process.
-        own: further command-line arguments of each process.
-
-    Returns:
-        The processes, in the order of `workdirs`.
+    `own` has further command-line arguments for each process.
     """
     hosts, processes = {}, []
     for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
