@@ -92,9 +92,7 @@ def run(
     """Trains STEPS iterations in calls of `cut` iterations each.
 
     Before each iteration of `starts`, the step gets the list of all later batches.
-
-    Returns:
-        The losses, and the arrays of model and optimizer.
+    Returns losses, weights and slots.
     """
     strategy = create_strategy("one" if devices == 1 else "auto", devices)
     compilation = Compilation(compiled, STEPS, accumulate)
