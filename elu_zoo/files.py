@@ -204,8 +204,10 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 
 def remove(path: Path) -> None:
-    """Removes a folder with its content, or a file."""
-    path.unlink() if path.is_file() else shutil.rmtree(path)
+    """Removes a folder with its content, or a file of any other kind."""
+    # `rmtree` refuses links, and waits for the writer of a named pipe.
+    is_folder = path.is_dir() and not path.is_symlink()
+    shutil.rmtree(path) if is_folder else path.unlink()
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -251,7 +251,7 @@ def test_other_num_classes(published, images, caplog):
         ({"activation": "relu"}, "with activation={'name': 'elu'.*Received: .*'relu'"),
         ({"activation": {"name": "elu", "alpha": 0.5}}, "Received: .*'alpha': 0.5"),
         ({"batch_norm": True}, "with batch_norm=False. Received: batch_norm=True"),
-        ({"width": 1.0}, "with width=0.1. Received: width=1.0. Leave width out"),
+        ({"width": 1.0}, "with width=0.1. Received: width=1.0. Remove the "),
         ({"input_shape": (32, 32, 1)}, r"\[28, 28, 1\]. Received: .*\[32, 32, 1\]"),
         ({"input_shape": 28}, "Received: input_shape=28"),
     ],

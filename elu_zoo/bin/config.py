@@ -89,19 +89,21 @@ def _flag_name(argument: str) -> str:
 
 
 def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
-    """Checks that the config has an entry, and the entry the item `[index]`."""
+    """Checks that an override sets an entry of the config, not an item of an entry."""
     entry, bracket, _ = key.partition("[")
-    if not any(f"{other}.".startswith(f"{entry}.") for other in known):
+    groups_too = any(f"{other}.".startswith(f"{entry}.") for other in known)
+    if not (entry in known if bracket else groups_too):
         raise errors.unknown("config entry", entry, known)
     if not bracket:
         return
     value = config
     for part in entry.split("."):
         value = value[part]
-    count = len(value) if isinstance(value, tuple | list) else 0
-    items = [f"{entry}[{i}]" for i in range(count)]
-    if key not in items:
-        raise errors.unknown("config entry", key, items or [entry])
+    whole = shlex.quote(f"--config.{entry}={value}")
+    raise errors.UsageError(
+        f"--config.{key} sets one item of an entry, which is not possible. Set the "
+        f"whole entry. Its value is now {whole}."
+    )
 
 
 def default_workdir(config: ConfigDict) -> Path:

@@ -1,1 +1,1 @@
-"""Data sets as arrays, their order, and the batches of an epoch."""
+"""Data sets: loading, splits, the order of examples, and statistics."""

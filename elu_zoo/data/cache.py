@@ -1,7 +1,7 @@
-"""Cache of decoded arrays: a second load needs neither TFDS nor TensorFlow.
+"""Cache of decoded arrays, so that a second load needs neither TFDS nor TensorFlow.
 
-An entry is an .npz file without pickles in `$ELU_ZOO_HOME/data`, with a file of its
-SHA-256 in the format of `sha256sum -c`.
+An entry is an .npz file without pickled objects in `$ELU_ZOO_HOME/data`. A second file
+beside the entry holds its SHA-256 in the format of `sha256sum -c`.
 """
 
 import io
@@ -14,24 +14,27 @@ from absl import logging
 
 from elu_zoo import files
 
-# Version of `images.decode`: arrays that another version decoded are not read.
+# Version of `images.decode`. The name of an entry contains the version, so that arrays
+# of another version are not read.
 _DECODER = "decoder2"
 
 Arrays = dict[str, np.ndarray]
 
 
 def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arrays:
-    """Returns the arrays of an entry; builds and stores them if it is missing.
+    """Returns the arrays of an entry, after building and storing a missing entry.
 
     A damaged entry is built again. If the cache cannot be written, every load builds
-    the arrays. Both are logged as warnings.
+    the arrays. Both cases are logged as warnings.
 
     Args:
-        name: start of the file name; identifies the content and its version.
-        sources: the files that `build` reads; other names or sizes are another entry.
-        build: returns the arrays.
+        name: the start of the file name, which identifies the content and its version.
+        sources: the files that `build` reads, whose names and sizes identify the entry.
+        build: function that returns the arrays.
     """
-    path = files.home() / "data" / f"{name}-{_fingerprint(sources)}.npz"
+    names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
+    fingerprint = files.sha256(json.dumps(names_and_sizes).encode())[:16]
+    path = files.home() / "data" / f"{name}-{fingerprint}.npz"
     if arrays := _verified(path):
         return arrays
     arrays = build()
@@ -39,7 +42,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     np.savez(buffer, **arrays)
     content = buffer.getvalue()
     try:
-        # The hash first: a reader between the two writes finds no entry, not a bad one.
+        # Until the second write, a reader finds no entry instead of a damaged entry.
         files.write_bytes(_sha256_path(path), _sha256_line(path, content))
         files.write_bytes(path, content)
     except OSError as error:
@@ -56,8 +59,8 @@ def load_decoded(
     """Returns the arrays of a user's images, decoded to a shape; see `load`.
 
     The entry also depends on the shape, the version of the decoder and the times at
-    which the files were written: changed pixels may leave names and sizes equal. The
-    shape `()` keeps the shape of the stored images.
+    which the files were written, because a file with other pixels may have the same
+    name and size. The shape `()` stands for the shape of the stored images.
     """
     sources = sorted(sources)
     times = repr([path.stat().st_mtime_ns for path in sources])
@@ -67,10 +70,10 @@ def load_decoded(
 
 
 def newest(pattern: str) -> Arrays | None:
-    """Returns the arrays of the newest undamaged entry, from any source files.
+    """Returns the arrays of the newest undamaged entry, or None without such an entry.
 
     Args:
-        pattern: shell wildcards that match the name given to `load`.
+        pattern: shell wildcards that match the `name` that was passed to `load`.
     """
     paths = (files.home() / "data").glob(f"{pattern}-*.npz")
     for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
@@ -80,7 +83,7 @@ def newest(pattern: str) -> Arrays | None:
 
 
 def _verified(path: Path) -> Arrays | None:
-    """Returns the arrays of a file, or None if it is missing or damaged."""
+    """Returns the arrays of a file, or None if the file is missing or damaged."""
     content = _read(path)
     if not content:
         return None
@@ -97,11 +100,6 @@ def _sha256_path(path: Path) -> Path:
 
 def _sha256_line(path: Path, content: bytes) -> bytes:
     return f"{files.sha256(content)}  {path.name}\n".encode()
-
-
-def _fingerprint(sources: Iterable[Path]) -> str:
-    names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
-    return files.sha256(json.dumps(names_and_sizes).encode())[:16]
 
 
 def _read(path: Path) -> bytes:

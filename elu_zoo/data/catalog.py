@@ -20,9 +20,9 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 class Entry:
     """A data set of the zoo: its source, and the sizes that its arrays must have.
 
-    Training and validation examples are drawn from the source's training split, and so
-    are test examples if the source has no test split. `terms`, `note` and `images`
-    are fields of `ImageData`; "" as `images` stands for the data set's name.
+    Training and validation examples come from the training split of the source, and so
+    do test examples if the source has no test split. `terms`, `note` and `images` are
+    fields of `ImageData`. "" as `images` stands for the name of the data set.
     """
 
     find: Callable[[str | Path | None], tfds.Source]
@@ -77,8 +77,8 @@ ENTRIES = {
         image_shape=(28, 28, 1),
         num_classes=10,
         terms=_MNIST_TERMS,
-        note="These 5,000 images are part of MNIST's training set: weights trained on "
-        "'mnist' have seen them, and their error here is not a test error.",
+        note="These 5,000 images are part of MNIST's training set. For weights that "
+        "were trained on 'mnist', the error on these images is not a test error.",
     ),
 }
 
@@ -91,14 +91,15 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
         data_dir: folder of prepared data sets; see `tfds.find_folder`.
 
     Raises:
-        DataError: it is missing, unprepared, damaged, or differs from its entry.
+        DataError: the data set is missing, not prepared or damaged, or differs from
+            its entry.
     """
     entry = ENTRIES[name]
     try:
         source = entry.find(data_dir)
     except errors.DataError:
-        # Without a named folder, arrays that were decoded before are used. A named
-        # folder must hold the data set.
+        # Cached arrays replace a missing data set only if the user named no folder: a
+        # folder that the user named must hold the data set.
         is_named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
         arrays = None if is_named else cache.newest(_cached_name(name, "*"))
         if arrays is None:
@@ -125,14 +126,14 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
     images, labels = arrays["train_images"], arrays["train_labels"]
     indices = order.permutation(order.SPLIT_SEED, 0, len(labels))
     parts = np.split(indices, [entry.train, entry.train + entry.validation])
-    train, validation, rest = (Split(images[part], labels[part]) for part in parts)
+    train, validation, test = (Split(images[part], labels[part]) for part in parts)
     if "test_images" in arrays:
-        rest = Split(arrays["test_images"], arrays["test_labels"])
+        test = Split(arrays["test_images"], arrays["test_labels"])
     return ImageData(
         name=name,
         train=train,
         validation=validation,
-        test=rest,
+        test=test,
         class_names=tuple(map(str, arrays["class_names"])),
         note=entry.note,
         terms=entry.terms,
@@ -141,7 +142,7 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
 
 
 def _problem(entry: Entry, arrays: cache.Arrays) -> str:
-    """Returns how the arrays differ from the entry; "" if they do not."""
+    """Returns the first difference between the arrays and the entry, or ""."""
     counts = {"train": entry.train + entry.validation, "test": entry.test}
     if "test_images" not in arrays:
         counts = {"train": sum(counts.values())}
@@ -165,10 +166,10 @@ def _problem(entry: Entry, arrays: cache.Arrays) -> str:
 
 
 def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
-    """Sorts the examples of each split by their hashes; labels become int32.
+    """Returns arrays with the examples of each split sorted by hash, and int32 labels.
 
     The order of the records depends on the version of tensorflow-datasets that prepared
-    them; without the sort, the validation set would depend on it too.
+    the records. Without the sort, the validation set would depend on this version too.
     """
     arrays = dict(arrays)
     for split in ("train", "test"):
@@ -176,7 +177,8 @@ def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
             continue
         images = arrays[f"{split}_images"]
         labels = arrays[f"{split}_labels"].astype("<i4")
-        # Coarse labels give the same order, and so the same splits, as fine labels.
+        # Data sets of coarse labels are sorted by the fine labels, so that coarse and
+        # fine labels have the same splits.
         keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
         digests = [
             hashlib.sha256(key.tobytes() + image.tobytes()).digest()

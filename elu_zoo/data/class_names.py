@@ -12,12 +12,12 @@ _MAX_BYTES = 2**24
 def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     """Returns the display name of each class, from the file `FILE` in a folder.
 
-    A line of the file is `<class> <name>`, with a tab between them if the class
-    contains blanks. The file may name further classes. Without a file, the class is
-    the display name.
+    A line of the file is `<class> <name>`, with a tab between class and name if the
+    class contains blanks. The file may name further classes. Without a file, the class
+    is the display name.
 
     Raises:
-        DataError: the file does not name a class, has a line without a name, or is
+        DataError: the file has no line for a class, has a line without a name, or is
             not a regular text file of at most 16 MiB.
     """
     path = folder / FILE

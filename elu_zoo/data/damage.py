@@ -10,8 +10,8 @@ from absl import logging
 def describe(folder: Path, error: Exception, *splits: str) -> str:
     """Returns a sentence that names the damaged file and record of a data set.
 
-    The errors of tensorflow-datasets name neither. This function reads the records
-    again, without decoding them, up to the damage.
+    The errors of tensorflow-datasets name neither file nor record. This function reads
+    the records again, without decoding, up to the damaged record.
 
     Args:
         folder: the folder of one version of the data set.
@@ -34,7 +34,7 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
     # TFDS raises errors of many types for damaged metadata.
     except Exception:
         return unknown
-    logging.info("Looking for the damaged one of %d files in %s.", len(files), folder)
+    logging.info("Searching %d files in %s for the damaged file.", len(files), folder)
     for path, length in files:
         count = 0
         try:
@@ -44,12 +44,12 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
         except Exception as error:
             return f"{path} cannot be read at record {count}: {_summary(error)}."
         if count != length:
-            return f"{path} ends after {count} records of {length}."
+            return f"{path} ends after {count} of {length} records."
     return unknown
 
 
 def _summary(error: Exception) -> str:
-    """Returns type and message of an error, without names of graph nodes."""
+    """Returns the type and the message of an error, without names of graph nodes."""
     text = str(getattr(error, "message", error))
     text = re.sub(r"\{\{.*?\}\} ?|\[Op:.*", "", text, flags=re.DOTALL)
     return f"{type(error).__name__}: {text.strip()}".rstrip(".: ")

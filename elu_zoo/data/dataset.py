@@ -13,8 +13,8 @@ class Split:
     """Images with their labels, in memory.
 
     Args:
-        images: uint8 `(n, height, width, channels)`; floats once preprocessed. In the
-            batches of an `EncodedSplit` a TensorFlow tensor.
+        images: uint8 `(n, height, width, channels)`, or floats after preprocessing.
+            The batches of an `EncodedSplit` hold a TensorFlow tensor.
         labels: int32 `(n,)`, each in [0, number of classes).
     """
 
@@ -31,7 +31,7 @@ class Split:
         """Returns the first `count` examples.
 
         Raises:
-            DataError: there are fewer.
+            DataError: the split has fewer examples.
         """
         check_count(count, len(self))
         return Split(self.images[:count], self.labels[:count])
@@ -59,20 +59,20 @@ class Split:
 class ImageData:
     """A data set for classification.
 
-    The splits are `Split`s, in memory, or `encoded.EncodedSplit`s, whose images are
-    decoded when they are needed.
+    Each split is a `Split` in memory, or an `encoded.EncodedSplit`, whose images are
+    decoded when needed.
 
     Args:
-        name: the name under which it was loaded.
-        train: the training split; the splits are disjoint unless the note says
+        name: the name under which the data set was loaded.
+        train: the training split. The three splits are disjoint unless `note` says
             otherwise.
         validation: the validation split.
         test: the test split.
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
-        images: the name of the images; data sets that label the same images
-            differently share it.
+        images: the name of the images. Data sets with the same images and other labels
+            have the same name of the images.
     """
 
     name: str
@@ -98,13 +98,13 @@ class ImageData:
 
     @property
     def num_classes(self) -> int:
-        """Number of classes, whether or not each has an example."""
+        """Number of classes, including classes without examples."""
         return len(self.class_names)
 
 
 def check_count(count: int, available: int) -> None:
-    """Checks that a split has `count` examples; raises `DataError`."""
+    """Raises `DataError` unless `count` examples are available in a split."""
     if count > available:
         raise errors.DataError(
-            f"{count} examples were asked for; the split has {available}."
+            f"{count} examples were requested; the split has {available}."
         )

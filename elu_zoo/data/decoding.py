@@ -1,4 +1,4 @@
-"""Decoding of all images of a data set once, on all cores, and their mean."""
+"""Decoding of all images of a data set on all cores, and the mean image."""
 
 import collections
 import dataclasses
@@ -16,8 +16,8 @@ from elu_zoo.data.encoded import EncodedSplit, Example, Examples, UnusableFileEr
 from elu_zoo.data.shapes import Shape
 
 _AHEAD = 8  # images that are decoded ahead, per core
-_NAMED = 5  # images in a message
-_LOGGED = 10_000  # images between two lines of the log
+_NAMED = 5  # the largest number of images that a message names
+_LOGGED = 10_000  # images between two log messages
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class DecodedImage:
         label: class of the image.
         pixels: uint8 `(height, width, channels)`; None for an unusable image.
         unusual: unusual properties of the image, see `images.decode_checked`.
-        problem: why the image cannot be used; "" for a usable image.
+        problem: the reason why the image cannot be used; "" for a usable image.
         processed: result of `process` for the pixels, see `decode_all`.
     """
 
@@ -44,7 +44,7 @@ class DecodedImage:
 def readers(
     examples: Examples, positions: Iterable[int]
 ) -> Iterator[Callable[[], Example]]:
-    """Yields, for each position, a function that reads the example there."""
+    """Yields for each position a function that reads the example at that position."""
     for position in positions:
         yield lambda position=position: examples.read([position])[0]
 
@@ -54,15 +54,15 @@ def decode_all(
     shape: Shape,
     process: Callable[[np.ndarray], Any] | None = None,
 ) -> Iterator[DecodedImage]:
-    """Yields every image, in order; images are read and decoded on all cores.
+    """Yields all images in order, after reading and decoding on all cores.
 
     Args:
-        readers: for each example a function that reads it.
+        readers: one function per example, which reads the example.
         shape: `(height, width, channels)` of the pixels, see `images.decode`.
-        process: function of the pixels, called on the same cores.
+        process: function of the pixels, called on the thread that decoded the image.
 
     Raises:
-        DataError: files cannot be read at all.
+        DataError: a file cannot be read at all.
     """
 
     def decode(read: Callable[[], Example]) -> DecodedImage:
@@ -96,7 +96,7 @@ def decode_all(
 
 
 class ExactMean:
-    """Mean of images; exact, so it does not depend on their order."""
+    """Exact mean of images, which does not depend on the order of the images."""
 
     def __init__(self):
         self._sum, self._count = np.zeros((), np.uint64), 0
@@ -124,12 +124,11 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
 
     Args:
         split: the split.
-        *others: splits that are only checked.
-        classes: number of classes; labels are below it.
+        *others: splits whose images are checked but do not count in the mean.
+        classes: number of classes. Labels must be in [0, classes).
 
     Raises:
-        DataError: images or labels cannot be used; the message counts and names
-            them.
+        DataError: images or labels cannot be used. The message names the images.
     """
     mean, bad = ExactMean(), []
     unusual: dict[str, list[str]] = {}
@@ -149,7 +148,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     if bad:
         raise errors.DataError(
             f"{unusable_error(bad, sum(map(len, (split, *others))))} "
-            "tools/prepare_data.py --max_bad_examples leaves them out."
+            "Or leave them out with tools/prepare_data.py --max_bad_examples=N."
         )
     for properties, names in unusual.items():
         logging.info("%d images are %s: %s", len(names), properties, _listed(names))
@@ -157,7 +156,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
 
 
 def unusable_error(bad: Sequence[DecodedImage], count: int) -> errors.DataError:
-    """Returns an error that counts and names the unusable ones of `count` images."""
+    """Returns an error that counts and names the unusable images of `count` images."""
     named = _listed([f"{image.name}: {image.problem}" for image in bad])
     return errors.DataError(
         f"{len(bad)} of {count} images cannot be used: {named}. Fix or delete them."

@@ -1,4 +1,4 @@
-"""Splits too large for memory: images stay encoded on disk until they are needed."""
+"""Splits that are too large for memory, whose images are decoded when needed."""
 
 import dataclasses
 import os
@@ -34,7 +34,8 @@ class UnusableFileError(errors.DataError):
     Args:
         name: name of the file.
         label: class of the image.
-        reason: end of a sentence: "is not a regular file: it is a device".
+        reason: the end of a sentence about the file, for instance "is not a regular
+            file: it is a device".
     """
 
     def __init__(self, name: str, label: int, reason: str):
@@ -51,7 +52,7 @@ class Examples(Protocol):
         """Returns the examples at these positions.
 
         Raises:
-            UnusableFileError: one file cannot be used; other files may be.
+            UnusableFileError: one file cannot be used; other files may be usable.
             DataError: the examples cannot be read.
         """
 
@@ -64,8 +65,8 @@ class EncodedImages:
         name: name of the data set, in lower case letters, digits and underscores.
         fingerprint: hash of the description of the images.
         classes: name of each label.
-        class_names: display name of each label, see `class_names.read`; two labels may
-            share one.
+        class_names: display name of each label, see `class_names.read`. Two labels may
+            have the same display name.
         splits: the examples of each split.
         is_indexed: whether the examples can be read by position.
     """
@@ -80,10 +81,10 @@ class EncodedImages:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EncodedSplit:
-    """Examples whose images are decoded when they are needed.
+    """Examples whose images are decoded when needed.
 
     Args:
-        examples: encoded images, of which the split has some.
+        examples: encoded images, which may include images of other splits.
         positions: int64 `(n,)`, positions of the split's images in `examples`.
         side: height and width of every decoded image, in pixels.
     """
@@ -104,7 +105,7 @@ class EncodedSplit:
         """Returns the first `count` examples.
 
         Raises:
-            DataError: there are fewer.
+            DataError: the split has fewer examples.
         """
         check_count(count, len(self))
         return dataclasses.replace(self, positions=self.positions[:count])
@@ -116,23 +117,23 @@ class EncodedSplit:
     def batches(self, indices: np.ndarray, size: int) -> Iterator[Split]:
         """Yields batches of examples in a given order, decoded ahead on all cores.
 
-        The batches depend on the arguments only, not on the number of cores: an epoch
-        can be resumed at any batch, and shared among machines.
+        The batches depend on the arguments only and not on the number of cores, so that
+        an epoch can be resumed at any batch and divided among machines.
 
         Args:
             indices: `(n,)`, indices into the split.
             size: examples in a batch; the last batch may be smaller.
 
         Raises:
-            DataError: an image cannot be read or decoded; the message names it.
+            DataError: an image cannot be read or decoded. The message names the image.
         """
         import tensorflow as tf
 
         from elu_zoo.data import images as decoder
 
         positions = self.positions[indices]
-        # `read` removes the positions from a list: TensorFlow never frees the function
-        # or what it refers to.
+        # TensorFlow never frees `read` or the objects to which `read` refers. To free
+        # the positions, `read` removes them from this list.
         passed = [positions]
         failures = []
 
@@ -142,14 +143,14 @@ class EncodedSplit:
                 try:
                     found = self.examples.read(remaining[start : start + size])
                 except errors.DataError as error:
-                    failures.append(error)  # TensorFlow keeps only its text
+                    failures.append(error)  # TensorFlow keeps only the error's text.
                     raise
                 yield [x.image for x in found], [x.label for x in found]
 
-        def with_kinds(images: Any, labels: Any) -> tuple[Any, Any, Any]:
+        def add_kinds(images: Any, labels: Any) -> tuple[Any, Any, Any]:
             return images, decoder.are_plain_jpegs(images), labels
 
-        def decoded(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
+        def decode(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
             return decoder.decode(image, self.image_shape, is_plain), label
 
         dataset = tf.data.Dataset.from_generator(
@@ -160,9 +161,9 @@ class EncodedSplit:
             ),
         )
         dataset = (
-            dataset.map(with_kinds)
+            dataset.map(add_kinds)
             .unbatch()
-            .map(decoded, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
+            .map(decode, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         )
         options = tf.data.Options()
         options.autotune.enabled = False

@@ -16,7 +16,7 @@ from elu_zoo.data import cache, class_names, shapes, splits
 from elu_zoo.data.encoded import EncodedImages, Example, UnusableFileError
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
-_READERS = 16  # files that are read at once, which hides the latency of a network disk
+_READERS = 16  # files that are read in parallel, to hide the latency of a network disk
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -58,21 +58,21 @@ def find(
 ) -> EncodedImages:
     """Finds the images `<folder>/<class>/<file>`.
 
-    Labels number the folders that hold images, sorted by name. If the folder holds
-    `train/`, the splits are that folder and `val/` (or `validation/`); otherwise all
-    images are one split. A file `class_names.txt` gives display names, see
-    `class_names.read`. A file is an image if it has the suffix of one (see
-    `formats.SUFFIXES`); other files are ignored and counted in the log. The fingerprint
-    is a hash of names and sizes of all images.
+    The label of a class is its position in the sorted list of folders that hold images.
+    If `folder` has a subfolder `train/`, the splits are `train/` and `val/` (or
+    `validation/`). Otherwise all images are the training split. A file
+    `class_names.txt` may hold display names, see `class_names.read`. A file is an image
+    if its name ends in one of `formats.SUFFIXES`. Other files are ignored and counted
+    in the log. The fingerprint is a hash of the names and sizes of all images.
 
     Args:
         folder: the folder.
         names: names of the splits to look for; the first is "train".
 
     Raises:
-        NotFoundError: there is no such folder.
-        DataError: it holds no images, cannot be read, has a split with a class that
-            the training split lacks, or the name of a class is not UTF-8.
+        NotFoundError: `folder` does not exist.
+        DataError: the folder holds no images or cannot be read, a split has a class
+            that the training split lacks, or the name of a class is not UTF-8.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -86,10 +86,10 @@ def find(
         except UnicodeEncodeError:
             raise errors.DataError(
                 f"The name of the class folder {os.fsencode(name)!r} in "
-                f"{roots['train']} is not UTF-8. Rename it."
+                f"{roots['train']} is not UTF-8. Rename the folder."
             ) from None
     found_splits = {
-        split: _labelled(root, [path for path, _ in found[split]], classes)
+        split: _label_files(root, [path for path, _ in found[split]], classes)
         for split, root in roots.items()
     }
     text = json.dumps({split: found[split] for split in sorted(found)})
@@ -103,7 +103,7 @@ def find(
 
 
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Returns the folder of each split that a folder has."""
+    """Returns the folder of each split, for the splits that `folder` has."""
     train = folder / "train"
     if not train.is_dir():
         return {"train": folder}
@@ -115,7 +115,9 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     return roots
 
 
-def _labelled(root: Path, paths: Sequence[str], classes: Sequence[str]) -> FilesOfSplit:
+def _label_files(
+    root: Path, paths: Sequence[str], classes: Sequence[str]
+) -> FilesOfSplit:
     """Returns the files of a split with their labels."""
     if not paths:
         raise _no_images_error(root)
@@ -123,7 +125,7 @@ def _labelled(root: Path, paths: Sequence[str], classes: Sequence[str]) -> Files
     for path in paths:
         if path.split("/")[0] not in labels:
             raise errors.DataError(
-                f"{root / path} is of a class that the training split does not have."
+                f"{root / path} has a class that the training split does not have."
             )
     found = np.array([labels[path.split("/")[0]] for path in paths], np.int32)
     return FilesOfSplit(root, tuple(paths), found)
@@ -140,8 +142,8 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         Images and labels of each split, and `class_names`; see `splits.split`.
 
     Raises:
-        NotFoundError: there is no such folder.
-        DataError: images cannot be used; the message counts and names them.
+        NotFoundError: `folder` does not exist.
+        DataError: images cannot be used. The message counts and names these images.
         ResourceError: the images are too large for the memory.
     """
     found = find(folder, splits.NAMES)
@@ -187,15 +189,15 @@ def _scan(root: Path) -> list[tuple[str, int]]:
                 else:
                     ignored.append(path)
             if len(found) == before:
-                logging.warning("%s holds no images: no class.", folder.path)
+                logging.warning("%s holds no images and is no class.", folder.path)
     except OSError as error:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
         ) from error
     if ignored:
         logging.info(
-            "Ignored in %s, not images: %s (%d in total).",
-            *(root, min(ignored), len(ignored)),
+            "Ignored %d files in %s that are not images, such as %s.",
+            *(len(ignored), root, min(ignored)),
         )
     return sorted(found)
 
@@ -217,7 +219,7 @@ def _no_images_error(root: Path) -> errors.DataError:
     elif deeper := images("*/*/*"):
         hint = f" Perhaps you mean {deeper[0].parents[1]}, whose folders hold images."
     elif others := {p.suffix for p in root.glob("*/*") if p.suffix and p.is_file()}:
-        hint = f" It holds {' '.join(sorted(others))} files; convert images to PNG."
+        hint = f" It holds {' '.join(sorted(others))} files. Convert images to PNG."
     return errors.DataError(
         f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}"
     )

@@ -3,9 +3,10 @@
 from elu_zoo import errors
 
 JPEG = b"\xff\xd8\xff"
-# With IHDR: if another chunk comes first, height and width cannot be read.
+# The signature of PNG and the header of the chunk IHDR. If another chunk comes first,
+# height and width cannot be read.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-MAX_BYTES = 2**29  # of a file: four bytes for each of images.MAX_PIXELS
+MAX_BYTES = 2**29  # limit of a file: four bytes for each of images.MAX_PIXELS pixels
 HEAD = 512  # bytes that suffice to recognise a format
 # A file with one of these suffixes is treated as an image; if it is neither PNG nor
 # JPEG, the error names its format.
@@ -31,7 +32,7 @@ _OTHERS = (
 
 
 def is_image(head: bytes) -> bool:
-    """Whether the first `HEAD` bytes of a file are of a known image format or a PDF."""
+    """Whether the first `HEAD` bytes of a file belong to an image or a PDF."""
     return head.startswith((JPEG, PNG)) or _other_format(head) is not None
 
 
@@ -46,7 +47,7 @@ def unsupported_error(content: bytes) -> errors.DataError:
 def _other_format(content: bytes) -> str | None:
     for start, magic, name in _OTHERS:
         if content.startswith(magic, start):
-            # Text may start with BM too; in a bitmap bytes 6 to 9 are zero.
+            # Text may start with BM too. In a bitmap, bytes 6 to 9 are zero.
             if name != "a BMP" or content[6:10] == bytes(4):
                 return name
     return None

@@ -1,4 +1,4 @@
-"""Image files and folders that a user names for prediction."""
+"""Reading of the image files and folders that a user passes for prediction."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from elu_zoo import errors, files, quiet
 from elu_zoo.data import formats
 from elu_zoo.data.shapes import Shape
 
-_NAMED = 5  # files in a message
+_NAMED = 5  # the largest number of files that a message names
 
 
 class Images(NamedTuple):
@@ -35,21 +35,22 @@ def read_images(
     """Reads image files for prediction; unusable files are left out.
 
     Args:
-        paths: one or several files of any name or folders. A folder stands for its
-            visible files with the suffix (see `formats.SUFFIXES`) or the content of an
-            image, sorted by name. Folders in it are not read, with a warning.
+        paths: one or several paths of files or folders. A folder stands for its
+            images, sorted by name: the visible files with a suffix of
+            `formats.SUFFIXES` or with the content of an image. Folders inside a folder
+            are not read, and a warning names these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
 
     Raises:
-        NotFoundError: a path does not exist; nothing was read.
-        UsageError: no path is given.
+        NotFoundError: a path does not exist. No file is read in this case.
+        UsageError: `paths` is empty.
         DataError: no file can be used.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if not paths:
-        raise errors.UsageError("No image was given; name a file or a folder.")
+        raise errors.UsageError("No image was passed. Pass a file or a folder.")
     check_exist(paths)
     pixels, used, bad = [], [], []
     listed = []
@@ -58,7 +59,7 @@ def read_images(
             listed += _image_files(Path(path).expanduser())
         except errors.DataError as error:
             bad.append(error)
-    with quiet.native():  # libraries print messages about a damaged file
+    with quiet.native():  # The libraries print messages about damaged files.
         for file in listed:
             try:
                 pixels.append(read_image(file, shape))
@@ -71,23 +72,23 @@ def read_images(
 
 
 def check_exist(paths: Sequence[str | os.PathLike]) -> None:
-    """Checks that files and folders exist; raises `NotFoundError`."""
+    """Raises `NotFoundError` unless all files and folders exist."""
     for path in (Path(path).expanduser() for path in paths):
         if not path.exists():
             raise errors.NotFoundError(f"{path} does not exist.")
 
 
 def read_image(path: Path, shape: Shape) -> np.ndarray:
-    """Returns the pixels of one PNG or JPEG file, uint8 of a shape.
+    """Returns the pixels of one PNG or JPEG file, uint8 of the shape `shape`.
 
     Args:
         path: path of the file.
         shape: `(height, width, channels)`; see `images.decode`.
 
     Raises:
-        NotFoundError: it does not exist.
-        DataError: it cannot be read, is not a usable image, or is not a regular file
-            of at most `formats.MAX_BYTES` bytes.
+        NotFoundError: the file does not exist.
+        DataError: the file cannot be read, is not a usable image, or is not a regular
+            file of at most `formats.MAX_BYTES` bytes.
     """
     from elu_zoo.data import images
 
@@ -106,7 +107,7 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
 
 
 def _image_files(path: Path) -> list[Path]:
-    """Returns the image files of a folder, or a file itself."""
+    """Returns the image files of a folder, or a list with the path of a file."""
     if not path.is_dir():
         return [path]
     try:
@@ -117,10 +118,10 @@ def _image_files(path: Path) -> list[Path]:
     found = [x for x in visible if not x.is_dir() and _is_image(x)]
     named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
     if not found:
-        hint = f" Name the folders in it instead: {named}." if folders else ""
+        hint = f" Pass the folders inside it instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
-        logging.warning("%s: the folders in it are not read: %s.", path, named)
+        logging.warning("The folders inside %s are not read: %s.", path, named)
     return found
 
 
@@ -136,9 +137,9 @@ def _is_image(file: Path) -> bool:
 
 
 def _no_image_error(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
-    """Returns the error for files of which none can be used."""
+    """Returns the error for the case that no file can be used."""
     if len(bad) == 1:
         return bad[0]
     more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
     reasons = " ".join(str(error) for error in bad[:_NAMED])
-    return errors.DataError(f"No image of {len(bad)} can be used: {reasons}{more}")
+    return errors.DataError(f"None of {len(bad)} images can be used: {reasons}{more}")

@@ -29,27 +29,23 @@ def load(
     validation_images: int = VALIDATION_IMAGES,
     data_dir: str | Path | None = None,
 ) -> ImageData:
-    """Finds the images; reads only their names.
+    """Returns a data set of `EncodedSplit`s; reads only the names of the files.
 
     The test split is the official validation split. The validation split, which is
-    measured between epochs, is a random part of it, as in the paper. If a folder has
-    no validation split, a random tenth of its images is held out. Splits are shuffled,
-    the same way each time, so that their first examples are of all classes.
+    evaluated between epochs, is a random part of the test split, as in the paper. If a
+    folder has no validation split, a random tenth of its images is held out. Every
+    split is shuffled in a fixed order, so that its first examples are of many classes.
 
     Args:
         folder: a folder of image files, see `folder.find`, or the output of
             tools/prepare_data.py; "" for the imagenet2012 of tensorflow-datasets.
         image_size: height and width to which every image is resized, in pixels.
         validation_images: greatest number of images in the validation split.
-        data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
-            ~/tensorflow_datasets.
-
-    Returns:
-        A data set whose splits are `EncodedSplit`s.
+        data_dir: see `tfds.find_folder`.
 
     Raises:
-        NotFoundError: there is no such folder.
-        DataError: it holds no data set of images.
+        NotFoundError: `folder` does not exist.
+        DataError: the folder holds no data set of images.
         ResourceError: $ELU_ZOO_HOME cannot be written.
     """
     folder = find_folder(folder, data_dir)
@@ -57,8 +53,8 @@ def load(
     if not found.is_indexed:
         raise errors.DataError(
             f"The files of {folder} have no index of their examples; expected "
-            "ArrayRecord files of tensorflow-datasets. Convert them and reduce the "
-            f"images: `python tools/prepare_data.py --folder={folder} "
+            "ArrayRecord files of tensorflow-datasets. Convert the files and reduce "
+            f"the images with `python tools/prepare_data.py --folder={folder} "
             "--output=<new folder>`."
         )
     data = shuffled(found, image_size, validation_images)
@@ -72,17 +68,17 @@ def shuffled(
     image_size: int,
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
-    """Returns the data set of an indexed folder that `find` found; see `load`.
+    """Returns the shuffled data set of an indexed folder; see `load`.
 
-    A folder of images and the records prepared from it list the images in different
-    orders, and so have different validation images.
+    A folder of images and the records prepared from this folder list the images in
+    different orders, so that their validation images differ.
     """
     held_out = "validation" if "validation" in found.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
     if held_out == "train":
         count = max(1, len(test) // _HELD_OUT)
         test, train = test[:count], test[count:]
-        logging.info("%d images of %s are held out to validate.", count, found.name)
+        logging.info("%d images of %s are held out for validation.", count, found.name)
     else:
         train = order.permutation(order.SPLIT_SEED, 1, len(found.splits["train"]))
 
@@ -96,7 +92,7 @@ def shuffled(
         test=split(held_out, test),
         class_names=found.class_names,
         note="The validation images are part of the test images, as in the paper.",
-        terms=_TERMS if re.match(NAME, found.name) else "Those of its images.",
+        terms=_TERMS if re.match(NAME, found.name) else "The terms of its images.",
         images=f"{found.name}-{found.fingerprint}-{image_size}",
     )
 
@@ -105,7 +101,7 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
     """Returns the folder that `load` reads.
 
     Raises:
-        DataError: no folder is named, and tensorflow-datasets has prepared none.
+        DataError: `folder` is empty, and tensorflow-datasets has not prepared ImageNet.
     """
     if folder:
         return Path(folder).expanduser()
@@ -113,10 +109,10 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         return tfds.find_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} It needs ImageNet's archives in its folder downloads/manual; "
-            "with --file_format=array_record no conversion is needed. Or name a folder "
-            "of image files: --config.data.folder=<folder> for a training, "
-            "--data=<folder> for an evaluation."
+            f"{error} The command needs ImageNet's archives in downloads/manual of its "
+            "data_dir. Add --file_format=array_record to avoid a conversion. Or use a "
+            "folder of image files: set --config.data.folder=<folder> for training, or "
+            "--data=<folder> for evaluation."
         ) from error
 
 
@@ -124,8 +120,8 @@ def find(folder: Path) -> EncodedImages:
     """Returns the content of a folder of image files or of records.
 
     Raises:
-        NotFoundError: there is no such folder.
-        DataError: it does not hold images of several classes in a training split.
+        NotFoundError: `folder` does not exist.
+        DataError: the folder has no training split with images of several classes.
     """
     is_prepared = (folder / records.INFO).is_file()
     found = records.find(folder) if is_prepared else image_folder.find(folder)

@@ -9,8 +9,8 @@ from elu_zoo import errors
 from elu_zoo.data import formats, orientation, shapes
 from elu_zoo.data.shapes import Shape
 
-MAX_PIXELS = 2**27  # of an image; the decoder would take gigabytes for a larger one
-_TINY_SIDE = 32  # pixels
+MAX_PIXELS = 2**27  # The decoder would take gigabytes of memory for a larger image.
+_TINY_SIDE = 32  # pixels; an image with a shorter side is reported as tiny
 _PNG_GREY = (b"\0", b"\4")  # PNG's colour types: grey, grey with opacity
 _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 _BATCH = 1000  # images that are adapted at once, to bound the memory
@@ -19,24 +19,24 @@ _BATCH = 1000  # images that are adapted at once, to bound the memory
 def decode(
     encoded: tf.Tensor, shape: Shape, is_plain: tf.Tensor | None = None
 ) -> tf.Tensor:
-    """Decodes a PNG or JPEG image; works in a graph too.
+    """Decodes a PNG or JPEG image, eagerly or in a graph.
 
-    Training, prediction and exports decode with this function. JPEGs get the pixels of
-    Pillow and other programs with libjpeg's defaults, and are rotated upright, see
-    `orientation.upright`. Transparent pixels are blended with white.
+    Training, prediction and exports decode with this function. The pixels of a JPEG are
+    those of Pillow and other software that uses libjpeg's defaults. JPEGs are rotated
+    upright, see `orientation.upright`. Transparent pixels are blended with white.
 
     Args:
         encoded: scalar string tensor, the content of a file.
         shape: `(height, width, channels)` of the result, see `adapt`.
-        is_plain: result of `are_plain_jpegs`, which is faster for many files at once;
-            None computes it.
+        is_plain: result of `are_plain_jpegs` for this file, which is faster to compute
+            for many files at once. None computes the result here.
 
     Returns:
-        uint8 tensor of this shape.
+        uint8 tensor of the shape `shape`.
 
     Raises:
-        tf.errors.InvalidArgumentError: when it runs: the file is damaged, or of another
-            format.
+        tf.errors.InvalidArgumentError: the file is damaged or has another format. A
+            graph raises this error when the graph runs.
     """
     is_plain = are_plain_jpegs(encoded) if is_plain is None else is_plain
     image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _png_or_exif(encoded))
@@ -44,13 +44,13 @@ def decode(
 
 
 def are_plain_jpegs(encoded: tf.Tensor) -> tf.Tensor:
-    """Whether each file is a JPEG without EXIF data; works in a graph too.
+    """Whether each file is a JPEG without EXIF data, computed eagerly or in a graph.
 
     Args:
         encoded: string tensor of any shape, the contents of files.
 
     Returns:
-        bool tensor of that shape.
+        bool tensor of the same shape.
     """
     return _is_jpeg(encoded) & ~orientation.have_exif(encoded)
 
@@ -60,11 +60,11 @@ def _is_jpeg(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
-    # The default method is a few percent faster and off by up to 13 levels.
+    # The default method is a few percent faster, but its pixels are wrong by up to 13.
     return tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
 
 
-# As a function it is one node of a graph; each node costs a microsecond, even in a
+# A tf.function is one node of the outer graph. Each node costs a microsecond, even in a
 # branch that is not taken.
 @tf.function(
     input_signature=[tf.TensorSpec((), tf.string)],
@@ -80,8 +80,9 @@ def _png_or_exif(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _png(encoded: tf.Tensor) -> tf.Tensor:
-    # libpng adds no opacity to pixels of less than a byte (the 25th byte of a file is
-    # their number of bits), and TensorFlow then reads memory that was never written.
+    # libpng adds no opacity channel to pixels of less than 8 bits, and TensorFlow then
+    # reads memory that was never written. The 25th byte of a file is the number of
+    # bits. `first` starts with IDAT if the file has such pixels and no transparency.
     first = tf.strings.regex_replace(
         encoded, r"^\C{24}[\x01\x02\x04]\C*?(tRNS|IDAT)", r"\1", replace_global=False
     )
@@ -97,24 +98,24 @@ def _blend_with_white(images: tf.Tensor) -> tf.Tensor:
     """Blends uint8 images, whose last channel is opacity, with white."""
     colours, opacity = images[..., :-1], images[..., -1:]
 
-    def blended():
+    def blend():
         # Products of bytes fit uint16, which takes half of float32's memory.
         ink = tf.cast(255 - colours, tf.uint16) * tf.cast(opacity, tf.uint16)
         return 255 - tf.cast((ink + 127) // 255, tf.uint8)
 
-    return tf.cond(tf.reduce_all(opacity == 255), lambda: colours, blended)
+    return tf.cond(tf.reduce_all(opacity == 255), lambda: colours, blend)
 
 
 def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
-    """Adapts images to a size and a number of channels; works in a graph too.
+    """Adapts images to a size and a number of channels, eagerly or in a graph.
 
-    Transparent pixels are blended with white. Grey becomes three equal channels, colour
-    becomes luma (ITU-R BT.601). Images of another size are resized, bilinear with
-    antialiasing, to the new proportions, as the paper resizes ImageNet (section 4.4).
+    Transparent pixels are blended with white. Grey becomes three equal channels, and
+    colour becomes luma (ITU-R BT.601). Images of another size are resized bilinearly
+    with antialiasing and may change their proportions, as in the paper (section 4.4).
 
     Args:
         images: uint8 `(..., height, width, channels)`, with a static number of 1 to 4
-            channels; the second or fourth is opacity.
+            channels. The last of two or four channels is opacity.
         shape: `(height, width, channels)` of the result, with 1 or 3 channels.
 
     Returns:
@@ -166,7 +167,7 @@ def decode_checked(
         separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
 
     Raises:
-        DataError: the file cannot be used; the message is the reason.
+        DataError: the file cannot be used. The message is the reason.
     """
     if not encoded:
         raise errors.DataError("the file is empty")
@@ -179,7 +180,7 @@ def decode_checked(
             )
         pixels = decode(tf.constant(encoded), shape).numpy()
     except tf.errors.InvalidArgumentError as error:
-        # The messages name functions of the libraries, such as jpeg::Uncompress.
+        # TensorFlow's message names functions, such as jpeg::Uncompress.
         raise errors.DataError("the file is damaged or cut off") from error
     except tf.errors.OpError as error:
         reason = errors.graph_reason(error.message).rstrip(".")

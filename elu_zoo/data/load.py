@@ -32,25 +32,23 @@ def load(
     data_dir: str | Path | None = None,
     image_shape: Shape | None = None,
 ) -> ImageData:
-    """Loads a data set; reads local files only.
+    """Loads a data set from local files into memory.
 
-    The first load decodes (MNIST: about 10 s) and caches the arrays in
-    `$ELU_ZOO_HOME/data`; later loads read that file, without TensorFlow. The splits
-    of the zoo's data sets are the same images in the same order on every machine,
-    whoever prepared the files. Missing splits of a user's images are held out of the
-    training images, see `splits.split`.
+    The first load decodes the images (about 10 s for MNIST) and caches the arrays in
+    `$ELU_ZOO_HOME/data`. Later loads read the cache, without TensorFlow. The splits of
+    the zoo's data sets hold the same images in the same order on every machine. Missing
+    splits of a user's data set are cut from the training images, see `splits.split`.
 
     Args:
-        name: one of `names()`; or images of the user: a folder `<class>/<image>` of PNG
-            and JPEG files, or a folder with such folders named `train`, `val` (or
-            `validation`) and `test`, see `folder.find`; the path of an .npz file, see
-            `npz.read`; or the name of a data set that tensorflow-datasets prepared,
-            with its config if it has one (`"beans"`, `"imagenet_resized/32x32"`), with
-            one image and one label per example.
-        data_dir: folder that tensorflow-datasets prepared; None: $TFDS_DATA_DIR, else
-            ~/tensorflow_datasets. `mnist_5k` is in a package and ignores it.
+        name: one of `names()`, or the user's images: a folder of PNG and JPEG files,
+            see `folder.find`; an .npz file, see `npz.read`; or the name of a data set
+            that tensorflow-datasets prepared, with its config if it has one
+            (`"beans"`, `"imagenet_resized/32x32"`), see `tfds.find_images`.
+        data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores
+            this argument.
         image_shape: `(height, width, channels)` to which every image is adapted, see
-            `images.adapt`; None keeps images as they are, if all have one shape.
+            `images.adapt`. None keeps the shape of the images, which must all have the
+            same shape.
 
     Returns:
         A data set; a user's data set has the name of the folder, file or builder.
@@ -58,11 +56,12 @@ def load(
     Raises:
         UsageError: the name is unknown, the image_shape is invalid, or images of a
             folder need an `image_shape`.
-        DataError: it is missing, unprepared, damaged, or not what it should be.
+        DataError: the data set is missing, damaged or not of the expected form.
         ResourceError: the user's images are too large for the memory.
     """
     if isinstance(name, os.PathLike):
-        name = os.path.join(name, "")  # a path, even if the zoo has that name
+        # A PathLike is a path, even if a data set of the zoo has the same name.
+        name = os.path.join(name, "")
         name = name if os.path.isdir(name) else name.removesuffix(os.sep)
     if image_shape is not None:
         image_shape = shapes.check_shape(image_shape)
@@ -70,7 +69,7 @@ def load(
         return _load_user_data(name, data_dir, image_shape)
     if os.path.isdir(name):
         logging.warning(
-            "Loading the zoo's data set %r; to load the folder, write ./%s.", name, name
+            "Loading the zoo's data set %r. Pass ./%s to load the folder.", name, name
         )
     data = catalog.load(name, data_dir)
     return data if image_shape is None else _adapted(data, image_shape)
@@ -80,7 +79,7 @@ def check_exists(name: str) -> None:
     """Checks that the folder or file of a data set exists, if the name is a path.
 
     Raises:
-        NotFoundError: it does not.
+        NotFoundError: the folder or file does not exist.
     """
     path = Path(name).expanduser()
     if name in catalog.ENTRIES or path.is_dir():
@@ -95,7 +94,7 @@ def check_exists(name: str) -> None:
 
 
 def _adapted(data: ImageData, shape: Shape) -> ImageData:
-    """Returns a data set with its images adapted to a shape, in memory."""
+    """Returns a data set in memory with images adapted to a shape."""
     if shape == data.image_shape:
         return data
     from elu_zoo.data.images import adapt_all
@@ -120,14 +119,14 @@ def _load_user_data(
         raise errors.unknown("data set", name, names())
     check_exists(name)
     path = Path(name).expanduser()
-    terms = f"{path.name}: those of its images."
+    terms = f"{path.name}: the terms of its images."
     if path.suffix == ".npz":
         arrays = npz.read(path, image_shape)
     elif path.is_dir():
         if image_shape is None:
             raise errors.UsageError(
-                f"The images of the folder {name} may have any size. Set image_shape, "
-                "(height, width, channels), to resize them. Received: None."
+                f"The images of the folder {name} may have any size. Set image_shape "
+                "to (height, width, channels) to resize the images. Received: None."
             )
         arrays = folder.read(path, image_shape)
     else:
@@ -143,13 +142,13 @@ def _is_path(name: str) -> bool:
 
 
 def _similar_file(path: Path) -> str:
-    """Returns a hint to a file or folder with a similar name; "" if there is none."""
+    """Returns a hint to a file or folder with a similar name, or ""."""
     siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     return errors.did_you_mean(path.name, siblings)
 
 
 def _identifier(name: str) -> str:
-    """Returns a name of letters, digits and underscores that the zoo does not use."""
+    """Returns a name of letters, digits and underscores that is not in `names()`."""
     found = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
     return f"{found}_own" if found in names() else found
 

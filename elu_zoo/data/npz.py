@@ -1,5 +1,7 @@
 """Images and labels of an .npz file."""
 
+import io
+import math
 import zipfile
 from pathlib import Path
 
@@ -20,26 +22,28 @@ _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
     "y_test and class_names are optional"
 )
+_NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
+_HEADER_BYTES = 2**16  # np.savez writes 128 bytes, or more for structured types.
+_COPIES = 2  # the arrays, and the copies that the checks of pixels and the splits make
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
     """Reads images `(n, height, width[, channels])`, 0..255, and integer labels.
 
     Args:
-        path: path of the file. It holds `x_train` and `y_train` (or `images` and
-            `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
-            `class_names`, without which classes are named by their numbers.
+        path: path of the file. The file must hold `x_train` and `y_train` (or `images`
+            and `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
+            `class_names`. Without `class_names`, the name of a class is its number.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
-            them as they are.
+            the shape of the images.
 
     Returns:
         Images and labels of each split, and `class_names`; see `splits.split`.
 
     Raises:
-        NotFoundError: there is no such file.
-        DataError: it is damaged or not a regular file, or its arrays are not of this
-            form.
-        ResourceError: the images are too large for the memory.
+        NotFoundError: the file does not exist.
+        DataError: the file is damaged, or its arrays do not have the form above.
+        ResourceError: the arrays are too large for the available memory.
     """
     stored = _stored_arrays(path)
     arrays: Arrays = {}
@@ -56,66 +60,103 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
         if counts[0] != counts[1]:
             raise errors.DataError(
-                f"{path}: {images} has {counts[0]} images, {labels} {counts[1]} labels."
+                f"{path}: {images} has {counts[0]} images, but {labels} has "
+                f"{counts[1]} labels."
             )
     if "train_images" not in arrays:
         raise errors.DataError(
-            f"{path} has no images to train on. {_EXPECTED}. Received: "
+            f"{path} has no training images. {_EXPECTED}. Received: "
             f"{', '.join(stored) or 'nothing'}."
         )
-    if "class_names" in stored:
-        arrays["class_names"] = stored["class_names"].astype(str)
-    else:
-        arrays["class_names"] = _class_numbers(arrays, path).astype(str)
-    if arrays["class_names"].ndim != 1:
+    names = stored.get("class_names")
+    if names is None:
+        names = _class_numbers(arrays, path)
+    if names.ndim != 1:
         raise errors.DataError(
-            f"{path}: class_names is a list of names, one for each label. Received: "
-            f"{arrays['class_names'].shape}."
+            f"{path}: class_names must be a list of names, one for each label. "
+            f"Received: an array of the shape {names.shape}."
         )
-    return arrays
+    return {**arrays, "class_names": names.astype(str)}
 
 
 def _stored_arrays(path: Path) -> Arrays:
-    """Returns all arrays of a file."""
+    """Returns all arrays of a file, after a check of the memory that they need."""
     try:
-        with files.open_regular(path) as file, zipfile.ZipFile(file):
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as stored:
-                return dict(stored)
+        with files.open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            _check_memory(path, sum(_array_bytes(archive, m) for m in members))
+            arrays: Arrays = {}
+            for member in members:
+                with archive.open(member) as content:
+                    name = member.filename.removesuffix(".npy")
+                    arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
+            return arrays
     except (FileNotFoundError, NotADirectoryError) as error:
         raise errors.NotFoundError(f"There is no file {path}.") from error
     except errors.CorruptError as error:
         raise errors.DataError(f"{path} {error}.") from None
-    except (MemoryError, OverflowError) as error:
-        raise errors.ResourceError(
-            f"{path} is damaged, or its arrays are larger than the memory: {error}."
-        ) from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except errors.ResourceError:
+        raise
+    # The zip and zlib modules and NumPy raise errors of many types for damaged files.
+    except Exception as error:
         is_pickle = "pickle" in str(error)
-        found = "it holds Python objects" if is_pickle else "it is damaged"
+        reason = "it holds Python objects" if is_pickle else "it is damaged"
+        if isinstance(error, MemoryError):
+            reason = "its arrays do not fit the memory"
         raise errors.DataError(
-            f"{path} is not a readable .npz file: {found}. Write arrays of numbers "
+            f"{path} is not a readable .npz file: {reason}. Write arrays of numbers "
             "with np.savez."
         ) from error
 
 
+def _array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Returns the size of an array in bytes, from the header alone.
+
+    NumPy never unpacks more than this size, whatever the member contains.
+    """
+    # zipfile unpacks a block of bzip2 at once: 4 kB may become gigabytes.
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("np.savez does not use this compression")
+    with archive.open(member) as file:
+        head = io.BytesIO(file.read(_HEADER_BYTES))
+    version = np.lib.format.read_magic(head)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(head)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(head)
+    if min(shape, default=0) < 0:
+        raise ValueError("a dimension is negative")
+    return math.prod(shape) * dtype.itemsize
+
+
+def _check_memory(path: Path, size: int) -> None:
+    """Checks that arrays of `size` bytes and one copy of them fit the memory."""
+    available = shapes.available_memory()
+    if _COPIES * size > available:
+        raise errors.ResourceError(
+            f"The arrays of {path} have {size / 2**30:.1f} GiB and need "
+            f"{_COPIES * size / 2**30:.1f} GiB of memory to be loaded; "
+            f"{available / 2**30:.1f} GiB are available. Store fewer or smaller "
+            "images, with 8 bits per value."
+        )
+
+
 def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
-    """Returns the numbers of the classes; each class has images to train on."""
-    found = np.unique(arrays["train_labels"])
+    """Returns the class numbers 0, 1, 2, ..., after a check of all labels."""
+    train = np.unique(arrays["train_labels"])
     labels = [arrays[key] for key in arrays if key.endswith("labels")]
-    everything = np.unique(np.concatenate(labels))
-    numbers = np.arange(len(found))
-    if not np.array_equal(found, numbers) or not np.array_equal(everything, numbers):
+    all_splits = np.unique(np.concatenate(labels))
+    numbers = np.arange(len(train))
+    if not np.array_equal(train, numbers) or not np.array_equal(all_splits, numbers):
         raise errors.DataError(
-            f"{path} has no class_names; expected labels 0, 1, 2, ..., each with "
-            f"training images. Received: {_listed(found)} to train on, "
-            f"{_listed(everything)} in total. Number them: "
-            "np.unique(labels, return_inverse=True)[1]."
+            f"{path} has no class_names, so its labels must be 0, 1, 2, ..., each with "
+            f"training images. Received: {_join_labels(train)} in the training labels, "
+            f"{_join_labels(all_splits)} in all splits. {_NUMBER_LABELS}"
         )
     return numbers
 
 
-def _listed(labels: np.ndarray) -> str:
+def _join_labels(labels: np.ndarray) -> str:
     return ", ".join(map(str, labels[:5])) + ", ..." * (len(labels) > 5)
 
 
@@ -125,10 +166,11 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
         is_channels_first = images.ndim == 4 and images.shape[1] in (1, 3)
-        hint = " Move the channels to the end: np.moveaxis(images, 1, 3)."
+        hint = " Move the channels to the end with np.moveaxis(images, 1, 3)."
         raise errors.DataError(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
-            f"(n, height, width, 1, 3 or 4).{hint if is_channels_first else ''}"
+            "(n, height, width, channels) with 1, 3 or 4 channels."
+            f"{hint if is_channels_first else ''}"
         )
     if min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
@@ -147,18 +189,18 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
 
 
 def _check_pixels(images: np.ndarray, name: str) -> None:
-    """Checks that images of another type than uint8 are whole numbers 0..255."""
+    """Checks that images of another type than uint8 are whole numbers in 0..255."""
     is_float = np.issubdtype(images.dtype, np.floating)
     is_valid = is_float or np.issubdtype(images.dtype, np.integer)
     if is_valid and len(images):
         is_valid = images.min() >= 0 and images.max() <= 255
         if is_float:
-            is_binary = images.max() <= 1  # black and white in [0, 1]
+            is_binary = images.max() <= 1  # Black and white pixels are in [0, 1].
             is_valid = is_valid and not is_binary and (images == images.round()).all()
     if not is_valid:
         raise errors.DataError(
-            f"{name} are {images.dtype}; expected whole pixels 0..255. Scale them "
-            "before saving: (255 * x).round().astype('uint8')."
+            f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
+            "Convert pixels in [0, 1] with (255 * x).round().astype('uint8')."
         )
 
 
@@ -171,11 +213,11 @@ def _labels(labels: np.ndarray, name: str) -> np.ndarray:
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
         hint = ""
         if labels.dtype.kind in "US":
-            hint = " Number them: np.unique(labels, return_inverse=True)[1]."
+            hint = f" {_NUMBER_LABELS}"
         elif labels.ndim == 2:
-            hint = " For one column per class, use labels.argmax(1)."
+            hint = " Convert labels with one column per class by labels.argmax(1)."
         raise errors.DataError(
-            f"{name} is {labels.dtype} of the shape {labels.shape}; expected one "
-            f"integer per image.{hint}"
+            f"{name} has {labels.dtype} values in the shape {labels.shape}; expected "
+            f"one integer per image.{hint}"
         )
     return labels.astype(np.int64)

@@ -4,20 +4,20 @@ import numpy as np
 
 from elu_zoo import errors
 
-# The seed of the zoo's own splits. It never changes: runs of every seed share one
-# validation set.
+# The seed of the splits of the zoo's data sets. This seed is fixed, so that runs with
+# different seeds have the same validation set.
 SPLIT_SEED = 20160222
 
 
 def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     """Returns the order in which an epoch visits `count` examples.
 
-    It depends on the arguments only: not on the activation, the backend or the
-    number of devices, so that compared runs see the same examples.
+    The order depends on the arguments only, and not on the activation, the backend or
+    the number of devices, so that compared runs see the same examples.
 
-    Philox is keyed by (seed, epoch), so no two pairs share a stream. The order is the
-    sort of its raw output, which NumPy promises to keep; it makes no such promise for
-    `Generator.permutation`.
+    The generator Philox is keyed by (seed, epoch), so that every pair has its own
+    random stream. The order sorts the raw output of Philox, which later versions of
+    NumPy must keep, unlike the output of `Generator.permutation`.
 
     Args:
         seed: the run's seed, in [0, 2**64).
@@ -30,7 +30,7 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     Raises:
         UsageError: an argument is out of its range.
     """
-    draws = _raw(seed, epoch, count, values=count)
+    draws = _draw(seed, epoch, count, values=count)
     return np.argsort(draws, kind="stable").astype("int32")
 
 
@@ -38,30 +38,26 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     """Returns the number of full global batches in `count` examples.
 
     Raises:
-        UsageError: `batch_size` is not positive.
+        UsageError: `batch_size` is below 1.
         DataError: the examples do not fill one batch.
     """
     if batch_size < 1:
         raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
+        # An epoch must have several batches, because schedules need several steps.
+        smaller = max(1, min(20, count // 5))
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
-            f"Use more, or smaller batches: --config.train.batch_size={fitting(count)}."
+            f"Add examples, or set --config.train.batch_size={smaller}."
         )
     return count // batch_size
-
-
-def fitting(count: int) -> int:
-    """Returns a batch size for few examples, with several batches an epoch."""
-    # One batch of all examples would make an epoch of one step, too few for schedules.
-    return max(1, min(20, count // 5))
 
 
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:
     """Returns the permutation of an epoch, cut into global batches.
 
-    The remainder, `count % batch_size` examples, is dropped: every step sees a full
-    batch, so a step is one program of one shape. Another epoch drops other examples.
+    The remaining `count % batch_size` examples are dropped, so that one compiled
+    function serves all steps. Each epoch drops other examples.
 
     Args:
         seed, epoch, count: see `permutation`.
@@ -97,7 +93,7 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     """
     if corners < 1:
         raise errors.UsageError(f"corners must be at least 1, got {corners}.")
-    draws = _raw(seed, epoch, count, values=2 * count)[count:]
+    draws = _draw(seed, epoch, count, values=2 * count)[count:]
     rows, columns = _pixels(draws, corners, corners)
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
@@ -114,7 +110,7 @@ def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.nd
     Raises:
         UsageError: an argument is out of its range.
     """
-    draws = _raw(seed, epoch, count, values=3 * count)[2 * count :]
+    draws = _draw(seed, epoch, count, values=3 * count)[2 * count :]
     return np.stack(_pixels(draws, height, width), 1).astype("int32")
 
 
@@ -127,15 +123,15 @@ def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
         int32 array `(count, each)`, uniform in 0..2**31 - 1.
 
     Raises:
-        UsageError: an argument is out of its range; `each` is at least 1.
+        UsageError: an argument is out of its range, or `each` is below 1.
     """
     if each < 1:
         raise errors.UsageError(f"each must be at least 1, got {each}.")
-    draws = _raw(seed, epoch, count, values=count * (1 + each))[count:]
+    draws = _draw(seed, epoch, count, values=count * (1 + each))[count:]
     return (draws >> np.uint64(33)).astype("int32").reshape(count, each)
 
 
-def _raw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
+def _draw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
     """Returns the first `values` 64-bit outputs of the stream of (seed, epoch)."""
     ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
     for name, value, bound in ranges:

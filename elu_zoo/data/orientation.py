@@ -1,46 +1,47 @@
-"""EXIF orientation of JPEG files: reading it, and rotating images upright."""
+"""EXIF orientation of JPEG files, and rotation of the images upright."""
 
 import tensorflow as tf
 
-_SEARCHED = 2**17  # bytes of a file; other segments may precede the EXIF segment
+_SEARCHED = 2**17  # first bytes of a file; other segments may precede the EXIF segment
 _MAX_SEGMENT = 2**16  # bytes
-# Marker and length of the EXIF segment, whose bytes RE2 cannot name, and its name.
+# Two bytes of the marker, two bytes of the length, and the name of the EXIF segment.
+# RE2 cannot match bytes above 127, so `orientation` compares the marker with `_MARKER`.
 _SEGMENT = r"^\C*?(\C\C\C\CExif\x00\x00)"
 _NAME = r"Exif\x00\x00"
 _MARKER = (0xFF, 0xE1)
 _TIFF = 10  # offset of the segment's content from its marker
 _LITTLE_ENDIAN = 0x49  # the letter I; big-endian files have the letter M
 _MAGIC = 42
-_ENTRY = 6  # 16-bit words: tag, type, two of the count, two of the value
+_ENTRY = 6  # 16-bit words: tag, type, two words of the count, two words of the value
 _TAG, _SHORT = 0x0112, 3
-# The operations that make each orientation, 1..8, upright.
+# For each orientation 1..8, the operations that make the image upright.
 _TRANSPOSED = (False,) * 4 + (True,) * 4
 _ROWS_REVERSED = (False, False, True, True, False, False, True, True)
 _COLUMNS_REVERSED = (False, True, True, False, False, True, True, False)
 
 
 def upright(image: tf.Tensor, encoded: tf.Tensor) -> tf.Tensor:
-    """Rotates and mirrors an image by its EXIF orientation; works in a graph too.
+    """Rotates and mirrors an image by its EXIF orientation, eagerly or in a graph.
 
     Args:
         image: `(height, width, channels)`, as it is stored.
         encoded: scalar string tensor, the JPEG file.
 
     Returns:
-        The upright image. It is unchanged if the first 128 KiB of the file hold no
-        valid EXIF orientation.
+        The upright image. The image is unchanged if the first 128 KiB of the file hold
+        no valid EXIF orientation.
     """
-    return _rotated(image, orientation(encoded))
+    return _rotate(image, orientation(encoded))
 
 
 def have_exif(encoded: tf.Tensor) -> tf.Tensor:
-    """Whether each JPEG file has EXIF data; works in a graph too.
+    """Whether each JPEG file has EXIF data, computed eagerly or in a graph.
 
     Args:
-        encoded: string tensor of any shape, the files.
+        encoded: string tensor of any shape, the contents of files.
 
     Returns:
-        bool tensor of that shape.
+        bool tensor of the same shape.
     """
     head = tf.strings.substr(encoded, 0, _SEARCHED)
     without = tf.strings.regex_replace(head, _NAME, "", replace_global=False)
@@ -48,21 +49,21 @@ def have_exif(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def orientation(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns the EXIF orientation, 1..8, of a JPEG file; 1 if it has none.
+    """Returns the EXIF orientation 1..8 of a JPEG file, or 1 without an orientation.
 
     Args:
-        encoded: scalar string tensor, the file.
+        encoded: scalar string tensor, the content of the file.
     """
     head = tf.strings.substr(encoded, 0, _SEARCHED)
     segment = tf.strings.regex_replace(head, _SEGMENT, r"\1", replace_global=False)
-    # A short segment is padded with zeros. All numbers that are read have 16 bits.
+    # `decode_raw` pads a short segment with zeros. All numbers read below have 16 bits.
     content = tf.io.decode_raw(segment, tf.uint8, fixed_length=_TIFF + _MAX_SEGMENT)
     pairs = tf.reshape(tf.cast(content, tf.int32), (-1, 2))
     is_little = tf.equal(pairs[_TIFF // 2, 0], _LITTLE_ENDIAN)
     words = tf.reduce_sum(pairs * tf.where(is_little, (1, 256), (256, 1)), 1)
     tiff = words[_TIFF // 2 :]
     is_exif = tf.reduce_all(pairs[0] == _MARKER) & tf.equal(tiff[1], _MAGIC)
-    # The offset of the directory has 32 bits; the high 16 are 0.
+    # The offset of the directory has 32 bits, of which the upper 16 bits are 0.
     offset = tf.where(is_little, tiff[2], tiff[3])
     # Slices end at the end of the content, whatever a damaged file claims.
     directory = tiff[offset // 2 :]
@@ -71,12 +72,12 @@ def orientation(encoded: tf.Tensor) -> tf.Tensor:
     tags, types, _, _, values, _ = tf.unstack(entries, axis=1)
     is_valid = (tags == _TAG) & (types == _SHORT) & (values >= 1) & (values <= 8)
     value = tf.reduce_max(tf.where(is_exif & is_valid, values, 1))
-    return tf.maximum(value, 1)  # the maximum of no entries is less
+    return tf.maximum(value, 1)  # reduce_max over no entries is the smallest integer.
 
 
-def _rotated(image: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-    # Pixels are gathered by index: on a CPU without AVX-512, oneDNN would log an error
-    # for tf.transpose.
+def _rotate(image: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
+    # Pixels are gathered by index, because oneDNN logs an error for tf.transpose on a
+    # CPU without AVX-512.
     height, width, channels = tf.unstack(tf.shape(image))
     is_transposed = tf.constant(_TRANSPOSED)[value - 1]
     sizes = tf.where(is_transposed, (width, height), (height, width))

@@ -6,27 +6,26 @@ import numpy as np
 
 DIGITS = ("mnist", "mnist_5k")  # data sets of light digits on black
 _SHAPE = (28, 28, 1)  # of the images of DIGITS
-_PAPER = 64  # a brighter border may be paper
-_BLACK = 40  # a brighter border is not black; MNIST's borders are 0
-_NAMED = 3  # images in a message
+# Brightness, 0..255, of the border of an image. MNIST's borders have the brightness 0.
+_PAPER = 64  # A brighter border may be paper.
+_BLACK = 40  # A brighter border is not black.
+_NAMED = 3  # the largest number of images that a message names
 
 
 def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
     """Whether a network was trained on light digits on black.
 
     Args:
-        shape: `(height, width, channels)` of its images.
-        dataset: name of the data set that it was trained on; if it is None, unknown,
-            the shape decides.
+        shape: `(height, width, channels)` of the network's images.
+        dataset: name of the training data set; if it is None, the shape decides.
     """
     return tuple(shape) == _SHAPE if dataset is None else dataset in DIGITS
 
 
 def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
-    """Returns a sentence that names images that look like pixels in [0, 1], or "".
+    """Returns a sentence that names the images with pixels in [0, 1], or "".
 
-    Their values never exceed 1. A black image is the same on either scale, and is
-    not named.
+    A black image is the same on the scales [0, 1] and 0..255, and is not named.
 
     Args:
         images: `(batch, height, width, channels)`.
@@ -42,12 +41,12 @@ def ground_complaint(
 ) -> str:
     """Returns sentences that name images whose background is not black, or "".
 
-    The border of an image that is dark on light, such as ink on paper, is bright, and
-    not darker than the whole image. Other images may have a grey border.
+    An image that is dark on light, such as ink on paper, has a bright border, which is
+    not darker than the mean of the image. The border of another image may be grey.
 
     Args:
-        images: `(batch, height, width, channels)`, 0..255, as they are given to a
-            network that `takes_light_on_black`.
+        images: `(batch, height, width, channels)`, 0..255, the inputs of a network
+            that `takes_light_on_black`.
         names: name of each image.
         option: the option that inverts images, as the user writes it.
         inverted: whether `images` are inverted already.
@@ -86,7 +85,7 @@ def _borders(images: np.ndarray) -> np.ndarray:
 def _sentence(
     names: Sequence[str], chosen: np.ndarray, one: str, several: str, text: str
 ) -> str:
-    """Returns a sentence about the chosen images, with a verb for one or several."""
+    """Returns a sentence about the chosen images; `one` and `several` are its verbs."""
     found = [names[i] for i in np.flatnonzero(chosen)]
     if not found:
         return ""

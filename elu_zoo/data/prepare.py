@@ -1,4 +1,4 @@
-"""Preparation of a large data set: small JPEGs in an indexed file, for all runs."""
+"""Preparation of a large data set as small JPEGs in an indexed file."""
 
 import dataclasses
 import os
@@ -18,11 +18,11 @@ REPORT = "report.json"
 
 @dataclasses.dataclass
 class Report:
-    """Report of a preparation; written to the folder of the data.
+    """Report of a preparation, which is written to the folder of the data.
 
     Attributes:
         images: number of written images, by split.
-        odd: names of unusual images, by properties; see `images.decode_checked`.
+        odd: names of unusual images, by their properties; see `images.decode_checked`.
         bad: name of each image that was left out, and the reason.
     """
 
@@ -43,29 +43,30 @@ def prepare(
     """Writes the images of a data set as small JPEGs into an indexed data set.
 
     Images are resized to `image_size` x `image_size` as in the paper (section 4.4). The
-    mean of the training images is computed, without the images that `imagenet.load`
-    holds out of a data set that has no validation split.
+    mean of the training images is written too. If the data set has no validation split,
+    the images that `imagenet.load` holds out do not count in the mean.
 
     Args:
-        folder: the folder of the images, see `imagenet.load`; a data set of
+        folder: the folder of the images, see `imagenet.load`. A data set of
             tensorflow-datasets may be in any format.
-        output: a new folder. It appears when it is complete.
-        data_dir: see `imagenet.load`.
+        output: a folder that does not exist yet. The folder is created under this name
+            when all files are complete.
+        data_dir: see `tfds.find_folder`.
         image_size: height and width of the written images, in pixels.
-        quality: quality of the JPEGs, 0 to 100; 85 gave 18 kB each for 200 photographs
-            of 256 x 256 pixels.
+        quality: quality of the JPEGs, 0 to 100. With 85, each of 200 photographs of
+            256 x 256 pixels took 18 kB on average.
         max_bad_examples: number of unusable images that may be left out.
 
     Raises:
         UsageError: the output exists already, or an argument is out of its range.
-        DataError: there are no images, or too many unusable ones; the message names
-            them.
+        DataError: there are no images, or too many unusable images. The message names
+            the unusable images.
         ResourceError: the output cannot be written.
     """
     if image_size < 1 or not 0 <= quality <= 100 or max_bad_examples < 0:
         raise errors.UsageError(
-            "image_size is >= 1, quality in 0..100, max_bad_examples >= 0. Received: "
-            f"{image_size}, {quality}, {max_bad_examples}."
+            "image_size must be >= 1, quality must be in 0..100, and max_bad_examples "
+            f"must be >= 0. Received: {image_size}, {quality}, {max_bad_examples}."
         )
     found, splits = _find(folder, image_size, data_dir)
     mean, report = decoding.ExactMean(), Report({}, {}, [])
@@ -75,7 +76,7 @@ def prepare(
         content = tf.io.encode_jpeg(image, quality=quality).numpy()
         return content, images.decode(tf.constant(content), shape).numpy()
 
-    def encoded(split: str) -> Iterator[Example]:
+    def encode_split(split: str) -> Iterator[Example]:
         report.images[split] = 0
         for decoded in decoding.decode_all(splits[split], shape, encode):
             if decoded.problem:
@@ -89,20 +90,22 @@ def prepare(
             report.images[split] += 1
             yield Example(_short_name(decoded.name), content, decoded.label)
 
-    def write(made: Path) -> None:
-        examples = {split: encoded(split) for split in splits}
-        records.write(made, found.name, found.classes, examples)
+    def write(new_folder: Path) -> None:
+        examples = {split: encode_split(split) for split in splits}
+        records.write(new_folder, found.name, found.classes, examples)
         image = mean.value()
-        data = imagenet.shuffled(records.find(made), image_size)
-        if "validation" not in splits:  # some of the written images are held out
+        data = imagenet.shuffled(records.find(new_folder), image_size)
+        if "validation" not in splits:  # Some written training images are held out.
             image = decoding.mean_image(data.train, classes=data.num_classes)
-        statistics_file.write_mean(made, data.images, image)
-        _write_class_names(made, found)
-        files.write_json(made / REPORT, dataclasses.asdict(report))
+        statistics_file.write_mean(new_folder, data.images, image)
+        named = zip(found.classes, found.class_names, strict=True)
+        lines = "".join(f"{key}\t{name}\n" for key, name in named)
+        files.write_bytes(new_folder / class_names.FILE, lines.encode())
+        files.write_json(new_folder / REPORT, dataclasses.asdict(report))
 
     try:
-        with files.new_directory(Path(output).expanduser()) as made:
-            write(made)
+        with files.new_directory(Path(output).expanduser()) as new_folder:
+            write(new_folder)
     except OSError as error:
         raise errors.ResourceError(f"{output} cannot be written: {error}.") from error
     return report
@@ -116,7 +119,10 @@ def _find(
     found = imagenet.find(path)
     if not found.is_indexed:
         names = [name for name in imagenet.SPLITS if name in found.splits]
-        return found, {name: _sequential_readers(path, name) for name in names}
+        examples = {name: records.read_sequentially(path, name) for name in names}
+        return found, {
+            name: ((lambda x=x: x) for x in split) for name, split in examples.items()
+        }
     data = imagenet.shuffled(found, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
     return found, {
@@ -125,29 +131,18 @@ def _find(
     }
 
 
-def _sequential_readers(path: Path, split: str) -> Iterator[Callable[[], Example]]:
-    for example in records.read_sequentially(path, split):
-        yield lambda example=example: example
-
-
 def _leave_out(image: decoding.DecodedImage, report: Report, limit: int) -> None:
     """Adds an unusable image to the report; raises `DataError` above the limit."""
     report.bad.append((image.name, image.problem))
     if len(report.bad) > limit:
         named = "; ".join(f"{name}: {reason}" for name, reason in report.bad[-5:])
         raise errors.DataError(
-            f"{len(report.bad)} images cannot be used, max_bad_examples is {limit}. "
-            f"The last ones are {named}."
+            f"{len(report.bad)} images cannot be used, but max_bad_examples is "
+            f"{limit}. The last unusable images are {named}. Fix or delete these "
+            "images, or set max_bad_examples to a larger number."
         )
 
 
 def _short_name(name: str) -> str:
     """Returns the last two parts of a file's path, as valid UTF-8."""
     return "/".join(Path(name).parts[-2:]).encode("utf-8", "replace").decode()
-
-
-def _write_class_names(folder: Path, found: EncodedImages) -> None:
-    """Writes the display names of classes to the folder of the records."""
-    named = zip(found.classes, found.class_names, strict=True)
-    lines = "".join(f"{key}\t{name}\n" for key, name in named)
-    files.write_bytes(folder / class_names.FILE, lines.encode())

@@ -43,7 +43,7 @@ class RecordsOfSplit:
         """Returns the examples at these positions; see `encoded.Examples`."""
         try:
             records = self._source.__getitems__([int(p) for p in positions])
-            return [_parsed(record) for record in records]
+            return [_parse(record) for record in records]
         # The reader raises errors of many types for damaged files.
         except Exception as error:
             raise _unreadable(self.folder, self.split, error) from error
@@ -55,7 +55,7 @@ class RecordsOfSplit:
         return builder.as_data_source(self.split, deserialize_method=method)
 
 
-def _parsed(record: bytes) -> Example:
+def _parse(record: bytes) -> Example:
     feature = tf.train.Example.FromString(record).features.feature
     image = feature["image"].bytes_list.value[0]
     label = feature["label"].int64_list.value[0]
@@ -71,12 +71,13 @@ def _unreadable(folder: Path, split: str, error: Exception) -> errors.DataError:
 
 
 def find(folder: Path) -> EncodedImages:
-    """Opens the data set in a folder that has a dataset_info.json.
+    """Opens the data set in a folder that has the file `INFO`.
 
-    The fingerprint is a hash of that file.
+    The fingerprint of the data set is a hash of this file.
 
     Raises:
-        DataError: its description is damaged, or it has no images with labels.
+        DataError: the description of the data set is damaged, or the data set has no
+            images with labels.
     """
     try:
         info = tfds.builder_from_directory(folder).info

@@ -1,6 +1,8 @@
-"""The shape that images are adapted to, and the memory that they then take."""
+"""Checks of the shape to which images are adapted, and of the memory for images."""
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
@@ -8,33 +10,36 @@ from elu_zoo import errors
 Shape = tuple[int, int, int]  # (height, width, channels)
 
 MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
-_LIMIT_BYTES = 2**31  # of the pixels of a user's images
+_LIMIT_BYTES = 2**31  # for the pixels of a user's images
+_MEMINFO = Path("/proc/meminfo")
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # cgroup v2
+_ASSUMED_BYTES = 2**33  # on systems that do not report their memory as Linux does
 
 
 def check_shape(shape: Any) -> Shape:
     """Returns a shape as a tuple of integers.
 
     Raises:
-        UsageError: it is not `(height, width, channels)` with 1 or 3 channels.
+        UsageError: the shape is not `(height, width, channels)` with 1 or 3 channels.
     """
     try:
-        found = tuple(int(n) for n in shape)
-        is_valid = found == tuple(shape) and len(found) == 3 and min(found) > 0
+        sizes = tuple(int(n) for n in shape)
+        is_valid = sizes == tuple(shape) and len(sizes) == 3 and min(sizes) > 0
     except (TypeError, ValueError):
         is_valid = False
-    if not is_valid or found[2] not in (1, 3):
+    if not is_valid or sizes[2] not in (1, 3):
         raise errors.UsageError(
-            "image_shape is (height, width, channels), with 1 or 3 channels. Received: "
-            f"{shape!r}."
+            "image_shape must be (height, width, channels) with 1 or 3 channels. "
+            f"Received: {shape!r}."
         )
-    return found
+    return sizes
 
 
 def check_memory(count: int, shape: tuple[int, ...]) -> None:
     """Checks that `count` images of a shape take at most 2 GiB.
 
     Raises:
-        ResourceError: they take more.
+        ResourceError: the images take more memory.
     """
     size = count * math.prod(shape)
     if size > _LIMIT_BYTES:
@@ -43,3 +48,16 @@ def check_memory(count: int, shape: tuple[int, ...]) -> None:
             f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape, or "
             "train elu_imagenet_15, which keeps its images on disk."
         )
+
+
+def available_memory() -> int:
+    """Returns the memory in bytes that a process can still use; 8 GiB if unknown."""
+    try:
+        reported = re.search(r"MemAvailable:\s+(\d+) kB", _MEMINFO.read_text())
+        available = int(reported[1]) * 1024
+    except (OSError, TypeError):  # The file or its line is missing.
+        return _ASSUMED_BYTES
+    try:
+        return min(available, int(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # The file is missing, or has the text "max".
+        return available

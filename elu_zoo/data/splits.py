@@ -10,15 +10,15 @@ from elu_zoo.data.cache import Arrays
 from elu_zoo.data.dataset import ImageData, Split
 
 NAMES = ("train", "validation", "test")
-_HELD_OUT = 0.1  # of the images, for each missing split
+_HELD_OUT = 0.1  # fraction of the images, for each missing split
 
 
 def split(name: str, arrays: Arrays, terms: str) -> ImageData:
-    """Checks arrays and makes a data set of them.
+    """Returns a data set of arrays, after a check of the arrays.
 
-    A missing validation or test split is about a tenth of the training images: those
-    whose pixels have a hash in a tenth of all hashes. Images stay in their split when
-    other images are added or removed, and equal images are in the same split.
+    A missing validation or test split takes about a tenth of the training images. The
+    hash of the pixels of an image decides its split, so that an image stays in its
+    split when other images are added or removed, and equal images share one split.
 
     Args:
         name: name of the data set.
@@ -27,12 +27,12 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
         terms: see `ImageData`.
 
     Raises:
-        DataError: there are too few images or classes, shapes differ, or a label has no
-            class name.
+        DataError: there are too few images or classes, the shapes of the splits differ,
+            or a label has no class name.
     """
     class_names = tuple(map(str, arrays["class_names"]))
     _check(name, arrays, class_names)
-    # The hash is of the arrays, whatever files they came from.
+    # The arrays are hashed, so that the format of the files does not change the hash.
     content = hashlib.sha256()
     for key in sorted(arrays):
         content.update(np.ascontiguousarray(arrays[key]).data)
@@ -52,26 +52,27 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
 
 
 def _with_held_out(name: str, found: dict[str, Split]) -> dict[str, Split]:
-    """Returns all three splits; missing ones are cut from the training split."""
+    """Returns all three splits; missing splits are cut from the training split."""
     missing = [part for part in NAMES if part not in found]
     if not missing:
         return found
     train = found["train"]
     hashes = np.array([_uniform_hash(image) for image in train.images])
-    place = np.minimum(hashes / _HELD_OUT, 2).astype(int)  # 0, 1, or 2 for training
+    # The split of each image: 0 for validation, 1 for test, 2 for training.
+    split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int)
     order = np.argsort(hashes, kind="stable")
     for index, part in enumerate(("validation", "test")):
         if part not in missing:
-            place[place == index] = 2
+            split_of[split_of == index] = 2
             continue
-        if not (place == index).any():  # happens only with few images
-            place[next(i for i in order if place[i] == 2)] = index
-        chosen = np.flatnonzero(place == index)
+        if not (split_of == index).any():  # This happens only with few images.
+            split_of[next(i for i in order if split_of[i] == 2)] = index
+        chosen = np.flatnonzero(split_of == index)
         found[part] = Split(train.images[chosen], train.labels[chosen])
         logging.info("%s: %d images held out for %s.", name, len(chosen), part)
-    # In the order of their hashes, so that the first images are of all classes.
-    rest = [i for i in order if place[i] == 2]
-    found["train"] = Split(train.images[rest], train.labels[rest])
+    # The training images are sorted by their hashes, which mixes the classes.
+    remaining = [i for i in order if split_of[i] == 2]
+    found["train"] = Split(train.images[remaining], train.labels[remaining])
     return found
 
 
@@ -93,19 +94,21 @@ def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
         shape = shape or images.shape[1:]
         if images.shape[1:] != shape:
             raise errors.DataError(
-                f"{name} has {part} images of {images.shape[1:]}, others of {shape}."
+                f"{name} has {part} images of the shape {images.shape[1:]}, but other "
+                f"images of the shape {shape}."
+            )
+        if classes < 2:
+            raise errors.DataError(
+                f"{name} must have at least two classes. Received: "
+                f"{', '.join(class_names) or 'no class names'}."
             )
         bad = np.flatnonzero((labels < 0) | (labels >= classes))
         if len(bad):
             raise errors.DataError(
-                f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}, the "
+                f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}. The "
                 f"first is {labels[bad[0]]} (image {bad[0]}). There are {classes} "
                 "class names."
             )
-    if classes < 2:
-        raise errors.DataError(
-            f"{name} has one class, {class_names[0]}; expected at least two."
-        )
     if len(arrays["train_images"]) < len(NAMES):
         raise errors.DataError(
             f"{name} has too few training images: {len(arrays['train_images'])}; "

@@ -1,4 +1,4 @@
-"""Statistics of training images for preprocessing: whitening and mean."""
+"""Statistics of training images for preprocessing: whitening and mean image."""
 
 import contextlib
 import math
@@ -15,23 +15,23 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
 
 NORM = 55.0  # norm of every image after global contrast normalisation
-# Kinds of preprocessing that a run applies to all images before its first step: they
-# need the memory, and crops are padded with zeros of their output.
+# Kinds of preprocessing that a run applies once to all images, before its first step.
+# The images must fit the memory, and crops are padded with zeros after preprocessing.
 AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
-_BATCH = 5_000  # images at once, to bound the memory
-# Values of an image: with more, the matrix takes many minutes and gigabytes.
+_BATCH = 5_000  # images that are processed at once, to bound the memory
+# Values of an image. The matrix of larger images takes many minutes and gigabytes.
 _MAX_VALUES = 2**13
 
 
-def of_kind(kind: str, data: ImageData) -> str:
+def find_or_fit(kind: str, data: ImageData) -> str:
     """Returns the name of the statistics that a kind of preprocessing needs.
 
-    Statistics without a file are computed, and written to `$ELU_ZOO_HOME/statistics`.
+    Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`.
 
     Raises:
         UsageError: the images are too large for whitening.
-        DataError: images cannot be used; the message counts and names them.
+        DataError: images cannot be used. The message counts and names these images.
         ResourceError: the folder of statistics cannot be written.
     """
     if kind == "gcn_zca":
@@ -44,15 +44,15 @@ def of_kind(kind: str, data: ImageData) -> str:
 def find_whitening(data: ImageData) -> str:
     """Returns the name of the whitening statistics of a data set's images.
 
-    They are fitted on the training and validation images (about 15 s for CIFAR on two
-    cores); see `of_kind`.
+    Missing statistics are fitted on the training and validation images (about 15 s for
+    CIFAR on two cores); see `find_or_fit`.
     """
     values = math.prod(data.image_shape)
     if values > _MAX_VALUES:
         raise errors.UsageError(
-            f"Images of {data.image_shape} have {values} values; whitening takes at "
-            f"most {_MAX_VALUES}, the rows of a matrix. Use smaller images, "
-            "--config.data.image_shape='(32, 32, 3)', or another network."
+            f"Images of the shape {data.image_shape} have {values} values; whitening "
+            f"accepts at most {_MAX_VALUES}. Set --config.data.image_shape="
+            "'(32, 32, 3)' for smaller images, or use another network."
         )
     try:
         return statistics_file.find(data.images).stem
@@ -79,8 +79,8 @@ def _find_resident_mean(data: ImageData, normalized: bool) -> str:
 def find_encoded_mean(data: ImageData) -> str:
     """Returns the name of the mean of the training images of encoded splits.
 
-    To compute it, every image is decoded once, test images too (about 5 ms each, on
-    one core); see `of_kind`.
+    To compute a missing mean, all images are decoded once (about 5 ms per image on one
+    core). Test images are decoded too, as a check; see `find_or_fit`.
     """
     try:
         return statistics_file.find(data.images, "mean").stem
@@ -90,7 +90,7 @@ def find_encoded_mean(data: ImageData) -> str:
     from elu_zoo.data import decoding
 
     with _cache_folder() as folder:
-        files.check_writable(folder)  # before the computation, which may take hours
+        files.check_writable(folder)  # The computation below may take hours.
     mean = decoding.mean_image(data.train, data.test, classes=data.num_classes)
     return _write(statistics_file.write_mean, data.images, mean)
 
@@ -99,7 +99,7 @@ def copy_to_cache(path: Path) -> None:
     """Copies a file of statistics to the cache folder.
 
     Raises:
-        ResourceError: that folder cannot be written.
+        ResourceError: the cache folder cannot be written.
     """
     with _cache_folder() as folder:
         if not (folder / path.name).is_file():
@@ -107,9 +107,9 @@ def copy_to_cache(path: Path) -> None:
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
-    """Copies a preprocessing's statistics from the cache to a folder.
+    """Copies the statistics of a preprocessing from the cache to a folder.
 
-    Statistics that the package contains are not in the cache and are not copied.
+    Statistics that ship with the package are not in the cache and are not copied.
     """
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():

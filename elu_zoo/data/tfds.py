@@ -1,4 +1,4 @@
-"""Data sets that tensorflow-datasets prepared; nothing is ever downloaded."""
+"""Reading of data sets that tensorflow-datasets prepared, without downloads."""
 
 import dataclasses
 import os
@@ -24,8 +24,8 @@ class Source:
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
             `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
-            labels are not the usual ones it adds `<split>_usual_labels`.
-        remedy: a sentence that says how to repair bad files.
+            labels are not the feature "label", `<split>_usual_labels` holds this one.
+        remedy: a sentence that tells how to repair damaged files.
     """
 
     version: str
@@ -44,7 +44,7 @@ def find(
         label: the feature that holds the class.
 
     Raises:
-        DataError: it is not prepared.
+        DataError: the data set is not prepared.
     """
     folder = find_folder(name, major, data_dir)
     return _source(name, folder, lambda remedy: _read(folder, label, remedy))
@@ -58,14 +58,14 @@ def find_images(
     Args:
         name, data_dir: see `find_folder`.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
-            them as they are.
+            the shape of the images.
 
     Returns:
-        A source whose `read` returns those of the splits train, validation and test
-        that the data set has, and its `terms`.
+        A source whose `read` returns the splits train, validation and test, as far as
+        the data set has these splits, and the `terms` of the data set.
 
     Raises:
-        DataError: it is not prepared.
+        DataError: the data set is not prepared.
     """
     folder = find_folder(name, None, data_dir)
     return _source(name, folder, lambda remedy: _read_images(folder, shape, remedy))
@@ -77,19 +77,19 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     Args:
         name: name in tensorflow-datasets, with the config if it has one.
         major: accepted major version; None accepts any.
-        data_dir: folder of prepared data sets; None: $TFDS_DATA_DIR, else
-            ~/tensorflow_datasets.
+        data_dir: folder of prepared data sets. None stands for $TFDS_DATA_DIR, or for
+            ~/tensorflow_datasets if this variable is not set.
 
     Raises:
-        DataError: it is not prepared.
+        DataError: the data set is not prepared.
     """
     environment = os.environ.get("TFDS_DATA_DIR")
     if data_dir is not None:
-        root, origin = data_dir, "the given data_dir"
+        root, origin = data_dir, "the argument data_dir"
     elif environment:
         root, origin = environment, "$TFDS_DATA_DIR"
     else:
-        root, origin = "~/tensorflow_datasets", "the default; $TFDS_DATA_DIR is unset"
+        root, origin = "~/tensorflow_datasets", "the default without $TFDS_DATA_DIR"
     root = Path(root).expanduser()
     versions = f"{'*' if major is None else major}.*.*"
     prepared = {
@@ -99,17 +99,16 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     }
     if not prepared:
         raise errors.DataError(
-            f"Data set {name!r} is not prepared: no "
+            f"Data set {name!r} is not prepared: there is no "
             f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
-            f"{_content(root / name)} Nothing is downloaded here; on a machine with a "
-            f"network run {_command(name, root)}, and copy the folder if that is "
-            "another machine."
+            f"{_content(root / name)} Nothing is downloaded here. Run "
+            f"{_command(name, root)} on a machine with a network, and copy its output."
         )
     return prepared[max(prepared)]
 
 
 def _content(folder: Path) -> str:
-    """Returns a sentence that says what a folder holds instead of a data set."""
+    """Returns a sentence about what a folder holds instead of a data set."""
     found = sorted(path.name for path in folder.glob("*"))
     if not folder.is_dir():
         return f"{folder} does not exist."
@@ -142,9 +141,9 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
         import tensorflow_datasets as tfds
     except ImportError as error:
         raise errors.DataError(
-            f"Decoding {folder} needs TensorFlow: {error}. Load the data set once "
-            "where it is installed, and copy the decoded images, that machine's "
-            f"$ELU_ZOO_HOME/data, to {files.home() / 'data'}."
+            f"Decoding {folder} needs TensorFlow: {error}. Load the data set once on a "
+            "machine with TensorFlow, and copy the decoded images from "
+            f"$ELU_ZOO_HOME/data on that machine to {files.home() / 'data'}."
         ) from error
 
     keys = {"images": "image", "labels": label}
@@ -158,11 +157,11 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
     try:
         builder = tfds.builder_from_directory(folder)
         for split in ("train", "test"):
-            # These images are PNG: every decoder gives the same pixels.
+            # These images are PNG, for which every decoder returns the same pixels.
             arrays |= _read_split(builder, split, select)
         arrays["class_names"] = np.array(builder.info.features[label].names)
-    # TFDS raises errors of many types for damaged records and metadata: OpError,
-    # ParseError, ValueError, AssertionError.
+    # TFDS raises errors of many types for damaged records and metadata, such as
+    # OpError, ParseError, ValueError and AssertionError.
     except Exception as error:
         raise _unreadable(folder, error, remedy, "train", "test") from error
     return arrays
@@ -185,8 +184,8 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
     target = shape or stored
     if None in target:
         raise errors.UsageError(
-            f"The images of {folder} differ in shape, {stored}. Set image_shape, "
-            "(height, width, channels), to resize them. Received: None."
+            f"The images of {folder} differ in shape: {stored}. Set image_shape to "
+            "(height, width, channels) to resize the images. Received: None."
         )
     if "train" not in info.splits:
         raise errors.DataError(
@@ -196,7 +195,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
     counts = {split: info.splits[split].num_examples for split in found}
     shapes.check_memory(sum(counts.values()), target)
 
-    def decoded(example):
+    def decode(example):
         pixels = images.decode(example[image], target)
         return {"images": pixels, "labels": example[label]}
 
@@ -209,7 +208,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         if not counts[split]:
             raise errors.DataError(f"The split {split!r} of {folder} has no examples.")
         try:
-            arrays |= _read_split(builder, split, decoded, decoders)
+            arrays |= _read_split(builder, split, decode, decoders)
         except Exception as error:
             raise _unreadable(folder, error, remedy, split) from error
     return arrays
@@ -218,7 +217,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
 def _read_split(
     builder: Any, split: str, select: Callable[[Any], Any], decoders: Any = None
 ) -> Arrays:
-    """Returns the arrays that `select` makes of a split's examples, in file order."""
+    """Returns the arrays that `select` returns for examples of a split, in order."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
@@ -241,17 +240,17 @@ def _read_split(
 
 
 def _features(folder: Path, features: Any) -> tuple[str, str]:
-    """Returns the names of the features that hold image and label."""
+    """Returns the names of the features that hold the image and the label."""
     import tensorflow_datasets as tfds
 
-    def only(name: str, kind: type) -> str | None:
+    def find_feature(name: str, kind: type) -> str | None:
         found = [k for k, v in features.items() if isinstance(v, kind)]
         if name in found:
             return name
         return found[0] if len(found) == 1 else None
 
-    image = only("image", tfds.features.Image)
-    label = only("label", tfds.features.ClassLabel)
+    image = find_feature("image", tfds.features.Image)
+    label = find_feature("label", tfds.features.ClassLabel)
     if image is None or label is None or features[image].dtype != np.uint8:
         raise errors.DataError(
             f"{folder} does not have one 8-bit image and one label per example. Its "

@@ -1,7 +1,7 @@
 """Batching: requests that wait for the same signature run as one batch.
 
-A single request runs at once. Only if the last batch had several requests does the
-next batch wait for as many, at most five milliseconds.
+A single request runs at once. If the last batch had several requests, the next batch
+waits up to five milliseconds for the same number of requests.
 """
 
 import collections
@@ -30,12 +30,12 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Job:
     arrays: Arrays
-    size: int
-    answer: concurrent.futures.Future
+    size: int  # number of examples
+    result: concurrent.futures.Future
 
 
 class Batcher:
-    """The queue of a signature; any thread may use it."""
+    """The request queue of a signature. All methods are thread-safe."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Batcher:
         on_batch: Callable[[int], None],
     ):
         """Args:
-        signature: the signature that runs.
-        settings: the limits of batches and of the queue.
-        executor: its threads run the batches.
-        on_batch: called with the number of examples before each batch.
+        signature: signature that computes the outputs.
+        settings: limits of a batch and of the queue.
+        executor: thread pool that runs the batches.
+        on_batch: callback before each batch, called with the number of examples.
         """
         self._signature = signature
         self._max_batch_size = settings.max_batch_size
@@ -57,17 +57,17 @@ class Batcher:
         self._on_batch = on_batch
         self._lock = threading.Lock()
         self._queue: collections.deque[_Job] = collections.deque()
-        self._waiting = 0  # examples in the queue
-        self._running = 0  # threads that run a batch
-        self._expected = 1  # requests: as many as when the last batch ended
+        self._waiting = 0  # number of examples in the queue
+        self._running = 0  # number of threads that run a batch
+        self._expected = 1  # number of requests that the next batch waits for
         self._joins = settings.enable_batching and signature.is_batched
-        # With batching, the executor's threads are for different signatures.
+        # With batching, the other threads remain free for other signatures.
         self._max_running = 1 if settings.enable_batching else os.cpu_count() or 1
 
     def submit(self, arrays: Arrays) -> concurrent.futures.Future:
-        """Queues a request; returns a future of its outputs or its StatusError.
+        """Queues a request; returns a future of the outputs or of a StatusError.
 
-        Cancelling the future before the request runs frees its place in the queue.
+        Cancelling the future removes a request from the queue that does not run yet.
 
         Raises:
             StatusError: the request has too many examples, or the queue is full.
@@ -87,13 +87,13 @@ class Batcher:
             self._waiting += size
             starts = self._running < self._max_running
             self._running += starts
-        job.answer.add_done_callback(functools.partial(self._remove_cancelled, job))
+        job.result.add_done_callback(functools.partial(self._remove_cancelled, job))
         if starts:
             self._executor.submit(self._run_batch)
-        return job.answer
+        return job.result
 
-    def _remove_cancelled(self, job: _Job, answer: concurrent.futures.Future) -> None:
-        if not answer.cancelled():
+    def _remove_cancelled(self, job: _Job, result: concurrent.futures.Future) -> None:
+        if not result.cancelled():
             return
         with self._lock:
             if job in self._queue:
@@ -110,18 +110,18 @@ class Batcher:
             self._expected = len(jobs) + len(self._queue)
         for job, result in zip(jobs, results, strict=True):
             if isinstance(result, Exception):
-                job.answer.set_exception(result)
+                job.result.set_exception(result)
             else:
-                job.answer.set_result(result)
+                job.result.set_result(result)
         with self._lock:
             if not self._queue:
                 self._running -= 1
                 return
-        # Not a loop: other signatures' batches may be waiting for this thread.
+        # A loop here would keep the thread from batches of other signatures.
         self._executor.submit(self._run_batch)
 
     def _next_batch(self) -> list[_Job]:
-        """Returns the next batch; an empty one if all requests were cancelled."""
+        """Returns the requests of the next batch; empty if all were cancelled."""
         if self._joins:
             end = time.monotonic() + _MAX_WAIT_SECONDS
             while (
@@ -137,7 +137,7 @@ class Batcher:
                     break
                 job = self._queue.popleft()
                 self._waiting -= job.size
-                if job.answer.set_running_or_notify_cancel():
+                if job.result.set_running_or_notify_cancel():
                     jobs.append(job)
                     size += job.size
             if not jobs:
@@ -146,7 +146,7 @@ class Batcher:
 
 
 def _run(signature: Signature, requests: list[Arrays]) -> list[Arrays | StatusError]:
-    """Runs one batch; if it fails, runs each request alone to find the bad ones."""
+    """Runs one batch. If the batch fails, runs each request alone to find the cause."""
     try:
         return signature.run(requests)
     except Exception as error:

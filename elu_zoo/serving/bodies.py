@@ -1,4 +1,4 @@
-"""Bodies of HTTP requests: limits of their size and of the memory they share."""
+"""HTTP request bodies: reading and parsing within limits of size and memory."""
 
 import asyncio
 import contextlib
@@ -12,20 +12,20 @@ from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.status_errors import StatusError, invalid_argument
 
-# All bodies together may take the memory of so many of the largest size.
+# All bodies together may use this multiple of the largest body's memory.
 _LARGEST_AT_ONCE = 4
-# A number as JSON, with its separator.
+# Longest text of a number in JSON, including the separator.
 _BYTES_PER_VALUE = 25
-# Allowance for everything that is not a value. A thread parses larger bodies.
+# Allowance for keys and spaces, in bytes. Larger bodies are parsed in a thread.
 _SMALL_BYTES = 1 << 16
-# How long the rest of a rejected body is read, and the pause after each part: a client
-# that sends all of it before it reads still gets its answer.
+# The unread end of a rejected body is read slowly, for a limited time. Without this, a
+# client that sends the whole body before it reads would lose the response.
 _DISCARD_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02
 
 
 class Bodies:
-    """Reads and parses bodies within limits that all requests share."""
+    """Reads and parses request bodies within memory that all requests share."""
 
     def __init__(self, settings: Settings):
         self._max_body_bytes = settings.max_body_bytes
@@ -34,9 +34,10 @@ class Bodies:
         self._parsing = asyncio.Lock()
 
     def _limits(self, model: Servable) -> tuple[float, float]:
-        """Returns the most bytes and values of a request to a model.
+        """Returns the largest numbers of bytes and of values for a request to a model.
 
-        The body names its signature, so the limits are those of the largest one.
+        The limits are those of the model's largest signature, because the signature is
+        known only after the body is parsed.
         """
         signatures = model.signatures.values()
         values = max(
@@ -50,32 +51,32 @@ class Bodies:
 
     @contextlib.asynccontextmanager
     async def read(self, request: web.Request, model: Servable) -> AsyncIterator[bytes]:
-        """Yields a body; its memory counts as used until the block ends.
+        """Yields a request body, whose memory stays reserved until the block ends.
 
         Raises:
-            StatusError: the body is too large for `model`, or cannot be read.
+            StatusError: the body is too large, cannot be read, or memory is full.
         """
         max_bytes, max_values = self._limits(model)
-        too_large = f"The body is larger than {max_bytes:.0f} bytes"
+        too_large = f"The request body is larger than {max_bytes:.0f} bytes"
         if (request.content_length or 0) > max_bytes:
             raise _too_large(too_large)
-        # Counted while it arrives: a chunked body has no length, a gzipped one grows.
+        # The declared length is not enough: a chunked body has none, and gzip hides it.
         body, commas = bytearray(), 0
         try:
             async for part in request.content.iter_any():
                 if len(body) + len(part) > max_bytes:
                     raise _too_large(too_large)
-                # A comma stands for a value, which the parser makes an object of.
+                # Commas are counted because the parser allocates an object per value.
                 commas += part.count(b",")
                 if commas > max_values:
                     raise _too_large(
-                        "The body has more values than a batch of "
-                        f"{self._max_batch_size} examples"
+                        "The request body has more values than "
+                        f"{self._max_batch_size} examples of the model"
                     )
                 if len(part) > self._free_bytes:
                     raise StatusError(
                         grpc.StatusCode.UNAVAILABLE,
-                        "Too many large requests at a time",
+                        "The memory for bodies is full. Send the request again later.",
                     )
                 self._free_bytes -= len(part)
                 body += part
@@ -86,11 +87,11 @@ class Bodies:
             self._free_bytes += len(body)
 
     async def parse(self, body: bytes, model: Servable) -> json_format.Request:
-        """Returns the request of a body; raises StatusError as `json_format.read`."""
+        """Returns the parsed request; raises the errors of `json_format.read`."""
         arguments = body, model.signature, self._max_batch_size
         if len(body) <= _SMALL_BYTES:
             return json_format.read(*arguments)
-        # A large body holds Python's lock for long: one at a time, half of the time.
+        # Parsing blocks other requests, so after each body, an equal pause follows.
         loop = asyncio.get_running_loop()
         await self._parsing.acquire()
         start = loop.time()
@@ -101,7 +102,7 @@ class Bodies:
 
 
 async def discard(request: web.Request, response: web.StreamResponse) -> None:
-    """Sends a response before the body has arrived; reads some of the rest."""
+    """Sends a response before the whole body has arrived, then drops the body."""
     await response.prepare(request)
     await response.write_eof()
     with contextlib.suppress(TimeoutError, web.RequestPayloadError):

@@ -1,4 +1,4 @@
-"""HTTP connections: at most as many as the process has file descriptors for."""
+"""HTTP connections, limited by the file descriptors of the process."""
 
 import asyncio
 import os
@@ -6,14 +6,14 @@ import resource
 
 from aiohttp import web
 
-# How long an idle connection stays open; a request's headers must arrive within it.
+# Timeout of an idle connection, and of the arrival of a request's headers.
 IDLE_SECONDS = 30.0
-# File descriptors for models that load and for connections that are closing.
+# File descriptors reserved for loading models and for connections that are closing.
 _RESERVED = 48
 
 
 def max_per_port() -> int:
-    """Returns how many connections each of the two ports may hold."""
+    """Returns the maximum number of connections of each port, REST and gRPC."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         soft = 1 << 16
@@ -23,25 +23,26 @@ def max_per_port() -> int:
 class Connections:
     """The open connections of an HTTP server.
 
-    When all places are taken, a new connection replaces the one that has waited
-    longest for its client (for a request or for the rest of one). If every connection
-    has a complete request, the new one is closed.
+    At the limit, a new connection replaces an open connection that is waiting for its
+    client, either for a new request or for the end of a request body. The connection
+    that has waited longest is closed. If the server is handling a complete request on
+    every open connection, the new connection is closed.
     """
 
     def __init__(self, max_connections: int):
         self._max_connections = max_connections
-        # The unanswered request of each connection; the longest unchanged comes first.
+        # Each connection's unanswered request, ordered by the time of the last change.
         self._requests: dict[web.RequestHandler, web.BaseRequest | None] = {}
 
     def protocol(self, server: web.Server) -> asyncio.Protocol:
         return _Connection(self, server)
 
     def begin(self, request: web.BaseRequest) -> None:
-        """Notes that a request's headers have arrived."""
+        """Records that the headers of a request have arrived."""
         self._change(request.protocol, request)
 
     def end(self, request: web.BaseRequest) -> None:
-        """Notes that a request is answered."""
+        """Records that a request is answered."""
         self._change(request.protocol, None)
 
     def _change(
@@ -52,17 +53,17 @@ class Connections:
             self._requests[connection] = request
 
     def add(self, connection: web.RequestHandler) -> bool:
-        """Adds a connection; returns False if there is no place for it."""
+        """Adds a connection; returns False if no open connection can be replaced."""
         if len(self._requests) >= self._max_connections:
             waiting = (
                 connection
                 for connection, request in self._requests.items()
                 if request is None or not request.content.is_eof()
             )
-            if (other := next(waiting, None)) is None:
+            if (oldest := next(waiting, None)) is None:
                 return False
-            self.remove(other)
-            other.force_close()
+            self.remove(oldest)
+            oldest.force_close()
         self._requests[connection] = None
         return True
 
@@ -71,7 +72,7 @@ class Connections:
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's connection; it closes after `IDLE_SECONDS` without a request."""
+    """An aiohttp connection that closes after `IDLE_SECONDS` without a request."""
 
     __slots__ = ("_connections",)
 
@@ -80,7 +81,7 @@ class _Connection(web.RequestHandler):
             server,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_SECONDS,
-            lingering_time=0,  # `bodies.discard` reads the rest of a body
+            lingering_time=0,  # `bodies.discard` drops unread bodies instead
             access_log=None,
         )
         self._connections = connections

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's gRPC services."""
+"""The gRPC server's methods: TensorFlow Serving's gRPC services."""
 
 import concurrent.futures
 import logging
@@ -21,8 +21,8 @@ from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-AVAILABLE = "elu-zoo-available"  # key in an error's trailing metadata
-# Limits of an error's size: if it is too large, gRPC reports another error.
+AVAILABLE = "elu-zoo-available"  # key of valid names in an error's trailing metadata
+# Limits for names and for characters, because gRPC replaces errors that are too large.
 _MAX_AVAILABLE = 20
 _MAX_MESSAGE = 500
 
@@ -30,13 +30,13 @@ _Method = Callable[[Any, grpc.ServicerContext], Message]
 
 
 class GrpcSurface(grpc.GenericRpcHandler):
-    """PredictionService and ModelService for a repository's models.
+    """PredictionService and ModelService for the models of a repository.
 
-    gRPC itself answers UNIMPLEMENTED to the methods that are missing here.
+    gRPC responds with UNIMPLEMENTED to all methods that this class does not define.
 
     Attributes:
-        draining: whether the server is stopping: reject new calls.
-        running: number of calls without an answer.
+        draining: whether the server is stopping and rejects new calls.
+        running: number of unfinished calls.
     """
 
     def __init__(self, repository: Repository, metrics: Metrics):
@@ -62,9 +62,9 @@ class GrpcSurface(grpc.GenericRpcHandler):
     def service(
         self, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler | None:
-        """Returns the handler of a call when it arrives, before a thread is free."""
-        found = self._methods.get(handler_call_details.method)
-        return self._stopping if found and self.draining else found
+        """Returns a call's handler when the call arrives, before it gets a thread."""
+        handler = self._methods.get(handler_call_details.method)
+        return self._stopping if handler and self.draining else handler
 
     def _handler(
         self, message: type[Message], method: _Method
@@ -90,7 +90,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
             )
             context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
 
-        # Without request_deserializer, whose errors gRPC reports as INTERNAL.
+        # No request_deserializer, because gRPC reports its errors as INTERNAL.
         return grpc.unary_unary_rpc_method_handler(
             handle, response_serializer=lambda response: response.SerializeToString()
         )
@@ -101,15 +101,15 @@ class GrpcSurface(grpc.GenericRpcHandler):
         model = self._repository.find(request.model_spec)
         with self._metrics.request(model.name, "GRPC"):
             signature = model.signature(request.model_spec.signature_name)
-            wanted = list(request.output_filter) or list(signature.outputs)
-            for name in wanted:
+            selected = list(request.output_filter) or list(signature.outputs)
+            for name in selected:
                 if name not in signature.outputs:
                     raise invalid_argument(
                         "output tensor alias not found in signature: "
                         f"{shorten(name)} Outputs expected to be in the set "
                         f"{{{','.join(signature.outputs)}}}."
                     )
-                if wanted.count(name) > 1:
+                if selected.count(name) > 1:
                     raise invalid_argument(f"duplicate output tensor alias: {name}")
             arrays = tensors.read(request.inputs, signature)
             outputs = _wait(model.batchers[signature.name], arrays, context)
@@ -117,7 +117,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
             response.model_spec.name = model.name
             response.model_spec.version.value = model.version
             response.model_spec.signature_name = signature.name
-            for name in wanted:
+            for name in selected:
                 tensor = signature.outputs[name]
                 tensors.write(outputs[name], tensor, response.outputs[name])
             return response
@@ -158,30 +158,31 @@ def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
 
 
 def _wait(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:
-    """Runs a request; returns its outputs.
+    """Queues a request and waits for the outputs.
 
     Raises:
-        StatusError: the request failed, its deadline passed, or its client left.
+        StatusError: the request failed or was cancelled, or its deadline passed.
     """
     late = StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed")
-    # Without a deadline it is larger than the longest timeout of a thread.
+    # Without a deadline, time_remaining() is above the longest timeout of a thread.
     seconds = min(context.time_remaining(), threading.TIMEOUT_MAX)
     if seconds <= 0:
         raise late
-    answer = batcher.submit(arrays)
-    if not context.add_callback(answer.cancel):
-        answer.cancel()
+    future = batcher.submit(arrays)
+    # add_callback returns False if the call has already ended.
+    if not context.add_callback(future.cancel):
+        future.cancel()
     try:
-        return answer.result(seconds)
+        return future.result(seconds)
     except TimeoutError:
-        answer.cancel()
+        future.cancel()
         raise late from None
     except concurrent.futures.CancelledError:
-        raise StatusError(grpc.StatusCode.CANCELLED, "The client left") from None
+        raise StatusError(grpc.StatusCode.CANCELLED, "The call was cancelled") from None
 
 
 def _parse(content: bytes, message: type[Message]) -> Message:
     try:
         return message.FromString(content)
     except DecodeError:
-        raise invalid_argument(f"The bytes are not a {message.__name__}") from None
+        raise invalid_argument(f"The request is not a {message.__name__}") from None

@@ -1,7 +1,7 @@
-"""Host names that a server on loopback accepts.
+"""Check of the Host header, for servers that listen on a loopback address.
 
-Protects against DNS rebinding: a web page's domain can resolve to 127.0.0.1, and its
-script could then read the models. A browser sends that domain as the Host header.
+DNS rebinding lets the domain of a web page resolve to 127.0.0.1, so that the page's
+script can read the served models. The browser sends the domain as the Host header.
 """
 
 import ipaddress
@@ -10,7 +10,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def allowed_hosts(address: str) -> frozenset[str] | None:
-    """Returns the accepted hosts of a server that listens on `address`; None: all."""
+    """Returns the hosts that a server on `address` accepts, or None for all hosts."""
     try:
         is_loopback = ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -20,7 +20,7 @@ def allowed_hosts(address: str) -> frozenset[str] | None:
 
 
 def is_allowed(host: str, allowed: frozenset[str] | None) -> bool:
-    """Returns whether a Host header is accepted; "" stands for a missing header."""
+    """Returns whether a Host header is accepted; a missing header is passed as ""."""
     if allowed is None or not host:
         return True
     name, _, port = host.rpartition(":")

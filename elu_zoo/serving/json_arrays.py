@@ -13,7 +13,7 @@ import orjson
 from elu_zoo.serving.signature import Tensor, data_type_name, shape_text
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-# Kinds of an input -> kinds of the array that NumPy may make of its JSON values.
+# dtype.kind of an input -> dtype kinds of JSON values that may be converted to it.
 _KINDS = {"f": "iuf", "i": "iu", "u": "iu"}
 _JSON_TYPES = {
     type(None): "Null",
@@ -29,22 +29,22 @@ _JSON_TYPES = {
 def to_array(
     value: Any, tensor: Tensor, strict: bool, row_key: str | None = None
 ) -> np.ndarray:
-    """Returns the values of an input.
+    """Converts the JSON value of an input to an array.
 
     Args:
-        value: numbers, booleans, strings or {"b64": ...}, or nested lists of them.
-        tensor: the input.
-        strict: check the type of each value, because NumPy would convert some.
-        row_key: for a list of rows, the name by which errors call a row's value: the
-            input's name if the rows are objects, else empty. None for a column.
+        value: a number, boolean, string or {"b64": ...}, or nested lists of these.
+        tensor: declaration of the input.
+        strict: check the type of each value, because NumPy would convert booleans.
+        row_key: key for error messages about a row of the row format: the input's name
+            if each row is an object, else "". None for the column format.
 
     Raises:
-        StatusError: the values do not fit the input.
+        StatusError: the shape, a type or a value does not match the declaration.
     """
     array = None if strict or tensor.is_string else _numbers(value, tensor.dtype)
     if array is None:
         leaves: list[Any] = []
-        # Shapes are checked first: they bound the depth of the recursion.
+        # Before the recursion below, whose depth this check limits.
         if row_key is None:
             shape = _shape(value)
             tensor.check_shape(shape)
@@ -53,7 +53,7 @@ def to_array(
             shape = [len(value), *_shape(value[0])]
             tensor.check_shape(shape)
             _collect_rows(value, shape[1:], leaves, tensor, row_key)
-        # Not np.array(leaves), which removes zeros at the end of bytes.
+        # np.array(leaves) would remove zero bytes at the end of strings.
         array = np.empty(len(leaves), tensor.dtype)
         array[:] = leaves
         array = array.reshape(shape)
@@ -62,7 +62,7 @@ def to_array(
 
 
 def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
-    """Returns an array, or None unless all values are numbers that `dtype` can hold."""
+    """Returns an array of `dtype`, or None if a value is not a number or overflows."""
     try:
         array = np.array(value)
     except (ValueError, TypeError, OverflowError):
@@ -77,7 +77,7 @@ def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
 
 
 def row_error(index: int, key: str, message: str) -> StatusError:
-    """Returns the error of a row of `instances`; `key` names its value or is empty."""
+    """Returns the error for a row of `instances`, and for `key` in it if not empty."""
     key = f" key: {shorten(key)}" if key else ""
     return invalid_argument(
         f"Failed to process element: {index}{key} of 'instances' list. Error: "
@@ -86,7 +86,7 @@ def row_error(index: int, key: str, message: str) -> StatusError:
 
 
 def _shape(value: Any) -> list[int]:
-    """Returns the shape of nested lists, which may be ragged."""
+    """Returns the shape of nested lists, measured along their first items."""
     shape = []
     while isinstance(value, list):
         shape.append(len(value))
@@ -120,7 +120,7 @@ def _collect_rows(
 def _collect(
     value: Any, level: int, shape: Sequence[int], leaves: list[Any], tensor: Tensor
 ) -> None:
-    """Appends the values of nested lists to `leaves`; raises for the first misfit."""
+    """Appends the values of nested lists to `leaves`; raises at the first error."""
     if not isinstance(value, list):
         if level != len(shape):
             raise invalid_argument(
@@ -174,7 +174,7 @@ def _bytes(leaf: Any, tensor: Tensor) -> bytes:
             f"JSON Value: {json_text(leaf)} not formatted correctly for base64 data"
         )
     content = leaf["b64"]
-    if not content.endswith("="):  # the padding may be missing, but not half of it
+    if not content.endswith("="):  # padding may be omitted, but not be incomplete
         content += "=" * (-len(content) % 4)
     try:
         return base64.b64decode(content, validate=True)
@@ -190,12 +190,12 @@ def _raise_type_error(leaf: Any, tensor: Tensor) -> NoReturn:
 
 
 def json_text(value: Any) -> str:
-    """Returns the beginning of a value as JSON, for a message."""
+    """Returns a shortened value as JSON, for an error message."""
     return shorten(orjson.dumps(_prune(value, 5)).decode())
 
 
 def _prune(value: Any, depth: int) -> Any:
-    """Returns a small part of a value: all of a large one would take long to write."""
+    """Returns a value cut to five items per list or object, which is fast to write."""
     if isinstance(value, list | dict) and not depth:
         return "..."
     if isinstance(value, list):

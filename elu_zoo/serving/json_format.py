@@ -1,7 +1,7 @@
-"""Requests and answers as JSON, in TensorFlow Serving's row and column formats.
+"""JSON requests and responses, in TensorFlow Serving's row and column formats.
 
-Error messages are TensorFlow Serving's. Unlike it, this parser rejects NaN and
-infinities, which are not JSON.
+Error messages are those of TensorFlow Serving. The parser rejects NaN and infinities,
+which are not JSON, although TensorFlow Serving accepts them.
 """
 
 import base64
@@ -19,12 +19,12 @@ from elu_zoo.serving.status_errors import invalid_argument, shorten, too_many_ex
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A parsed body.
+    """A parsed request body.
 
     Attributes:
-        signature: the signature to run.
-        arrays: the inputs.
-        by_row: whether the answer is in the row format.
+        signature: signature to run.
+        arrays: inputs, by name.
+        by_row: whether the request and its response are in the row format.
     """
 
     signature: Signature
@@ -35,16 +35,16 @@ class Request:
 def read(
     body: bytes, signature: Callable[[str], Signature], max_examples: int
 ) -> Request:
-    """Returns the request of a body.
+    """Parses a request body.
 
     Args:
         body: JSON in UTF-8.
-        signature: returns the signature of a name, which may be empty.
-        max_examples: the most examples of a request.
+        signature: function from a name, which may be empty, to the signature.
+        max_examples: largest number of examples in a request.
 
     Raises:
-        StatusError: the body is not JSON, not in a known format, or does not fit the
-            signature.
+        StatusError: the body is not JSON, is in an unknown format, or does not match
+            the signature.
     """
     document = _parse(body)
     name = document.get("signature_name", "")
@@ -53,26 +53,28 @@ def read(
             f"JSON Value: {json_text(document)} not formatted correctly. "
             "'signature_name' key must be a string value."
         )
-    found = signature(name)
+    chosen = signature(name)
     if "instances" in document and "inputs" in document:
         raise invalid_argument(
             f"JSON Value: {json_text(document)} Not formatted correctly expecting "
             "only one of 'inputs' or 'instances' keys to exist "
         )
-    _check_examples(document, found, max_examples)
+    _check_examples(document, chosen, max_examples)
     strict = _may_hold_more_than_numbers(body, document)
     if "instances" in document:
-        return Request(found, _rows(document, found, strict), by_row=True)
+        return Request(chosen, _rows(document, chosen, strict), by_row=True)
     if "inputs" in document:
-        return Request(found, _columns(document["inputs"], found, strict), by_row=False)
+        arrays = _columns(document["inputs"], chosen, strict)
+        return Request(chosen, arrays, by_row=False)
     raise invalid_argument("Missing 'inputs' or 'instances' key")
 
 
 def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
-    """Returns the body of an answer.
+    """Returns the body of a response.
 
     Raises:
-        StatusError: `by_row`, and the outputs have different numbers of examples.
+        StatusError: the outputs have different numbers of examples, which the row
+            format cannot represent.
     """
     values = {
         name: _strings(array.tolist(), name.endswith(BYTES))
@@ -115,9 +117,8 @@ def _parse(body: bytes) -> dict[str, Any]:
 def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     """Returns whether the values may contain booleans or strings.
 
-    NumPy would convert booleans to numbers, and allocate the length of the longest
-    string for each value. Strings are found by counting quotation marks: more than the
-    keys have.
+    NumPy would convert booleans to numbers, and would allocate the length of the
+    longest string for each value. More quotation marks than the keys need are strings.
     """
     values = document.get("instances", document.get("inputs"))
     rows = values if isinstance(values, list) else [values]
@@ -201,7 +202,7 @@ def _columns(content: Any, signature: Signature, strict: bool) -> Arrays:
 
 
 def _is_object(value: Any) -> bool:
-    """Returns whether a value is a JSON object, other than base64 data."""
+    """Returns whether a value is a JSON object that is not base64 data."""
     return isinstance(value, dict) and list(value) != ["b64"]
 
 

@@ -1,4 +1,4 @@
-"""Metadata of a model, as protobuf messages and as JSON."""
+"""Metadata of a served model version, as protobuf messages and as JSON."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ FIELD = "signature_def"
 
 
 def response(model: Servable) -> get_model_metadata_pb2.GetModelMetadataResponse:
-    """Returns a version's signatures as gRPC's GetModelMetadata does."""
-    answer = get_model_metadata_pb2.GetModelMetadataResponse()
-    answer.model_spec.name = model.name
-    answer.model_spec.version.value = model.version
-    answer.metadata[FIELD].Pack(_signatures(model))
-    return answer
+    """Returns the response to gRPC's GetModelMetadata."""
+    message = get_model_metadata_pb2.GetModelMetadataResponse()
+    message.model_spec.name = model.name
+    message.model_spec.version.value = model.version
+    message.metadata[FIELD].Pack(_signatures(model))
+    return message
 
 
 def as_json(model: Servable) -> dict[str, Any]:
-    """Returns a version's signatures as REST's /metadata does."""
+    """Returns the response to REST's /metadata."""
     return {
         "model_spec": {
             "name": model.name,
@@ -34,7 +34,7 @@ def as_json(model: Servable) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Returns a message as JSON, default values included."""
+    """Returns a protobuf message as JSON, including fields with default values."""
     return json_format.MessageToDict(
         message,
         always_print_fields_with_no_presence=True,
@@ -43,7 +43,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def describe(model: Servable) -> dict[str, Any]:
-    """Returns the facts that the page shows; None where the export has no such fact."""
+    """Returns facts for the web page; a fact that the export lacks is None."""
     origin = model.origin
     weights = provenance.weights(origin)
     fields = ("dataset", "activation", "alpha", "input_shape")

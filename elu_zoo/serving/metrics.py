@@ -1,7 +1,7 @@
 """Metrics of the server, in Prometheus' text format.
 
 `:tensorflow:serving:request_count` and `:tensorflow:serving:request_latency` (in
-microseconds) have TensorFlow Serving's names and labels, so that its dashboards work.
+microseconds) have TensorFlow Serving's names and labels. Its dashboards work unchanged.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import prometheus_client
 from elu_zoo.serving.status_errors import StatusError
 
 PATH = "/monitoring/prometheus/metrics"
-# In microseconds: 10, 18, ... to 1,000 s, as TensorFlow Serving's.
+# TensorFlow Serving's buckets in microseconds: 10, 18, ... to about 1,000 s.
 _BUCKETS = tuple(10 * 1.8**i for i in range(33))
 
 
@@ -23,7 +23,7 @@ class Metrics:
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
-        # Not a Counter, whose name would end in _total.
+        # A Gauge, because Counter would append _total to the name.
         self._requests = prometheus_client.Gauge(
             ":tensorflow:serving:request_count",
             "Requests by model and outcome.",
@@ -32,14 +32,14 @@ class Metrics:
         )
         self._latency = prometheus_client.Histogram(
             ":tensorflow:serving:request_latency",
-            "Microseconds from a request's arrival to its answer.",
+            "Microseconds from the arrival of a request to the response.",
             ["model_name", "API", "entrypoint"],
             buckets=_BUCKETS,
             registry=self._registry,
         )
         self._batch_sizes = prometheus_client.Histogram(
             "elu_zoo_batch_size",
-            "Examples of a batch that ran.",
+            "Number of examples per batch.",
             ["model_name", "signature_name"],
             buckets=tuple(2.0**i for i in range(11)),
             registry=self._registry,
@@ -47,10 +47,10 @@ class Metrics:
 
     @contextlib.contextmanager
     def request(self, model_name: str, entrypoint: str) -> Iterator[None]:
-        """Counts a prediction, and times it if it succeeds.
+        """Counts the prediction request in the block, and times it if it succeeds.
 
         Args:
-            model_name: an existing model, so that clients cannot create labels.
+            model_name: name of a served model; an unknown name would create a label.
             entrypoint: `REST` or `GRPC`.
         """
         status, start = "OK", time.perf_counter()

@@ -1,4 +1,4 @@
-"""A log filter: equal warnings and errors pass once a minute."""
+"""Log filter that limits repeated warnings and errors to one a minute."""
 
 import logging
 import time
@@ -7,11 +7,11 @@ _SECONDS = 60.0
 
 
 class RepeatedMessageFilter(logging.Filter):
-    """Drops a warning or error that equals one of the last minute, and counts it."""
+    """Drops and counts warnings and errors that were logged in the last minute."""
 
     def __init__(self):
         super().__init__()
-        # (logger, first line) -> (end of the minute, number of dropped messages).
+        # (logger, first line) -> (time when the minute ends, dropped messages).
         self._seen: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -23,7 +23,7 @@ class RepeatedMessageFilter(logging.Filter):
         if now < end:
             self._seen[key] = end, count + 1
             return False
-        # A copy, because other threads may log at the same time.
+        # Iterates over a copy, because other threads may log at the same time.
         self._seen = {k: seen for k, seen in self._seen.copy().items() if now < seen[0]}
         self._seen[key] = now + _SECONDS, 0
         if count:

@@ -1,8 +1,8 @@
-"""The models of a folder: the versions of each, and the version that answers.
+"""Repository: a folder of models, their versions, and the served version of each.
 
-The highest version answers. A new version is loaded and warmed up while the old one
-answers, then replaces it. A version that cannot be loaded is reported, and loaded again
-when its files change.
+The highest version of a model is served. While a new version is loaded and warmed up,
+the old version stays in service. A version that cannot be loaded is reported, and
+tried again when its files change.
 """
 
 import dataclasses
@@ -22,13 +22,13 @@ from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 from elu_zoo.weights import provenance
 
 State = get_model_status_pb2.ModelVersionStatus.State
-_MAX_VERSION = 2**63 - 1  # the largest int64, in which messages hold it
+_MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version in messages
 _Files = tuple[tuple[str, int, int], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class VersionState:
-    """State of a version; `message` is the reason if it could not be loaded."""
+    """State of a version, and the error message if the version cannot be loaded."""
 
     state: int
     message: str = ""
@@ -36,14 +36,14 @@ class VersionState:
 
 @dataclasses.dataclass
 class Model:
-    """A model's folder and its versions.
+    """A model's folder and the versions in the folder.
 
     Attributes:
-        folder: has a folder for each version.
-        serving: the version that answers.
-        states: state of each version, by number.
-        seen: files of the new versions at the last poll.
-        failed: files of the versions that could not be loaded.
+        folder: folder with a subfolder for each version.
+        serving: loaded version that runs requests, if any.
+        states: state of each version, by version number.
+        seen: files of each new version at the last poll, by version number.
+        failed: files of each version that could not be loaded, by version number.
     """
 
     folder: Path
@@ -53,26 +53,25 @@ class Model:
     failed: dict[int, _Files] = dataclasses.field(default_factory=dict)
 
     def set_state(self, number: int, state: int, message: str = "") -> None:
-        # One assignment: other threads read the dictionary at the same time.
+        # Replaces the dictionary, because other threads may iterate over the old one.
         self.states = {**self.states, number: VersionState(state, message)}
 
 
 class Repository:
     """The models of a folder.
 
-    One thread at a time may call `poll`; the other methods may be called by any thread
-    meanwhile.
+    `poll` must run in one thread at a time. All other methods are thread-safe.
     """
 
     def __init__(self, base: Path, batcher: Callable[[str, Signature], Batcher]):
         """Args:
-        base: folder of one model, <base>/<version>/saved_model.pb, or of several,
-            <base>/<name>/<version>/saved_model.pb.
-        batcher: makes the queue of a model's signature.
+        base: folder of one model, <base>/<version>/saved_model.pb, or of several
+            models, <base>/<name>/<version>/saved_model.pb.
+        batcher: function from a model's name and a signature to a new request queue.
 
         Raises:
             NotFoundError: `base` is not a folder.
-            UsageError: it holds no model.
+            UsageError: `base` contains no model.
         """
         self._base = base
         self._batcher = batcher
@@ -82,42 +81,42 @@ class Repository:
             raise errors.NotFoundError(f"There is no folder {base}.")
         if not self._folders():
             raise errors.UsageError(
-                f"{base} holds no model: expected {base}/<version>/{servable.FILE} or "
-                f"{base}/<name>/<version>/{servable.FILE}, versions being positive "
-                "integers, as elu-zoo-export writes them."
+                f"{base} contains no model. Expected {base}/<version>/{servable.FILE} "
+                f"or {base}/<name>/<version>/{servable.FILE}, in which <version> is a "
+                "positive integer. Run elu-zoo-export to create such a folder."
             )
 
     def find(self, spec: model_pb2.ModelSpec) -> Servable:
-        """Returns the version that a request names; raises StatusError."""
+        """Returns the served version for a request; raises StatusError."""
         if not spec.name:
             raise invalid_argument("Missing model name in request.")
         _check_label(spec)
         name = shorten(spec.name)
         model = self.models.get(spec.name)
-        found = model.serving if model else None
+        served = model.serving if model else None
         available = [n for n, m in self.models.items() if m.serving]
-        wanted = f"Latest({name})"
+        requested = f"Latest({name})"
         if spec.HasField("version"):
             number = spec.version.value
-            wanted = f"Specific({name}, {number})"
-            if found and found.version != number:
-                available = [f"{name}/versions/{found.version}"]
-                found = None
-        if found is None:
+            requested = f"Specific({name}, {number})"
+            if served and served.version != number:
+                available = [f"{name}/versions/{served.version}"]
+                served = None
+        if served is None:
             raise StatusError(
                 grpc.StatusCode.NOT_FOUND,
-                f"Servable not found for request: {wanted}",
+                f"Servable not found for request: {requested}",
                 available,
             )
-        return found
+        return served
 
     def status(
         self, spec: model_pb2.ModelSpec
     ) -> get_model_status_pb2.GetModelStatusResponse:
-        """Returns the states of a model's versions, the newest first.
+        """Returns the states of a model's versions, from the highest version down.
 
         Raises:
-            StatusError: there is no such model or version.
+            StatusError: the model, version or version label is unknown.
         """
         name = shorten(spec.name)
         model = self.models.get(spec.name)
@@ -147,61 +146,61 @@ class Repository:
         return response
 
     def serving(self) -> list[Servable]:
-        """Returns the versions that answer, sorted by the model's name."""
+        """Returns the served version of each model, sorted by the model's name."""
         models = sorted(self.models.items())
         return [model.serving for _, model in models if model.serving]
 
     def poll(self) -> None:
-        """Looks for new and deleted versions, and loads the new ones.
+        """Loads new versions and unloads deleted versions.
 
         Raises:
-            OSError: the folder cannot be read; the loaded versions stay.
+            OSError: the folder cannot be read. The loaded versions stay in service.
         """
         folders = self._folders()
         for name in {**folders, **self.models}:
             if name not in self.models:
-                # One assignment: other threads read the dictionary at the same time.
+                # Replaces the dictionary, because other threads may iterate over it.
                 self.models = {**self.models, name: Model(folders[name])}
             try:
                 self._poll(name, self.models[name])
             except OSError:
-                logging.getLogger(__name__).exception("%s cannot be read.", name)
+                logging.getLogger(__name__).exception("Cannot read model %s.", name)
         self.models = {n: m for n, m in self.models.items() if m.states}
         self._has_polled = True
 
     def _folders(self) -> Mapping[str, Path]:
         base = self._base
         if not base.is_dir():
-            raise OSError(f"{base} is gone; the loaded models are still served.")
+            raise OSError(f"{base} was deleted. The loaded models stay in service.")
         if _versions(base):
             return {base.resolve().name: base}
-        shown = sorted(p for p in base.iterdir() if not p.name.startswith("."))
-        return {path.name: path for path in shown if _is_model(path)}
+        visible = sorted(p for p in base.iterdir() if not p.name.startswith("."))
+        return {path.name: path for path in visible if _is_model(path)}
 
     def _poll(self, name: str, model: Model) -> None:
-        found = _versions(model.folder)
+        folders = _versions(model.folder)
         current = model.serving.version if model.serving else 0
-        if not found:
+        if not folders:
             if current:
                 self._replace(name, model, None)
             model.states = {}
-        for number in set(model.states) - {*found, current}:
+        for number in set(model.states) - {*folders, current}:
             model.set_state(number, State.END)
-        # If the current version was deleted, a lower one may replace it.
-        lowest = current if current in found else 0
+        # If the current version was deleted, a lower version may replace it.
+        lowest = current if current in folders else 0
         waits = False
-        for number in sorted((n for n in found if n > lowest), reverse=True):
-            files = _files(found[number])
+        for number in sorted((n for n in folders if n > lowest), reverse=True):
+            files = _files(folders[number])
             if model.failed.get(number) == files:
                 continue
             if self._has_polled and model.seen.get(number) != files:
-                # It may be half copied: wait until its files no longer change.
+                # Files that changed since the last poll may be incomplete.
                 model.seen[number] = files
                 if not waits:
                     model.set_state(number, State.START)
                 waits = True
                 continue
-            if self._load(name, model, number, found[number]):
+            if self._load(name, model, number, folders[number]):
                 return
             model.failed[number] = files
 
@@ -247,17 +246,17 @@ def _versions(folder: Path) -> dict[int, Path]:
 def _is_model(folder: Path) -> bool:
     try:
         return bool(_versions(folder))
-    except OSError:  # such as lost+found of a volume
+    except OSError:  # for example lost+found, which only root may read
         return False
 
 
 def _files(folder: Path) -> _Files:
-    """Returns the names, sizes and times of a version's files."""
-    found = []
+    """Returns name, size in bytes and modification time in ns of a version's files."""
+    files = []
     for path in sorted(folder.rglob("*")):
         try:
             stat = path.stat()
         except OSError:
             continue
-        found.append((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns))
-    return tuple(found)
+        files.append((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns))
+    return tuple(files)

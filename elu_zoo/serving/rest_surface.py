@@ -1,4 +1,4 @@
-"""The HTTP server: TensorFlow Serving's REST API, the page, health and metrics."""
+"""HTTP handlers: TensorFlow Serving's REST API, the web page, health and metrics."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ SERVER = f"elu-zoo-serve/{elu_zoo.__version__}"
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
 _PREDICT = re.compile(rf"(?i){_MODEL}:(classify|regress|predict)")
 _STATUS = re.compile(rf"(?i){_MODEL}(/metadata)?")
-# The page runs its own script and sends requests to this server only.
+# Restricts the page to inline scripts, and to requests to this server.
 _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src blob: data:; connect-src 'self'; "
@@ -38,11 +38,11 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class RestSurface:
-    """The HTTP handlers for a repository's models.
+    """The HTTP handlers for the models of a repository.
 
     Attributes:
-        draining: whether the server is stopping: close connections after each answer.
-        running: number of requests without an answer.
+        draining: whether the server is stopping. Each response closes its connection.
+        running: number of unfinished requests.
     """
 
     def __init__(
@@ -92,13 +92,13 @@ class RestSurface:
     async def _respond(
         self, request: web.Request, handler: _Handler
     ) -> web.StreamResponse:
-        """Returns the handler's response, or an error as a response."""
+        """Returns the handler's response, or converts its error to a response."""
         host = request.headers.get("Host", "")
         if not hosts.is_allowed(host, self._allowed_hosts):
             text = (
-                f"This server is not {shorten(host)}: it answers to "
-                f"{', '.join(sorted(self._allowed_hosts))} only. "
-                "elu-zoo-serve --host=<address> accepts other names.\n"
+                "The Host header must be one of "
+                f"{', '.join(sorted(self._allowed_hosts))}, got {shorten(host)}. To "
+                "accept other hosts, start elu-zoo-serve with --host=<address>.\n"
             )
             return web.Response(status=403, text=text)
         try:
@@ -144,15 +144,15 @@ class RestSurface:
                     asyncio.timeout(self._timeout_seconds),
                     self._bodies.read(request, model) as body,
                 ):
-                    content = await self._answer(model, body)
+                    content = await self._outputs(model, body)
             except TimeoutError:
                 raise StatusError(
                     grpc.StatusCode.DEADLINE_EXCEEDED,
-                    f"Not answered within {self._timeout_seconds:g} s",
+                    f"The request took longer than {self._timeout_seconds:g} s",
                 ) from None
         return web.Response(body=content, content_type="application/json")
 
-    async def _answer(self, model: Servable, body: bytes) -> bytes:
+    async def _outputs(self, model: Servable, body: bytes) -> bytes:
         parsed = await self._bodies.parse(body, model)
         signature = parsed.signature
         future = model.batchers[signature.name].submit(parsed.arrays)
@@ -173,7 +173,7 @@ class RestSurface:
         if self.draining:
             raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
         if not self._repository.serving():
-            raise StatusError(grpc.StatusCode.UNAVAILABLE, "No model can be served")
+            raise StatusError(grpc.StatusCode.UNAVAILABLE, "No model is loaded")
         return web.Response(text="ok\n")
 
     async def _prometheus(self, request: web.Request) -> web.Response:

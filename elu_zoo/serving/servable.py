@@ -1,4 +1,4 @@
-"""A loaded version of a model."""
+"""Loading of a model version from a SavedModel."""
 
 import dataclasses
 import itertools
@@ -33,11 +33,11 @@ class Servable:
     Attributes:
         name: name of the model.
         version: number of the version.
-        definitions: the SavedModel's signatures, for the metadata.
-        signatures: the signatures that can run, by name.
-        batchers: the queues of the signatures, by name.
-        class_names: names of the classes in the order of the outputs; may be empty.
-        origin: elu_zoo.json of the export; empty if another program wrote it.
+        definitions: signature definitions of the SavedModel, for the metadata.
+        signatures: callable signatures, by name.
+        batchers: request queues, by name of the signature.
+        class_names: class names in the order of the outputs, may be empty.
+        origin: content of the SavedModel's elu_zoo.json, empty without this file.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Servable:
     batchers: Mapping[str, Batcher]
     class_names: tuple[str, ...]
     origin: Mapping[str, Any]
-    # Keeps the variables alive, which the signatures alone do not.
+    # The signatures do not keep the variables alive, but this object does.
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def signature(self, name: str) -> Signature:
-        """Returns a signature; an empty name stands for `serving_default`.
+        """Returns the signature of a name, or `serving_default` if `name` is empty.
 
         Raises:
-            StatusError: there is no signature of this name.
+            StatusError: the model has no signature with this name.
         """
         name = name or DEFAULT_SIGNATURE
         if name not in self.signatures:
@@ -75,8 +75,7 @@ def load(
         name: name of the model.
         version: number of the version.
         path: folder of the version.
-        batcher: makes the queue of a signature, from the model's name and the
-            signature.
+        batcher: function from a model's name and a signature to a new request queue.
 
     Raises:
         CorruptError: the version cannot be loaded, or a warm-up request fails.
@@ -90,7 +89,7 @@ def load(
         }
         _warm_up(path / _WARM_UP, signatures)
         class_names, origin = _class_names(path / _LABELS), _origin(path / _ORIGIN)
-    # For a damaged file TensorFlow raises many types of errors.
+    # For damaged files, TensorFlow raises errors of many types.
     except Exception as error:
         text = error.message if isinstance(error, tf.errors.OpError) else str(error)
         raise errors.CorruptError(
@@ -107,7 +106,7 @@ def _definitions(file: Path) -> dict[str, meta_graph_pb2.SignatureDef]:
     for graph in saved.meta_graphs:
         if "serve" in graph.meta_info_def.tags:
             return dict(graph.signature_def)
-    raise errors.CorruptError("It has no graph with the tag 'serve'.")
+    raise errors.CorruptError(f"{file.name} has no graph with the tag 'serve'.")
 
 
 def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
@@ -132,5 +131,5 @@ def _class_names(file: Path) -> tuple[str, ...]:
 def _origin(file: Path) -> dict[str, Any]:
     origin = json.loads(file.read_bytes()) if file.exists() else {}
     if not isinstance(origin, dict):
-        raise errors.CorruptError(f"{file} does not hold a JSON object.")
+        raise errors.CorruptError(f"{file} must contain a JSON object.")
     return origin

@@ -1,4 +1,4 @@
-"""The server: starts, polls for new versions, stops without losing a request."""
+"""The server: start, polling for new versions, and a stop that loses no request."""
 
 import asyncio
 import concurrent.futures
@@ -25,31 +25,31 @@ from elu_zoo.serving.rest_surface import RestSurface
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Signature
 
-# gRPC calls that run at a time, and the most that run or wait.
+# gRPC calls: the maximum that run at the same time, and the maximum that run or wait.
 _GRPC_THREADS = 64
 _MAX_GRPC_CALLS = 256
 _GRPC_HANDSHAKE_MS = 5_000
-# HTTP connections that are accepted at a time, and that wait to be accepted.
+# HTTP connections: accepted in one step of the event loop, and queued by the system.
 _ACCEPTED, _BACKLOG = 8, 128
-# How long idle connections stay open when the server stops: a request that a client
-# has already sent is answered.
+# When the server stops, idle connections stay open for this time, so that requests
+# which clients have already sent are answered.
 _STOP_IDLE_SECONDS = 1.0
-# How long unfinished requests run after drain_seconds.
+# Time that unfinished requests are given after `drain_seconds`.
 _CUT_SECONDS = 0.1
 
 
 class Server:
-    """A server in the running event loop.
+    """A gRPC and REST server that runs in the current event loop.
 
     Attributes:
-        grpc_address: <host>:<port>, after `start`.
-        rest_address: <host>:<port>, after `start`.
+        grpc_address: <host>:<port>; set by `start`.
+        rest_address: <host>:<port>; set by `start`.
     """
 
     def __init__(self, settings: Settings):
         """Raises:
-        NotFoundError: there is no folder `model_base_path`.
-        UsageError: the folder holds no model.
+        NotFoundError: `model_base_path` is not a folder.
+        UsageError: the folder contains no model.
         """
         self._settings = settings
         self._metrics = Metrics()
@@ -72,7 +72,7 @@ class Server:
         )
         self._surface = GrpcSurface(self._repository, self._metrics)
         self._health = health.HealthServicer()
-        # Not grpc.aio, which takes three times as long for a call.
+        # The threaded server, because a call of grpc.aio takes three times as long.
         self._grpc = grpc.server(
             self._grpc_threads,
             maximum_concurrent_rpcs=_MAX_GRPC_CALLS,
@@ -96,19 +96,19 @@ class Server:
         return Batcher(signature, self._settings, self._threads, on_batch)
 
     async def start(self) -> None:
-        """Loads the models, then listens.
+        """Loads the models, then accepts requests.
 
         Raises:
-            ResourceError: a port is taken, or the address is not this machine's.
+            ResourceError: a port is in use, or the address is not of this machine.
             CorruptError: no model can be loaded.
         """
         with self._bind() as listening:
             await self._poll()
             self._check_models()
             await self._runner.setup()
-            # A copy of the socket: the event loop owns it, and `with` closes this one.
-            # asyncio accepts as many connections at a time as its backlog says, and
-            # each takes a file descriptor, so that its backlog is short.
+            # The socket is duplicated because the event loop closes its socket itself.
+            # asyncio accepts `backlog` connections in one step. Each needs a file
+            # descriptor before it is counted, so that `backlog` must be small.
             self._listening = await asyncio.get_running_loop().create_server(
                 lambda: self._connections.protocol(self._runner.server),
                 sock=listening.dup(),
@@ -130,7 +130,7 @@ class Server:
         raise errors.CorruptError(" ".join(reasons))
 
     def _bind(self) -> socket.socket:
-        """Binds both ports; returns the socket of HTTP."""
+        """Binds the ports of REST and gRPC; returns the socket of REST."""
         host, port = self._settings.host, self._settings.port
         rest_port = self._settings.rest_api_port
         bracketed = f"[{host}]" if ":" in host else host
@@ -148,28 +148,28 @@ class Server:
                 raise
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
-                f"{bracketed} with the ports {rest_port} (REST) and {port} (gRPC) "
-                f"cannot be listened on: {error}. Choose other ports with "
-                "--rest_api_port and --port."
+                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) "
+                f"and {port} (gRPC): {error}. Set other ports with --rest_api_port and "
+                "--port."
             ) from error
         self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
         self.grpc_address = f"{bracketed}:{grpc_port}"
         return listening
 
     async def stop(self) -> None:
-        """Rejects new requests, answers those that have arrived, and ends."""
+        """Rejects new requests, finishes requests that have arrived, and stops."""
         self._rest.draining = self._surface.draining = True
         self._polling.cancel()
         self._set_health(False)
         loop = asyncio.get_running_loop()
         end = loop.time() + self._settings.drain_seconds
         await asyncio.gather(self._stop_http(end), asyncio.sleep(_STOP_IDLE_SECONDS))
-        # This task waits in the queue behind all calls that have arrived.
+        # This empty task starts after all calls that have already arrived.
         last = loop.run_in_executor(self._grpc_threads, int)
         await asyncio.wait([last], timeout=max(0, end - loop.time()))
         while self._surface.running and loop.time() < end:
             await asyncio.sleep(0.01)
-        # Ends the calls that are out of time, and watchers of the health.
+        # Ends the calls that are still unfinished, and the streams of health checks.
         await asyncio.to_thread(self._grpc.stop(_CUT_SECONDS).wait)
         for pool in (self._threads, self._grpc_threads, self._poll_thread):
             pool.shutdown(wait=False, cancel_futures=True)
@@ -196,8 +196,8 @@ class Server:
         await loop.run_in_executor(self._poll_thread, self._repository.poll)
         if self._versions() != before:
             self._set_health(bool(self._versions()))
-            # A garbage collection of TensorFlow's objects stops all requests for a
-            # third of a second: collect now, and exempt them from later collections.
+            # Collecting TensorFlow's many objects takes a third of a second, in which
+            # no request runs. `freeze` excludes these objects from later collections.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
@@ -212,24 +212,24 @@ class Server:
             try:
                 await self._poll()
                 last_error = ""
-            # For example, a network file system: the next poll may succeed.
+            # A network file system may fail for a time. The next poll may succeed.
             except OSError as error:
                 if str(error) != last_error:
                     logging.getLogger(__name__).warning("%s", error)
                 last_error = str(error)
             except Exception:
-                logging.getLogger(__name__).exception("Polling the models failed.")
+                logging.getLogger(__name__).exception("Polling for versions failed.")
 
 
 async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
-    """Serves until SIGTERM or SIGINT; a second signal ends the process at once.
+    """Runs a server until SIGTERM or SIGINT. A second signal ends the process at once.
 
     Args:
         settings: settings of the server.
-        started: called with the server when it listens.
+        started: callback with the server, called when the server accepts requests.
 
     Raises:
-        As `Server` and `Server.start`.
+        EluZooError: see `Server` and `Server.start`.
     """
     for handler in logging.getLogger().handlers:
         handler.addFilter(RepeatedMessageFilter())

@@ -1,4 +1,4 @@
-"""The settings of a server."""
+"""Settings of a server."""
 
 import dataclasses
 import os
@@ -6,21 +6,21 @@ import os
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How a server runs; each field is a flag of elu-zoo-serve.
+    """Settings of a server. Each field is a flag of elu-zoo-serve.
 
     Attributes:
         model_base_path: folder of the models, see `Repository`.
         host: address to listen on.
-        port: gRPC port; 0 takes a free one.
-        rest_api_port: HTTP port; 0 takes a free one.
-        enable_batching: whether waiting requests run as one batch.
-        max_batch_size: the most examples of a batch, and so of a request.
-        max_enqueued_batches: the most batches that may wait for a signature.
-        max_body_bytes: the largest request, over gRPC or HTTP.
-        rest_api_timeout_in_ms: timeout of an HTTP request; gRPC clients send their
-            own deadline.
-        file_system_poll_wait_seconds: time between two looks at the folder.
-        drain_seconds: how long a stopping server waits for unfinished requests.
+        port: gRPC port; 0 for any free port.
+        rest_api_port: HTTP port; 0 for any free port.
+        enable_batching: whether waiting requests of a signature run as one batch.
+        max_batch_size: largest number of examples in a batch or request.
+        max_enqueued_batches: largest number of full batches waiting per signature.
+        max_body_bytes: largest size in bytes of a gRPC or HTTP request.
+        rest_api_timeout_in_ms: timeout of an HTTP request in milliseconds. The timeout
+            of a gRPC call is the client's deadline.
+        file_system_poll_wait_seconds: interval in seconds of checks for new versions.
+        drain_seconds: time in seconds for unfinished requests when the server stops.
     """
 
     model_base_path: str | os.PathLike

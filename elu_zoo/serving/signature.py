@@ -1,4 +1,4 @@
-"""A signature of a loaded model: its inputs and outputs, their checks, its function."""
+"""Signatures of a loaded model: declared tensors, checks of inputs, and prediction."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from tensorflow.core.protobuf import meta_graph_pb2
 from elu_zoo import errors
 from elu_zoo.serving.status_errors import invalid_argument, shorten
 
-BYTES = "_bytes"  # suffix of the names of byte tensors, which JSON holds as base64
+BYTES = "_bytes"  # suffix in the name of a tensor whose values are base64 in JSON
 _MAX_DIMENSIONS = 32
 
 Arrays = dict[str, np.ndarray]
@@ -20,13 +20,13 @@ Arrays = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """An input or output, as the SavedModel declares it.
+    """Declaration of an input or output in the SavedModel.
 
     Attributes:
-        name: its name in the signature.
-        data_type: number of its DataType.
-        shape: None stands for an unknown size; None instead of a tuple for an unknown
-            rank.
+        name: name of the tensor in the signature.
+        data_type: number of the tensor's type in the enumeration DataType.
+        shape: sizes of the dimensions, None for an unknown size. None instead of a
+            tuple if the number of dimensions is unknown.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype:
-        """The NumPy dtype; object for strings."""
+        """NumPy dtype of the tensor, which is object for strings."""
         return np.dtype(tf.as_dtype(self.data_type).as_numpy_dtype)
 
     @property
@@ -47,52 +47,47 @@ class Tensor:
         return bool(self.shape) and self.shape[0] is None
 
     def check_shape(self, shape: Sequence[int]) -> None:
-        """Checks the shape of a request's tensor, before its values are read.
+        """Checks the shape of a tensor in a request.
 
         Raises:
-            StatusError: it is not the declared shape, or an empty batch.
+            StatusError: the shape does not match the declared shape, or has no example.
         """
         declared = self.shape
         if declared is None:
-            if len(shape) > _MAX_DIMENSIONS:
+            if len(shape) > _MAX_DIMENSIONS or min(shape, default=0) < 0:
                 raise invalid_argument(
-                    f"Tensor {self.name} has {len(shape)} dimensions, more than "
-                    f"{_MAX_DIMENSIONS}."
-                )
-            if min(shape, default=0) < 0:
-                raise invalid_argument(
-                    f"Shape of tensor {self.name} {shape_text(shape)} has a negative "
-                    "size."
+                    f"Tensor {self.name} must have at most {_MAX_DIMENSIONS} "
+                    f"dimensions with sizes >= 0, got shape {shape_text(shape)}."
                 )
             return
         fits = len(shape) == len(declared) and all(
-            size >= 0 and wanted in (None, size)
-            for size, wanted in zip(shape, declared, strict=True)
+            size >= 0 and expected in (None, size)
+            for size, expected in zip(shape, declared, strict=True)
         )
         if not fits or (self.is_batched and shape[0] < 1):
             raise invalid_argument(
                 f"Shape of tensor {self.name} {shape_text(shape)} is not compatible "
                 f"with expected shape {shape_text(declared)}"
-                f"{', of at least one example' * self.is_batched}."
+                f"{' and at least one example' * self.is_batched}."
             )
 
     def check_values(self, values: np.ndarray) -> None:
         """Checks that all numbers are finite; raises StatusError."""
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise invalid_argument(
-                f"Tensor {self.name} holds values that are NaN or infinite."
+                f"Values of tensor {self.name} must be finite, got NaN or infinity."
             )
 
 
 class Signature:
-    """A signature of a loaded model.
+    """A callable signature of a loaded model.
 
     Attributes:
-        name: its name in the model.
-        inputs: the input tensors, by name.
-        outputs: the output tensors, by name.
-        is_batched: whether requests can run as one batch: the first dimension of all
-            inputs and outputs is the number of examples.
+        name: name of the signature in the model.
+        inputs: declared inputs, by name.
+        outputs: declared outputs, by name.
+        is_batched: whether several requests can run as one batch. This is true if all
+            inputs and outputs have a first dimension of unknown size.
     """
 
     def __init__(
@@ -109,15 +104,15 @@ class Signature:
         self._function = function
 
     def check_names(self, names: Sequence[str]) -> None:
-        """Checks that a request has all inputs and no other; raises StatusError."""
-        sent, wanted = set(names), set(self.inputs)
-        if len(sent) != len(wanted):
+        """Checks that a request has all inputs and no others; raises StatusError."""
+        sent, needed = set(names), set(self.inputs)
+        if len(sent) != len(needed):
             raise invalid_argument(
-                f"input size does not match signature: {len(sent)}!={len(wanted)} "
-                f"len({_set(sent)}) != len({_set(wanted)}). Sent extra: "
-                f"{_set(sent - wanted)}. Missing but required: {_set(wanted - sent)}."
+                f"input size does not match signature: {len(sent)}!={len(needed)} "
+                f"len({_set(sent)}) != len({_set(needed)}). Sent extra: "
+                f"{_set(sent - needed)}. Missing but required: {_set(needed - sent)}."
             )
-        for name in sorted(wanted - sent):
+        for name in sorted(needed - sent):
             raise invalid_argument(
                 f"Signature input alias: {name}(feed name: {self._feeds[name]}) not "
                 "found in request and no default value provided. Inputs expected to be "
@@ -125,7 +120,7 @@ class Signature:
             )
 
     def size(self, arrays: Mapping[str, np.ndarray]) -> int:
-        """Returns the number of examples; 1 if the signature is not batched.
+        """Returns the number of examples, which is 1 if the signature is not batched.
 
         Raises:
             StatusError: the inputs have different numbers of examples.
@@ -140,13 +135,13 @@ class Signature:
         return sizes.pop()
 
     def max_values(self, max_batch_size: int) -> float:
-        """Returns the most values of a request, infinite if there is no limit."""
+        """Returns the largest number of values in a request, infinite if unlimited."""
         total = 0.0
         for tensor in self.inputs.values():
             shape = tensor.shape
             if shape and self.is_batched:
                 shape = (max_batch_size, *shape[1:])
-            # Values are counted by commas: text may contain any number of them.
+            # The server counts values by commas, and text may contain commas.
             is_text = tensor.is_string and not tensor.name.endswith(BYTES)
             if shape is None or None in shape or is_text:
                 return math.inf
@@ -157,24 +152,26 @@ class Signature:
         """Returns the outputs of each request, computed as one batch.
 
         Args:
-            requests: checked inputs; only one if the signature is not batched.
+            requests: checked inputs of each request. Must have one item if the
+                signature is not batched.
 
         Raises:
-            tf.errors.OpError: the graph fails for one of the requests.
-            EluZooError: the graph changes the number of examples.
+            tf.errors.OpError: TensorFlow cannot compute one of the requests.
+            EluZooError: an output has a different number of examples.
         """
         if len(requests) == 1:
             return [self._call(requests[0])]
-        together = {
+        batch = {
             name: np.concatenate([arrays[name] for arrays in requests])
             for name in self.inputs
         }
         ends = np.cumsum([self.size(arrays) for arrays in requests])
-        outputs = self._call(together)
+        outputs = self._call(batch)
         for name, values in outputs.items():
             if len(values) != ends[-1]:
                 raise errors.EluZooError(
-                    f"{name} has {len(values)} rows for {ends[-1]} examples."
+                    f"Output {name} must have one row per example, got {len(values)} "
+                    f"rows for {ends[-1]} examples."
                 )
         parts = {name: np.split(values, ends[:-1]) for name, values in outputs.items()}
         return [
@@ -189,7 +186,7 @@ class Signature:
                 for name, array in arrays.items()
             }
         )
-        # asarray: numpy() returns a scalar string as bytes.
+        # asarray is needed because numpy() returns a scalar string as bytes.
         return {
             name: np.asarray(outputs[name].numpy(), tensor.dtype)
             for name, tensor in self.outputs.items()
@@ -197,7 +194,7 @@ class Signature:
 
 
 def data_type_name(data_type: int) -> str:
-    """Returns a DataType's name in TensorFlow's messages, such as `float`."""
+    """Returns the name of a DataType in messages, such as `float`."""
     name = types_pb2.DataType.Name(data_type)
     return name.removeprefix("DT_").lower()
 

@@ -1,4 +1,4 @@
-"""Errors that a client receives: a gRPC status code, an HTTP status, a message."""
+"""Errors that clients receive, with a gRPC status code and an HTTP status."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import grpc
 
 from elu_zoo import errors
 
-# TensorFlow Serving's mapping; every other code is 500.
+# TensorFlow Serving's mapping. All other codes become HTTP status 500.
 _HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -25,13 +25,13 @@ _HTTP_STATUS = {
 
 
 class StatusError(errors.EluZooError):
-    """A request that the server rejects.
+    """The reason why a request is rejected or failed.
 
     Attributes:
-        code: the gRPC status code.
-        message: TensorFlow Serving's text where it has one for the case.
+        code: gRPC status code.
+        message: text for the client. Errors of TensorFlow Serving keep its text.
         available: names that the request could have used.
-        http_status: the HTTP status; by default the one of `code`.
+        http_status: HTTP status, by default the status that belongs to `code`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class StatusError(errors.EluZooError):
 
 
 def invalid_argument(message: str) -> StatusError:
-    """Returns the error of a request that is wrong whatever the server's state."""
+    """Returns an error for a request that is invalid in every state of the server."""
     return StatusError(grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
@@ -60,5 +60,5 @@ def too_many_examples(size: int, most: int) -> StatusError:
 
 
 def shorten(text: str, length: int = 100) -> str:
-    """Returns the first characters of a text from a client, for a message."""
+    """Returns the first `length` characters of a client's text, for a message."""
     return text if len(text) <= length else f"{text[:length]}..."

@@ -1,4 +1,4 @@
-"""Conversion of TensorProto to arrays and back, with checks."""
+"""Conversion between TensorProto messages and arrays, with checks of the input."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 from elu_zoo.serving.signature import Arrays, Signature, Tensor, data_type_name
 from elu_zoo.serving.status_errors import invalid_argument
 
-# Outputs are written to these fields and not to tensor_content, because clients of
-# TensorFlow Serving read them by name.
+# Outputs are written to these fields instead of tensor_content, because clients of
+# TensorFlow Serving read the fields by name.
 _FIELDS = {
     types_pb2.DT_FLOAT: "float_val",
     types_pb2.DT_DOUBLE: "double_val",
@@ -27,10 +27,10 @@ _FIELDS = {
 
 
 def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> Arrays:
-    """Returns a request's inputs as arrays.
+    """Returns the inputs of a request as arrays.
 
     Raises:
-        StatusError: names, types, shapes or values do not fit the signature.
+        StatusError: a name, type, shape or value does not match the signature.
     """
     signature.check_names(inputs)
     return {
@@ -40,7 +40,7 @@ def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> 
 
 def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.dtype != tensor.data_type:
-        # The enumeration is open: a client may send a number that is not a type.
+        # Protobuf accepts numbers that are not in the enumeration.
         known = proto.dtype in types_pb2.DataType.values()
         raise invalid_argument(
             f"Expected {tensor.name} to be {data_type_name(tensor.data_type)} but "
@@ -49,13 +49,15 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.tensor_shape.unknown_rank:
         raise invalid_argument(f"Tensor {tensor.name} has no shape")
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    # Before the values: a shape alone can demand more memory than the machine has.
+    # Checked before the values are read, because a short message can declare a shape
+    # that is larger than the memory of the machine.
     tensor.check_shape(shape)
-    count = _count(proto, tensor)
-    if count != int(np.prod(shape, dtype=object)):
+    # TensorFlow would replace missing values by repeating the last value.
+    count, expected = _count(proto, tensor), int(np.prod(shape, dtype=object))
+    if count != expected:
         raise invalid_argument(
-            f"Tensor {tensor.name} has {count} values, which its shape "
-            f"{shape} does not hold"
+            f"Tensor {tensor.name} of shape {shape} must have {expected} values, got "
+            f"{'values that cannot be read' if count is None else count}"
         )
     if proto.tensor_content:
         values = np.frombuffer(proto.tensor_content, tensor.dtype).reshape(shape)
@@ -68,13 +70,13 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     return values
 
 
-def _count(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int:
-    """Returns the number of values sent; TensorFlow would repeat the last one."""
+def _count(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int | None:
+    """Returns the number of values in a message, or None if they cannot be read."""
     if proto.tensor_content:
-        size, rest = divmod(len(proto.tensor_content), tensor.dtype.itemsize)
-        return size if not rest and not tensor.is_string else -1
+        count, remainder = divmod(len(proto.tensor_content), tensor.dtype.itemsize)
+        return None if remainder or tensor.is_string else count
     field = _FIELDS.get(tensor.data_type)
-    return len(getattr(proto, field)) if field else -1
+    return len(getattr(proto, field)) if field else None
 
 
 def write(array: np.ndarray, tensor: Tensor, proto: tensor_pb2.TensorProto) -> None:

@@ -1,4 +1,4 @@
-"""Training of networks: the function `train`, and the records it keeps, `Observe`."""
+"""Training of networks: the function `train`, and `Observe`, the records of a run."""
 
 import sys
 import types
@@ -11,7 +11,8 @@ class _Package(types.ModuleType):
     """This package. Its attribute `train` is the function, not the module `train`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Python binds a submodule to its package by name right after its import.
+        # After the import of a submodule, Python sets the package's attribute of
+        # this name to the submodule.
         if name == "train" and isinstance(value, types.ModuleType):
             value = value.train
         super().__setattr__(name, value)

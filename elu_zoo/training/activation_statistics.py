@@ -1,6 +1,6 @@
 """Mean and median activation of each hidden unit over many images.
 
-Figure 2a of the paper shows the means of each epoch, figure 7 the medians.
+Figure 2a of the paper shows means, and figure 7 shows medians, over the epochs.
 """
 
 import dataclasses
@@ -17,8 +17,8 @@ import numpy as np
 from elu_zoo import errors, files
 from elu_zoo.training.evaluate import inference
 
-_PART = 1000  # limit of images in a forward pass
-_PART_VALUES = 2**24  # limit of values in a forward pass
+_PART = 1000  # largest number of images in a forward pass
+_PART_VALUES = 2**24  # largest number of output values in a forward pass
 
 Forward = Callable[[np.ndarray], list[np.ndarray]]
 
@@ -27,8 +27,9 @@ Forward = Callable[[np.ndarray], list[np.ndarray]]
 class Statistics:
     """Mean and median of each unit of a network's activation layers.
 
-    A unit of a convolution is a channel, with the values of all positions. Arrays are
-    float32 `(units,)`, by the layers' names in the network's order.
+    A unit of a convolution is a channel, with the values of all positions. Each
+    attribute has a float32 array `(units,)` for each layer's name, in the order of the
+    network.
     """
 
     mean: dict[str, np.ndarray]
@@ -36,7 +37,7 @@ class Statistics:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The layers' names, in the network's order."""
+        """Names of the layers, in the order of the network."""
         return tuple(self.mean)
 
     def median_of_means(self) -> float:
@@ -53,11 +54,11 @@ class Statistics:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Statistics":
-        """Reads a file of `save`.
+        """Reads a file that `save` wrote.
 
         Raises:
             NotFoundError: the file does not exist.
-            CorruptError: it is damaged, or another kind of file.
+            CorruptError: the file is damaged, or is another kind of file.
         """
         found = {"mean": {}, "median": {}}
         try:
@@ -74,7 +75,8 @@ class Statistics:
             zipfile.BadZipFile,
         ) as error:
             raise errors.CorruptError(
-                f"{path} is no file of activation statistics: {error!r}. Delete it."
+                f"{path} is not a file of activation statistics: {error!r}. Delete the "
+                "file, and record the statistics again."
             ) from error
         return cls(**found)
 
@@ -82,14 +84,14 @@ class Statistics:
 class ActivationStatistics:
     """Measures the units of one model with its current weights.
 
-    The model is traced once. Means and medians are exact: all values of a layer are in
-    memory, 4 bytes per image, position and channel.
+    The model is traced once. Means and medians are exact, because all values of a layer
+    are kept in memory. They need 4 bytes per image, position and channel.
 
     Args:
         model: a model whose activation layers are named `act_...`.
 
     Raises:
-        UsageError: the model has no such layer.
+        UsageError: the model has no layer with such a name.
 
     Example:
 
@@ -107,7 +109,7 @@ class ActivationStatistics:
         """Returns the statistics over images `(n, height, width, channels)`.
 
         Raises:
-            UsageError: there are no images, or they do not fit the model.
+            UsageError: there are no images, or their shape does not fit the model.
         """
         check_images(self._model, images)
         mean, median = {}, {}
@@ -125,37 +127,38 @@ class ActivationStatistics:
 
 
 def activation_layers(model: keras.Model) -> list[keras.Layer]:
-    """Returns the layers that are named `act_...`; raises `UsageError` for none."""
+    """Returns the layers whose names begin with `act_`; `UsageError` without any."""
     found = [layer for layer in model.layers if layer.name.startswith("act_")]
     if not found:
         raise errors.UsageError(
-            f"{model.name} has no activation layers: layers named act_... Its layers: "
-            f"{', '.join(layer.name for layer in model.layers)}."
+            f"{model.name} needs layers whose names begin with act_. Received the "
+            f"layers {', '.join(layer.name for layer in model.layers)}. Rename the "
+            "activation layers."
         )
     return found
 
 
 def values(layer: keras.Layer) -> int:
-    """Returns the number of values that a layer outputs for an image."""
+    """Returns the number of output values of a layer for one image."""
     return math.prod(layer.output.shape[1:])
 
 
 def check_images(model: keras.Model, images: np.ndarray) -> None:
-    """Checks that there are images and that they fit a model.
+    """Checks the number and the shape of images for a model.
 
     Raises:
-        UsageError: there are no images, or they have another shape.
+        UsageError: there are no images, or their shape does not fit the model.
     """
     shape = tuple(model.input_shape[1:])
     if np.shape(images)[1:] != shape or not len(images):
         raise errors.UsageError(
-            f"{model.name} takes images of shape {shape}, one or more. Received: "
-            f"an array of shape {np.shape(images)}."
+            f"{model.name} needs one or more images of shape {shape}. Received: an "
+            f"array of shape {np.shape(images)}."
         )
 
 
 def parts(images: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields `(start, part)` for parts of at most `most` or 1,000 images."""
+    """Yields `(start, part)` for parts of at most min(`most`, 1000) images."""
     size = max(1, min(_PART, most))
     for start in range(0, len(images), size):
         yield start, images[start : start + size]
@@ -165,13 +168,13 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
     """Returns a function from images to the values of tensors, as float32 arrays.
 
     Args:
-        model: a model of one input. Each call uses its current weights.
+        model: a model with one input. Each call uses its current weights.
         tensors: outputs or inputs of the model's layers.
     """
     call = inference(keras.Model(model.inputs[0], list(tensors)))
 
     def compute(images):
-        # For one tensor Keras returns no list.
+        # For a single tensor, Keras returns an array instead of a list.
         found = keras.tree.flatten(call(np.asarray(images, "float32")))
         return [np.asarray(array, "float32") for array in found]
 
@@ -179,7 +182,7 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
 
 
 def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean and the median of each row, NaN for a row with a NaN."""
+    """Returns the mean and median of each row. A NaN in a row makes both NaN."""
     mean, median = rows.mean(axis=1), rows.min(axis=1)
     middle = rows.shape[1] // 2
     # `partition` is slow for many equal values, such as the zeros of a rectifier.
@@ -189,6 +192,6 @@ def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rows.partition(middle, axis=1)
     if rows.shape[1] % 2:
         median[rest] = rows[:, middle]
-    else:  # a second `partition` would take twice the time
+    else:  # a second `partition` would double the time
         median[rest] = (rows[:, :middle].max(axis=1) + rows[:, middle]) / 2
     return mean, median

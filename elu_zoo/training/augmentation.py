@@ -1,4 +1,4 @@
-"""Random changes of training images."""
+"""Data augmentation: random changes of training images."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,14 +23,15 @@ class Augmentation:
 
     Args:
         layer: a layer of images and draws.
-        draw: returns the draws `(count, n)` of `(seed, epoch, count)`; see
+        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`; see
             `elu_zoo.data.order`.
-        still: the draws that only cut the middle out of an image.
-        epochs: the number of first epochs in which images are changed.
-        before: a layer that is applied to the original images.
-        after: a layer of changed images and the last two columns of the draws.
+        still: the draws with which the layer only cuts out the middle of an image.
+        epochs: number of epochs, from the first, in which images are changed.
+        before: a layer that is applied to the original images first.
+        after: a layer that is applied to the changed images, with the last two columns
+            of the draws.
         field: `(height, width, channels)` of the changed images if they are larger
-            than the originals; else None.
+            than the original images; otherwise None.
     """
 
     def __init__(
@@ -52,13 +53,13 @@ class Augmentation:
         self._after = after
 
     def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
-        """Returns an epoch's draws for each image, int32 `(count, n)`."""
+        """Returns the draws of an epoch for each image, int32 `(count, n)`."""
         if epoch >= self._epochs:
             return np.tile(np.array(self._still, "int32"), (count, 1))
         return self._draw(seed, epoch, count)
 
     def __call__(self, images: Any, draws: Any) -> Any:
-        """Returns changed images of `(batch, height, width, channels)`."""
+        """Returns changed images, `(batch, height, width, channels)`."""
         if self._before:
             images = self._before(images)
         if self._after:
@@ -76,12 +77,13 @@ def create(
 
     Args:
         data: the config's section `data`.
-        preprocessing: the network's. A mean image is subtracted here, before the crop.
+        preprocessing: the preprocessing of the network. If it has a mean image, the
+            augmentation subtracts the mean image before the crop.
         image_shape: `(height, width, channels)` of the data set.
         epochs: the number of epochs of the run.
 
     Raises:
-        UsageError: the field is smaller than the images.
+        UsageError: data.field_size is smaller than the images.
     """
     if data.augmentation == "none":
         return None
@@ -91,14 +93,14 @@ def create(
         crops = PadCropFlip(0, preprocessing["crop"])
         free = data.image_size - data.crop_size
         return Augmentation(crops, *_crops(free), epochs, mean)
-    # The network scales this value to zero: borders of images are zeros.
+    # The network scales this value to zero, so that padded borders become zeros.
     value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
         crops = PadCropFlip(data.get("padding", 4), value=value)
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
-        # A centre so far outside that the square does not overlap the image.
+        # With this centre the square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
         return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout))

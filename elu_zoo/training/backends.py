@@ -1,4 +1,4 @@
-"""Devices and machines of a run, for the backend of Keras."""
+"""Devices and machines of a run on the Keras backend in use."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """Devices and machines of a run, and its code on this backend."""
+    """Devices and machines of a run, with the functions of the backend for them."""
 
-    strategy: Any  # of tf.distribute, or JAX's one device
+    strategy: Any  # a tf.distribute.Strategy, or a step_jax.OneDevice
     chief: bool  # whether this process writes the run's files
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
     choose_compilation: Callable  # such as `devices.choose_compilation`
@@ -22,17 +22,17 @@ class Placement:
 
     @property
     def replicas(self) -> int:
-        """The number of devices that share a batch."""
+        """Number of devices that share a batch."""
         return self.strategy.num_replicas_in_sync
 
 
 def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
-    """Creates the devices of a run, before any operation of the backend.
+    """Chooses the devices of a run, before any operation of the backend.
 
     Args:
-        encoded: the images stay encoded on the disk.
+        encoded: whether the images stay encoded on the disk.
         strategy: see `devices.create_strategy`.
-        num_devices: devices of this machine.
+        num_devices: number of devices of this machine; None for the default.
 
     Raises:
         UsageError: the backend or this machine cannot train this run.
@@ -54,7 +54,7 @@ def _backend(encoded: bool) -> tuple[ModuleType, Callable]:
         return devices, StreamStep if encoded else ResidentStep
     if backend == "jax" and encoded:
         raise errors.UsageError(
-            "KERAS_BACKEND=jax trains on data sets in memory. Use "
+            "KERAS_BACKEND=jax trains only on data sets that fit in memory. Set "
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
     if backend == "jax":

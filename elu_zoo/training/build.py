@@ -1,4 +1,4 @@
-"""Building of a run: data, model, optimizer, step and evaluator of a config."""
+"""Builds the model, optimizer, training step and evaluator of a config."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     """Loads the data set of a config.
 
     Raises:
-        DataError: it is missing, or damaged.
-        UsageError: there is no such data set.
+        DataError: the data set is missing or damaged.
+        UsageError: no data set has this name.
     """
     data = resolved.config.data
     if data.name not in load.ENCODED:
@@ -49,13 +49,13 @@ def build(
 
     Args:
         resolved: the config.
-        data: the data set, complete on each machine.
-        placement: devices and machines.
-        options: `compile`, `steps_per_call` and `accumulate` of `train`.
+        data: the whole data set, also on each of several machines.
+        placement: the devices and machines of the run.
+        options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
 
     Raises:
         UsageError: the config does not fit the data or the devices.
-        DataError: the examples do not fill one batch.
+        DataError: there are fewer examples than one batch needs.
     """
     config, parent = resolved.config, resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
@@ -133,12 +133,12 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 def _preprocessing(
     config: ConfigDict, data: ImageData, parent: Pretrained | None
 ) -> dict[str, Any]:
-    """Returns the preprocessing, with statistics of the data or the parent weights."""
+    """Returns the preprocessing, with its statistics of the data or parent weights."""
     if parent:
         return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
-        found = statistics.of_kind(description["kind"], data)
+        found = statistics.find_or_fit(description["kind"], data)
         description = {**description, "statistics": found}
     if "crop" in description:
         description["crop"] = [config.data.crop_size] * 2
@@ -148,8 +148,8 @@ def _preprocessing(
 def _is_ahead(model: str, preprocessing: dict[str, Any]) -> bool:
     """Whether training images are preprocessed once, before the first iteration.
 
-    This saves time. Borders are then zeros around preprocessed images. The loss of an
-    autoencoder needs raw images.
+    This saves time. The augmentation then pads preprocessed images with zeros. An
+    autoencoder is excluded because its loss needs raw images.
     """
     autoencoder = registry.entry(model).is_autoencoder
     return preprocessing["kind"] in statistics.AHEAD and not autoencoder
@@ -166,7 +166,7 @@ def _model(
 ) -> keras.Model:
     """Returns the network, with the preprocessing `inside` as its first layers.
 
-    `field` is the shape of images after the augmentation, if it enlarges them.
+    `field` is the shape of augmented images if the augmentation enlarges images.
     """
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
@@ -184,7 +184,7 @@ def _model(
 
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
-    """Builds a narrow network: wrong arguments fail before hours of statistics."""
+    """Raises the errors of wrong arguments before statistics are computed for hours."""
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}

@@ -1,4 +1,7 @@
-"""Calls of the training step: their examples and learning rates."""
+"""Examples and learning rates of each call of the training step.
+
+A call runs several iterations in one compiled function.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -14,16 +17,16 @@ from elu_zoo.training.state import TrainState
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """Iterations that one call of the training step runs.
+    """Arguments of one call of the training step.
 
     Attributes:
         first: number of the first iteration.
         batches: indices of training examples, `(iterations, batch_size)`.
-        learning_rates: of each iteration, `(iterations,)`.
+        learning_rates: the learning rate of each iteration, `(iterations,)`.
         draws: random numbers for the augmentation, `(iterations, batch_size, n)`, or
             None.
-        rest: all remaining batches of the epoch, in the first call of an epoch or of
-            a process; else None.
+        rest: all remaining batches of the epoch if the call is the first of an epoch
+            or of a process; otherwise None.
     """
 
     first: int
@@ -43,17 +46,19 @@ class Call:
             )
 
 
-def remaining(
+def remaining_calls(
     run: Run, state: TrainState, until: Callable[[int], int]
 ) -> Iterator[Call]:
     """Yields the calls from the state's iteration to the end of the run.
 
-    A call ends at the end of an epoch or a phase, or when a checkpoint is due.
+    A call ends at the latest with the epoch, with the phase, or at the iteration of
+    the next checkpoint.
 
     Args:
         run: the built run.
-        state: the train state. The caller adds the losses of each call to it.
-        until: returns the largest number of iterations of a call from an iteration on.
+        state: the train state, to which the caller adds the losses of each call.
+        until: returns the largest number of iterations for a call that begins at an
+            iteration.
     """
     train, length = run.train, run.length
     epoch = permuted = draws = None

@@ -1,4 +1,4 @@
-"""Compilation of training steps, chosen from one table on every backend."""
+"""Compilation of training steps, chosen from one table for all backends."""
 
 import dataclasses
 
@@ -16,18 +16,20 @@ class Compilation:
     """How the steps of a run are compiled.
 
     Attributes:
-        compiled: the step is an XLA program.
-        steps_per_call: iterations in one program.
-        accumulate: parts of a replica's share of a batch. Their gradients are computed
-            one after the other and added, which needs less memory.
+        compiled: whether XLA compiles the step.
+        steps_per_call: largest number of iterations in one call of the compiled
+            function.
+        accumulate: number of parts into which a replica splits its examples of a
+            batch. The gradients of the parts are computed one after the other and
+            added, which needs less memory.
     """
 
     compiled: bool
     steps_per_call: int
     accumulate: int = 1
 
-    def padded(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """Returns arrays of iterations, padded to the number in a program."""
+    def pad(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Returns arrays `(count, ...)`, padded by zeros to `(steps_per_call, ...)`."""
         missing = self.steps_per_call - len(arrays[0])
         return [
             np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
@@ -37,15 +39,15 @@ class Compilation:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A row of the table.
+    """A row of the table `RULES`.
 
     Attributes:
-        facts: the row fits a run that has these facts: `cpu` or `gpu`; `convolutional`
-            or `dense`; `several` devices; layers with `updates` of variables, such as
-            batch normalisation.
+        facts: words that a run must have, separated by spaces. A run is on `cpu` or
+            `gpu`, is `convolutional` or `dense`, may use `several` replicas, and then
+            has `updates` if layers such as batch normalisation update variables.
         compiled: see `Compilation`.
         steps_per_call: see `Compilation`.
-        reason: why, with ratios measured on two cores.
+        reason: the reason for the choice, with ratios measured on two CPU cores.
     """
 
     facts: str
@@ -54,7 +56,8 @@ class Rule:
     reason: str
 
 
-# The first row that fits is taken; compile=on or off skips rows of the other kind.
+# The first row that fits is used. compile=on skips the rows that are not compiled, and
+# compile=off skips the compiled rows.
 RULES = (
     Rule(
         *("several updates", False, 10),
@@ -63,31 +66,34 @@ RULES = (
     ),
     Rule(
         *("cpu convolutional", False, 10),
-        "TensorFlow's own kernels multiply in bfloat16 and pool fast; XLA's took 2.5 "
-        "times as long, in float32.",
+        "TensorFlow's kernels multiply in bfloat16 and pool fast. XLA's kernels took "
+        "2.5 times as long, in float32.",
     ),
     Rule(
         *("several", True, 100),
-        "One iteration a call made two replicas of a dense network 4 times as slow.",
+        "One iteration per call made two replicas of a dense network 4 times as slow.",
     ),
     Rule(
         *("cpu convolutional", True, 1),
-        "XLA runs convolutions in a loop on one core without its fast kernels: they "
-        "took 250 times as long.",
+        "In a loop, XLA runs convolutions on one core and without its fast kernels, "
+        "which took 250 times as long.",
     ),
     Rule(
         *("cpu", True, 100),
-        "With one iteration a call the small network took 4 times as long, without XLA "
-        "3 times.",
+        "A small network took 4 times as long with one iteration per call, and 3 times "
+        "as long without XLA.",
     ),
-    Rule("gpu", True, 100, "Same as dense networks on a CPU; not measured yet."),
-    Rule("", False, 10, "The user passed compile=off; a call costs little."),
+    Rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
+    Rule("", False, 10, "For compile=off, where a call takes little time."),
 )
-# Images that are decoded while the run trains come batch by batch.
+# Encoded images are decoded during training, and arrive one batch at a time.
 STREAMED_STEPS_PER_CALL = 1
-# platform: the sum of gradients over replicas, and the reason
+# Class of tf.distribute that sums gradients over replicas, by platform, and the reason.
 CROSS_DEVICE_OPS = {
-    "cpu": ("ReductionToOneDevice", "Keras' fit took 1.4 times as long by default."),
+    "cpu": (
+        "ReductionToOneDevice",
+        "Keras' fit took 1.4 times as long with the default.",
+    ),
     "gpu": (None, "TensorFlow's default, NCCL; not measured yet."),
 }
 
@@ -96,8 +102,8 @@ def choose(facts: set[str], compile_: str) -> Rule:
     """Returns the first rule that fits a run.
 
     Args:
-        facts: see `Rule.facts`.
-        compile_: of `COMPILE`.
+        facts: the facts of the run; see `Rule.facts`.
+        compile_: a value of `COMPILE`.
     """
     wanted = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
     fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
@@ -105,20 +111,20 @@ def choose(facts: set[str], compile_: str) -> Rule:
 
 
 def kind(model: keras.Model) -> str:
-    """Returns `convolutional` or `dense`."""
+    """Returns `convolutional` for a model with convolutions, otherwise `dense`."""
     found = any(isinstance(layer, keras.layers.Conv2D) for layer in model.layers)
     return "convolutional" if found else "dense"
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:
-    """Checks flags of devices; raises `UsageError`."""
+    """Raises `UsageError` for an invalid strategy or number of devices."""
     errors.check_choice("strategy", strategy, STRATEGIES)
     if num_devices is not None:
         errors.check_integer("num_devices", num_devices, minimum=1)
 
 
 def check_compile(compile_: str, steps_per_call: int | None, accumulate: int) -> None:
-    """Checks flags of compilation; raises `UsageError`."""
+    """Raises `UsageError` for an invalid flag of compilation."""
     errors.check_choice("value of compile", compile_, COMPILE)
     if steps_per_call is not None:
         errors.check_integer("steps_per_call", steps_per_call, minimum=1)

@@ -1,4 +1,4 @@
-"""Resolving of a config: it is completed, checked and hashed in one pass."""
+"""Completes, checks and hashes a config in one pass."""
 
 import dataclasses
 import hashlib
@@ -20,9 +20,11 @@ class ResolvedConfig:
 
     Attributes:
         config: the config, with every field.
-        values: the result of `as_dict`.
-        hash: the hash of `values`: of everything that changes the numbers by design.
-        parent: the weights that the run starts from, without their classifier.
+        values: the config as JSON values; see `as_dict`.
+        hash: the hash of `values`, which contain everything that is meant to change
+            results.
+        parent: pretrained weights, without their classifier, from which the run starts;
+            or None.
     """
 
     config: ConfigDict
@@ -32,18 +34,18 @@ class ResolvedConfig:
 
 
 def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
-    """Returns a config completed, checked and hashed. The argument does not change.
+    """Returns the completed, checked and hashed config. The argument is not changed.
 
-    Open fields are taken from the parent weights; see `finetuning.resolved`.
+    Fields that may be left open are completed by `finetuning.resolve`.
 
     Raises:
         UsageError: a field is missing, unknown, of the wrong type or out of range; or
-            the parent weights do not exist or contradict the config.
-        CorruptError: the parent weights have no entry.
+            the pretrained weights do not exist or do not fit the config.
+        CorruptError: the pretrained weights have no entry.
     """
     if isinstance(config, ResolvedConfig):
         return config
-    config, parent = finetuning.resolved(config.copy_and_resolve_references())
+    config, parent = finetuning.resolve(config.copy_and_resolve_references())
     with config.unlocked():
         _add_later_fields(config)
     check(config)
@@ -54,7 +56,8 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
 def as_dict(config: ConfigDict) -> dict[str, Any]:
     """Returns a config as JSON values, without later fields at their neutral value.
 
-    A config that was recorded before a field existed then equals a config of today.
+    Later fields are those of `common.LATER`. Without these fields, the config of an
+    older run is equal to the same config of this version.
     """
     values = json.loads(config.to_json_best_effort())
     for key, neutral in _later_fields().items():
@@ -83,14 +86,14 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def _later_fields() -> dict[str, Any]:
-    """Returns the neutral values of fields that recorded runs do not have."""
+    """Returns the neutral value of each field of `common.LATER`, by `group.name`."""
     fields = common.base()
     fields.update(common.stacks())
     return {key: get(fields, key) for key in common.LATER}
 
 
 def _add_later_fields(config: ConfigDict) -> None:
-    """Completes an older config that does not build on the base config."""
+    """Adds later fields to an older config that does not use the base config."""
     base = common.base()
     for key, neutral in _later_fields().items():
         group, _, name = key.partition(".")

@@ -22,7 +22,7 @@ _MINIMUM = {
 
 
 def check(config: ConfigDict) -> None:
-    """Checks the fields of a config, and the values that need no data.
+    """Checks the fields of a config, and all values whose check needs no data.
 
     Raises:
         UsageError: a field is missing, unknown, of the wrong type or out of range.
@@ -33,39 +33,44 @@ def check(config: ConfigDict) -> None:
     for key, minimum in _MINIMUM.items():
         value = get(config, key)
         if value < minimum:
-            raise errors.UsageError(f"{key} is >= {minimum}. Received: {value}.")
+            raise errors.UsageError(f"{key} must be >= {minimum}. Received: {value}.")
     errors.check_number(
-        "train.momentum", train.momentum, "is in [0, 1)", lambda value: 0 <= value < 1
+        *("train.momentum", train.momentum, "must be in [0, 1)"),
+        lambda value: 0 <= value < 1,
     )
     _check_data(config)
     if train.nesterov and not train.momentum:
-        raise errors.UsageError("train.nesterov needs train.momentum > 0.")
+        raise errors.UsageError(
+            "train.nesterov=True needs train.momentum > 0. Set train.momentum, or set "
+            "train.nesterov to False."
+        )
     errors.check_choice("schedule", config.schedule, SCHEDULES)
     precision.check(train.precision)
     of_images = loss.get(train.loss).of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
-            f"train.loss {train.loss} does not fit {config.model.name}, which gives "
-            f"{'classes' if of_images else 'images'}. Use {' or '.join(fitting)}."
+            f"train.loss {train.loss} does not fit {config.model.name}, which outputs "
+            f"{'classes' if of_images else 'images'}. Set it to "
+            f"{' or '.join(fitting)}."
         )
     smoothing, smoothed = train.label_smoothing, "softmax_cross_entropy"
     if not 0 <= smoothing < 1 or (smoothing and train.loss != smoothed):
         raise errors.UsageError(
-            f"train.label_smoothing is in [0, 1), and 0.0 unless train.loss is "
-            f"{smoothed}. Received: {smoothing}, and {train.loss}."
+            f"train.label_smoothing must be in [0, 1), and 0.0 unless train.loss is "
+            f"{smoothed}. Received: {smoothing}, and train.loss {train.loss}."
         )
 
 
 def _check_model_and_data(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
-        return  # refused by check_fields
+        return  # `check_fields` raises the error
     kind = registry.entry(model).preprocessing.get("kind")
     if (kind == "mean_crop") != (data in load.ENCODED):
         raise errors.UsageError(
-            f"{model} cannot be trained on {data}: networks that subtract a mean "
-            f"image and crop take {', '.join(load.ENCODED)} or folders of images; "
-            f"other networks do not. Received: data.name {data}."
+            f"{model} cannot be trained on {data}. A network that subtracts a mean "
+            f"image and crops needs {', '.join(load.ENCODED)} or a folder of images. "
+            f"Other networks need another data set. Received: data.name {data}."
         )
 
 
@@ -74,27 +79,27 @@ def _check_data(config: ConfigDict) -> None:
     encoded = data.name in load.ENCODED
     if not data.name:
         raise errors.UsageError(
-            "data.name is missing. Pass --data: a data set's name, a folder "
+            "data.name is missing. Set --data to the name of a data set, a folder "
             "<class>/<image>, or an .npz file."
         )
     _check_augmentation(config, encoded)
     if not data.measure_test and data.train_on_validation:
         raise errors.UsageError(
-            "Without test images (data.measure_test=False) a run is measured on its "
-            "validation images. Set data.train_on_validation to False."
+            "A run with data.measure_test=False is evaluated on its validation images "
+            "only, and cannot train on them. Set data.train_on_validation to False."
         )
     if not encoded:
         return
     if not 1 <= data.crop_size <= data.image_size:
         raise errors.UsageError(
-            "data.crop_size is >= 1 and at most data.image_size. Received: "
-            f"{data.crop_size} and {data.image_size}."
+            "data.crop_size must be >= 1 and <= data.image_size. Received: "
+            f"{data.crop_size}, and data.image_size {data.image_size}."
         )
     errors.check_integer("data.validation_images", data.validation_images, minimum=1)
     if data.train_on_validation:
         raise errors.UsageError(
-            f"The validation images of {data.name} are test images. "
-            "data.train_on_validation is False."
+            f"The validation images of {data.name} are its test images. Set "
+            "data.train_on_validation to False."
         )
 
 
@@ -106,41 +111,43 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
         f"augmentation of {data.name}", data.augmentation, augmentations
     )
     for key, owner in (("padding", in_memory[0]), ("field_size", in_memory[1])):
-        # Allowed without augmentation, as no flag removes a field of the config.
+        # Allowed without augmentation, because no flag removes a field of a config.
         fits = data.augmentation in ("none", owner)
         if key in data and (data[key] < 1 or not fits):
             raise errors.UsageError(
-                f"data.{key} is >= 1, and for the augmentation {owner}. Received: "
-                f"{data[key]}, and {data.augmentation}."
+                f"data.{key} must be >= 1, and needs data.augmentation {owner}. "
+                f"Received: {data[key]}, and data.augmentation {data.augmentation}."
             )
     largest = 64 if data.augmentation == in_memory[0] else 0
     if not 0 <= data.cutout <= largest:
         raise errors.UsageError(
-            "data.cutout is in [0, 64] pixels, and 0 unless the augmentation is "
+            "data.cutout must be in [0, 64] pixels, and 0 unless data.augmentation is "
             f"pad_crop_flip. Received: {data.cutout}, and {data.augmentation}."
         )
     network = registry.entry(config.model.name)
     scaled = network.preprocessing.get("kind") == "rescale"
     if data.augmentation == "affine_recolor" and not (scaled and network.any_size):
         raise errors.UsageError(
-            "The augmentation affine_recolor is for networks that take raw images of "
-            f"any size. Received: {config.model.name}. Use pad_crop_flip."
+            "The augmentation affine_recolor needs a network whose inputs are raw "
+            f"images of any size. Received: {config.model.name}. Set data.augmentation "
+            "to pad_crop_flip."
         )
     whole = data.get("whole_epochs", 0)
     if not 0 <= whole <= config.train.epochs:
         raise errors.UsageError(
-            "data.whole_epochs, the number of last epochs without augmentation, is in "
-            f"[0, train.epochs] = [0, {config.train.epochs}]. Received: {whole}."
+            "data.whole_epochs, the number of last epochs without augmentation, must "
+            f"be in [0, train.epochs] = [0, {config.train.epochs}]. Received: {whole}."
         )
 
 
 def check_run(
     config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1
 ) -> None:
-    """Checks the values that depend on the data's size and the devices.
+    """Checks the values that depend on the size of the data and on the devices.
 
     Raises:
-        UsageError: the batch cannot be split equally, or a schedule does not fit.
+        UsageError: the batch cannot be split equally, or a schedule does not fit the
+            number of iterations.
     """
     size, parts = config.train.batch_size, replicas * max(1, accumulate)
     if size % parts:
@@ -149,8 +156,8 @@ def check_run(
         shares = [f"{replicas} replicas"] if replicas > 1 else []
         shares += [f"--accumulate={accumulate}"] if accumulate > 1 else []
         raise errors.UsageError(
-            f"train.batch_size is a multiple of {parts}: {' and '.join(shares)}. "
-            f"Received: {size}; take {near}."
+            f"train.batch_size must be a multiple of {parts}, because of "
+            f"{' and '.join(shares)}. Received: {size}. Set it to {near}."
         )
     train = config.train
     schedules.check(

@@ -1,4 +1,4 @@
-"""Fields of configs: names, types, and which fields a config must have."""
+"""Names and types of the fields that a config must have, or may have."""
 
 import json
 from typing import Any
@@ -10,7 +10,8 @@ from elu_zoo import errors, registry
 from elu_zoo.configs import common
 from elu_zoo.data import load
 
-# Arguments that every builder has; other arguments are optional fields of `model`.
+# Arguments that every builder has. A builder's other arguments are optional fields of
+# `model`.
 _GIVEN = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
 ).split()
@@ -27,7 +28,10 @@ def check_fields(config: ConfigDict) -> None:
     values = {key: get(config, key) for key in types}
     missing = [key for key, value in values.items() if value is None]
     if missing:
-        raise errors.UsageError(f"The config has no entry {', '.join(missing)}.")
+        raise errors.UsageError(
+            f"Entries of the config are missing: {', '.join(missing)}. Add them, as in "
+            "elu_zoo.configs.common."
+        )
     for key in flat(json.loads(config.to_json_best_effort())):
         if key in optional:
             types[key], values[key] = optional[key], get(config, key)
@@ -38,13 +42,13 @@ def check_fields(config: ConfigDict) -> None:
         fits = isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
             raise errors.UsageError(
-                f"The config entry {key} is of type {kind.__name__}. Received: "
+                f"The config entry {key} must be of type {kind.__name__}. Received: "
                 f"{value!r} of type {type(value).__name__}."
             )
 
 
 def get(config: ConfigDict, key: str) -> Any:
-    """Returns the field `a.b` of a config, or None."""
+    """Returns the value of the field `a.b`, or None if the config has no such field."""
     value: Any = config
     for part in key.split("."):
         if not hasattr(value, "keys") or part not in value:
@@ -54,7 +58,7 @@ def get(config: ConfigDict, key: str) -> Any:
 
 
 def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns the leaves of nested dicts by their full names, `a.b`."""
+    """Returns the leaves of nested dicts, by names such as `a.b`."""
     leaves = {}
     for key, value in tree.items():
         if isinstance(value, dict) and value:
@@ -68,7 +72,7 @@ def _required(config: ConfigDict) -> dict[str, type]:
     """Returns the type of each field that a config must have."""
     types = _types(common.base())
     model = get(config, "model.name")
-    # `check_fields` refuses a name that is missing or no string.
+    # `check_fields` refuses a name that is missing or is not a string.
     if isinstance(model, str) and registry.entry(model).is_phased:
         # A config without these fields has one phase, with the network's own rates.
         phase_types = _types(common.phases())
@@ -80,7 +84,7 @@ def _required(config: ConfigDict) -> dict[str, type]:
 
 
 def optional_types(model: Any) -> dict[str, type]:
-    """Returns the type of each field that a config of a network may have."""
+    """Returns the types of the optional fields of a config, for a network's name."""
     types = _types(common.pretrained()) | _types(common.baselines())
     if not isinstance(model, str):
         return types

@@ -19,10 +19,11 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     """Creates the strategy of a run, before any TensorFlow operation.
 
     Args:
-        name: `one` device; `mirrored`: GPUs of one machine, or logical CPU devices;
-            `multi_worker`: the machines of TF_CONFIG; `auto`: `multi_worker` if
-            TF_CONFIG names several tasks, `mirrored` for several GPUs, else `one`.
-        num_devices: devices of this machine; None for all GPUs, or one CPU.
+        name: `one` uses one device. `mirrored` uses the GPUs or logical CPU devices of
+            one machine. `multi_worker` uses the machines of TF_CONFIG. `auto` chooses
+            `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
+            devices, and otherwise `one`.
+        num_devices: number of devices of this machine; None for all GPUs, or one CPU.
 
     Raises:
         UsageError: an unknown name, too many devices, or an invalid TF_CONFIG.
@@ -37,17 +38,18 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     if name == "one":
         if num_devices not in (None, 1):
             raise errors.UsageError(
-                f"strategy one has one device, num_devices is {num_devices}. "
-                "Use --strategy=mirrored."
+                "Strategy one uses one device, but num_devices is "
+                f"{num_devices}. Set --strategy=mirrored."
             )
         strategy = tf.distribute.get_strategy()
     elif name == "multi_worker":
         if not tasks:
             raise errors.UsageError(
-                "strategy multi_worker needs the environment variable TF_CONFIG, "
-                "which names the machines and the task of this machine."
+                "Strategy multi_worker needs the environment variable TF_CONFIG. Set "
+                "TF_CONFIG to the addresses of all machines and the task of this "
+                "machine."
             )
-        with cluster.gathering():
+        with cluster.await_peers():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
@@ -71,26 +73,27 @@ def choose_compilation(
 ) -> Compilation:
     """Chooses how steps are compiled, by the table `compilation.RULES`.
 
-    Several replicas cannot share one XLA program, which would hold variables of other
-    devices. Each replica computes gradients in a pure XLA function, and their sum is
-    computed outside. Layers that update variables cannot be in such a function.
+    Several replicas cannot share one XLA-compiled function, because the function would
+    use variables of other devices. Each replica therefore computes gradients in a pure
+    XLA function, and the gradients are summed outside of it. A pure function cannot
+    contain layers that update variables.
 
     Args:
         model: the trained network.
-        replicas: devices that share a batch.
+        replicas: number of devices that share a batch.
         compile_: `auto`, `on` or `off`.
-        steps_per_call: iterations in a call; None for the table's number.
+        steps_per_call: number of iterations in a call; None for the table's number.
         accumulate: see `Compilation`.
 
     Raises:
-        UsageError: an invalid value, or compile=on or accumulate > 1 with several
+        UsageError: a value is invalid; or compile=on or accumulate > 1 with several
             replicas and layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # A step updates neither the random states of keyed layers nor frozen layers.
+    # A step updates neither the random states of these layers nor frozen layers.
     updating = [
         layer
         for layer in model.layers
@@ -101,14 +104,14 @@ def choose_compilation(
     if replicas > 1 and any(layer.non_trainable_variables for layer in updating):
         if accumulate > 1:
             raise errors.UsageError(
-                "accumulate is 1 with several replicas and layers that update "
+                "accumulate must be 1 with several replicas and layers that update "
                 "variables, such as batch normalisation. Received: "
                 f"{accumulate}. Use more devices, or a smaller train.batch_size."
             )
         if compile_ == "on":
             raise errors.UsageError(
                 "compile=on is not possible with several replicas and layers that "
-                "update variables, such as batch normalisation. Use compile=auto."
+                "update variables, such as batch normalisation. Set --compile=auto."
             )
         facts.add("updates")
     rule = compilation.choose(facts, compile_)
@@ -137,7 +140,8 @@ def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
         platform, count = "gpu", num_devices or len(gpus)
         if count > len(gpus):
             raise errors.UsageError(
-                f"num_devices is {count}, TensorFlow sees {len(gpus)} GPU(s)."
+                f"num_devices is {count}, but TensorFlow sees only {len(gpus)} GPU(s). "
+                f"Set --num_devices={len(gpus)}."
             )
     else:
         platform, count = "cpu", num_devices or 1
@@ -156,12 +160,13 @@ def _create_logical_cpus(count: int) -> None:
             cpu, [tf.config.LogicalDeviceConfiguration()] * count
         )
     except RuntimeError:
-        # TensorFlow has started already, as in a notebook: use the devices it has.
+        # TensorFlow has already started, as in a notebook, with a fixed number of
+        # devices.
         available = len(tf.config.list_logical_devices("CPU"))
         if available < count:
             raise errors.UsageError(
-                f"num_devices is {count}, but TensorFlow runs with {available} "
-                "logical CPU device(s). Create the strategy before any other "
+                f"num_devices is {count}, but TensorFlow has already started with "
+                f"{available} logical CPU device(s). Start training before any other "
                 "TensorFlow operation of the process."
             ) from None
 
@@ -176,7 +181,7 @@ def _warn_of_unused_gpu() -> None:
     if driver and not tf.config.list_physical_devices("GPU"):
         logging.warning(
             "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
-            'use the CPU. To fix this: pip install "elu-zoo[gpu]"'
+            'use the CPU. Run: pip install "elu-zoo[gpu]"'
         )
 
 
@@ -189,6 +194,6 @@ def _warn_of_emulation(model: keras.Model) -> None:
     flags = path.read_text()
     if not any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16")):
         logging.warning(
-            "This processor has no bfloat16; steps may take longer with it than with "
-            "--config.train.precision=float32."
+            "This processor has no bfloat16 instructions. Set "
+            "--config.train.precision=float32 if steps take too long."
         )

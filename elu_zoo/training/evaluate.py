@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from elu_zoo.data.encoded import EncodedSplit
 
 _BATCH_SIZE = 1000
-_PIXELS = 2**21  # limit of a batch of large images
+_PIXELS = 2**21  # largest number of pixels in a batch
 
 
 class Evaluator:
-    """Evaluates one model, which is traced once.
+    """Evaluates a model, which is traced only once.
 
     Args:
-        model: a model of raw images.
+        model: a float32 model, whose inputs are raw images.
         objective: the loss and error measures of the model's outputs.
-        source: the trained model if it is not `model`. Its weights are copied before
-            each evaluation: `model` computes in float32, `source` in less.
+        source: the trained model if it differs from `model`, for instance in its
+            precision. The weights of `source` are copied to `model` before each
+            evaluation.
     """
 
     def __init__(
@@ -57,7 +58,8 @@ class Evaluator:
 
         Args:
             split: images and labels.
-            check: called before each batch; its error ends the evaluation.
+            check: called before each batch. An error that `check` raises ends the
+                evaluation.
         """
         return self._objective.measure(self._outputs(split, check))
 
@@ -68,7 +70,7 @@ class Evaluator:
         shape = tuple(self._model.input_shape[1:])
         if split.image_shape != shape:
             raise errors.UsageError(
-                f"{self._model.name} takes images of shape {shape}. Received: "
+                f"{self._model.name} needs images of shape {shape}. Received: "
                 f"{split.image_shape}."
             )
         self.current()
@@ -83,8 +85,8 @@ class Evaluator:
 def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
     """Returns a function from float32 images to a model's outputs.
 
-    On TensorFlow it is one program for every strategy, without XLA: evaluations during
-    and after training are bit-identical.
+    On TensorFlow it is the same traced function for every strategy, without XLA.
+    Evaluations during and after training are therefore bit-identical.
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":
@@ -100,6 +102,6 @@ def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
     if backend == "jax":
         import jax
 
-        # By default accelerators multiply in less than float32.
+        # By default, accelerators multiply with less precision than float32.
         return jax.default_matmul_precision("float32")(model.predict_on_batch)
     return model.predict_on_batch

@@ -1,4 +1,4 @@
-"""Fine-tuning: the parent weights of a run, and its frozen layers."""
+"""Fine-tuning: the pretrained weights from which a run starts, and frozen layers."""
 
 import dataclasses
 import re
@@ -14,16 +14,17 @@ from elu_zoo.weights.pretrained import Pretrained
 BODY = "body"
 
 
-def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
-    """Returns a config without open fields, and its parent weights.
+def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
+    """Returns a config without open fields, and its parent weights or None.
 
-    In a config with a field `model.weights` the activation and arguments of the network
-    may be open ("" or None). Their values come from the parent weights, or without
-    weights from the builder's defaults. The parent weights have no classifier.
+    Parent weights are the pretrained weights of the field `model.weights`. In a config
+    with this field, the activation and arguments of the network may be open ("" or
+    None). Their values come from the parent weights, or from the builder's defaults if
+    the field is empty. The parent weights are returned without their classifier.
 
     Raises:
-        UsageError: the weights do not exist, or the config contradicts them.
-        CorruptError: the weights have no entry.
+        UsageError: the parent weights do not exist, or do not fit the config.
+        CorruptError: the parent weights have no entry.
     """
     if config.get("model", {}).get("weights") is None:
         return config, None
@@ -59,10 +60,11 @@ def resolved(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
 def image_shape(
     config: ConfigDict, parent: Pretrained | None
 ) -> tuple[int, int, int] | None:
-    """Returns the shape to which images are resized, or None.
+    """Returns the shape to which images are resized, or None for no resizing.
 
-    The first that is known of: `data.image_shape`, the shape of the parent weights,
-    None for a data set of the zoo, the default shape of the network.
+    `data.image_shape` comes first, then the input shape of the parent weights. Without
+    both, a data set of the zoo keeps its shape, and other images get the default input
+    shape of the network.
     """
     if given := tuple(config.data.get("image_shape", ())):
         return given
@@ -74,12 +76,13 @@ def image_shape(
 
 
 def freeze(model: keras.Model, config: ConfigDict) -> None:
-    """Freezes the layers that `train.freeze` names.
+    """Freezes the layers of the names in `train.freeze`.
 
-    A name is part of a layer's name, or `body`: all layers but the classifier.
+    A name is `body`, for all layers except the classifier, or a part of the names of
+    layers, such as `stack1`.
 
     Raises:
-        UsageError: no layer has this name, or no layer is left to train.
+        UsageError: a name fits no layer, or every layer is frozen.
     """
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
@@ -96,5 +99,6 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
             layer.trainable = False
     if not model.trainable_variables:
         raise errors.UsageError(
-            f"train.freeze leaves nothing to train. Received: {config.train.freeze}."
+            "train.freeze freezes every layer with weights. Received: "
+            f"{config.train.freeze}. Remove a name."
         )

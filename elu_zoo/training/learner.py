@@ -1,4 +1,4 @@
-"""Model, optimizer and loss: what a training step needs of a run."""
+"""Model, optimizer and loss of a training step."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from elu_zoo.training.loss import Objective
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
-    """Model, optimizer and loss of a training step.
+    """Model, optimizer and loss that a training step uses.
 
     Attributes:
-        model: takes raw images, or the augmentation's output.
-        optimizer: built for the model's variables, in the same strategy scope.
-        objective: the loss, and the terms that are minimised with it.
-        batch_size: examples of an iteration, over all replicas.
-        augmentation: a function of images and random numbers, or None.
+        model: the model, whose inputs are raw images or the augmentation's outputs.
+        optimizer: the optimizer, built in the strategy scope of the model.
+        objective: the loss function, with label smoothing.
+        batch_size: number of examples in an iteration, over all replicas.
+        augmentation: the function that changes images by random numbers, or None.
     """
 
     model: keras.Model

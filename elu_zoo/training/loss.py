@@ -1,4 +1,4 @@
-"""Losses by name, and the objective of a run: loss and error measures."""
+"""Loss functions by name, and the objective of a run with its error measures."""
 
 import dataclasses
 from collections.abc import Callable, Iterable
@@ -11,7 +11,8 @@ from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers import preprocessing_layers
 
-# Top-5 error needs more classes. The paper gives it for ImageNet, not for CIFAR-100.
+# Top-5 error is measured for more classes than this. The paper states top-5 errors for
+# ImageNet, and not for CIFAR-100.
 _TOP5_ABOVE = 100
 
 
@@ -28,8 +29,8 @@ def softmax_cross_entropy(labels, logits):
 def smoothing(labels, logits):
     """Returns the logit of the label minus the mean of all logits, `(batch,)`.
 
-    The softmax cross entropy of smoothed targets (1 - s) * label + s * uniform is the
-    one of the labels plus s times this term (Szegedy et al., 2016).
+    The softmax cross entropy of the smoothed targets (1 - s) * label + s * uniform is
+    the cross entropy of the labels plus s times this term (Szegedy et al., 2016).
 
     Args:
         labels: integer class of each example, `(batch,)`.
@@ -40,11 +41,12 @@ def smoothing(labels, logits):
 
 
 def squared_hinge(labels, scores):
-    """Returns the sum over classes of max(0, 1 - t z)^2, one against all, `(batch,)`.
+    """Returns the sum over classes of max(0, 1 - t z)^2, of shape `(batch,)`.
 
     Args:
         labels: integer class of each example, `(batch,)`.
-        scores: z, `(batch, num_classes)`; t is 1 for the labelled class, else -1.
+        scores: z, `(batch, num_classes)`. The target t is 1 for the labelled class and
+            -1 for the other classes.
     """
     own = keras.ops.one_hot(labels, scores.shape[-1], dtype=scores.dtype)
     margins = keras.ops.maximum(1 - (2 * own - 1) * scores, 0)
@@ -58,8 +60,8 @@ def sigmoid_cross_entropy(pixels, logits):
         pixels: t, each in [0, 1], `(batch, height, width, channels)`.
         logits: z, of the same shape; s is the sigmoid.
     """
-    # max(z, 0) - z t + log(1 + exp(-|z|)): no exponential overflows. The derivative at
-    # 0 is 1/2 - t with `where`; with abs and relu it would be wrong.
+    # In max(z, 0) - z t + log(1 + exp(-|z|)) no exponential overflows. With `where`
+    # the derivative at 0 is the correct 1/2 - t; with abs and relu it is wrong.
     positive = logits >= 0
     maximum = keras.ops.where(positive, logits, 0.0)
     exponential = keras.ops.exp(keras.ops.where(positive, -logits, logits))
@@ -85,7 +87,7 @@ class Loss:
     """A loss function and the kind of its targets."""
 
     function: Callable[[Any, Any], Any]  # (targets, outputs) -> (batch,)
-    of_images: bool  # targets are preprocessed images, as for autoencoders, or labels
+    of_images: bool  # whether the targets are preprocessed images instead of labels
 
 
 LOSSES = {
@@ -97,7 +99,7 @@ LOSSES = {
 
 
 def get(name: str) -> Loss:
-    """Returns a loss by name; raises `UsageError` for an unknown name."""
+    """Returns the loss of a name; raises `UsageError` for an unknown name."""
     errors.check_choice("loss", name, LOSSES)
     return LOSSES[name]
 
@@ -109,8 +111,8 @@ class Objective:
         loss: a name of `LOSSES`.
         preprocessing: the model's preprocessing, see `preprocessing_layers`. The
             targets of an autoencoder are preprocessed images.
-        label_smoothing: the share of a label's probability that is spread over all
-            classes, for the softmax cross entropy.
+        label_smoothing: the probability, in [0, 1), that the softmax cross entropy
+            distributes equally over all classes.
     """
 
     def __init__(
@@ -128,8 +130,8 @@ class Objective:
         Args:
             images: raw 0..255 images, floats `(batch, height, width, channels)`.
             labels: integer classes, `(batch,)`.
-            outputs: the model's outputs. The losses of auxiliary heads, `(batch,
-                heads, num_classes)`, are added.
+            outputs: the model's outputs. For outputs of several heads, `(batch, heads,
+                num_classes)`, the losses of all heads are added.
         """
         if self._loss.of_images:
             return self._loss.function(self._pixels(images), outputs)
@@ -139,9 +141,9 @@ class Objective:
         return sum(self._loss.function(labels, outputs[:, i]) for i in heads)
 
     def smoothing(self, labels, outputs):
-        """Returns the term of label smoothing, `(batch,)`, or None.
+        """Returns the loss term of label smoothing, `(batch,)`, or None.
 
-        It is minimised together with the loss, but not part of recorded losses.
+        The term is minimised together with the loss, but not added to recorded losses.
         """
         if not self._label_smoothing:
             return None
@@ -154,10 +156,11 @@ class Objective:
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
         """Returns means over a split: `loss` and error measures.
 
-        Classifiers have `error_percent`, and for more than 100 classes
-        `top5_error_percent`: images whose class is not among the five largest outputs.
-        Autoencoders have `squared_error`: the sum over pixels of the squared difference
-        between reconstruction and preprocessed image. Auxiliary heads are ignored.
+        Classifiers have `error_percent`. With more than 100 classes they also have
+        `top5_error_percent`, the percentage of images whose class is not among the five
+        largest outputs. Autoencoders have `squared_error`, the sum over pixels of the
+        squared difference between reconstruction and preprocessed image. Auxiliary
+        heads are ignored.
 
         Args:
             parts: parts of the split, each with the model's outputs.
@@ -182,7 +185,8 @@ class Objective:
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
                 own = np.take_along_axis(outputs, targets[:, None], 1)
-                # Equal outputs count as larger, the output of the class included.
+                # An output equal to that of the class counts as larger. The output of
+                # the class itself is counted too.
                 missed = int(((outputs >= own).sum(1) > 5).sum())
                 totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
@@ -195,7 +199,7 @@ class Objective:
 
 
 def describe(found: dict[str, float], prefix: str = "") -> str:
-    """Returns measures as text: `error 2.38 %, loss 0.1234`."""
+    """Returns measures as text, such as `error 2.38 %, loss 0.1234`."""
     texts = {
         "error_percent": "error {:.2f} %",
         "top5_error_percent": "top-5 error {:.2f} %",

@@ -1,4 +1,4 @@
-"""Muon: momentum whose steps are orthogonalised, on kernels that keep their norm."""
+"""Muon, an optimizer with orthogonalised steps, for kernels of constant norm."""
 
 import math
 from collections.abc import Sequence
@@ -17,37 +17,38 @@ _TINY = 1e-30  # avoids 0 / 0 for a gradient of zeros
 class Muon(keras.optimizers.Optimizer):
     """Muon for kernels, Nesterov's SGD for other variables.
 
-    Every variable has the momentum `m = momentum * m + g` of its gradients and the
-    direction `u = g + momentum * m`. The step of a kernel W, a matrix of
-    `(inputs, outputs)`, is a share of its norm. The norm of W does not change:
+    Every variable with gradient g has the momentum `m = momentum * m + g` and the
+    direction `u = g + momentum * m`. For a kernel W, a matrix `(inputs, outputs)`, the
+    length of the step is proportional to the norm of W, which stays constant:
 
     ``` python
     x = u / |u|
-    x = a * x + (b * x @ x.T + c * (x @ x.T) @ (x @ x.T)) @ x      # several times
+    x = a * x + (b * x @ x.T + c * (x @ x.T) @ (x @ x.T)) @ x      # repeated
     W = W - learning_rate * |W| * x / sqrt(min(W.shape))
-    W = W / |W| * (its norm before)
+    W = W / |W| * (norm of W before the step)
     ```
 
-    The Newton-Schulz step (the line of x) brings all singular values of x near 1.
-    Norms are Frobenius norms. The kernels of `sgd_layers` and all other variables
-    change by `-learning_rate * sgd_factor * u`.
+    The second line, the Newton-Schulz step, brings all singular values of x near 1.
+    Norms are Frobenius norms. The kernels of `sgd_layers` and all variables that are no
+    kernels change by `-learning_rate * sgd_factor * u`.
 
     Args:
-        learning_rate: the share of a kernel's norm; a float or a schedule.
-        momentum: in [0, 1).
-        newton_schulz_steps: >= 1.
+        learning_rate: step length relative to the norm of a kernel; a float or a
+            schedule.
+        momentum: the momentum, in [0, 1).
+        newton_schulz_steps: number of Newton-Schulz steps, >= 1.
         compute_dtype: the dtype of the Newton-Schulz steps.
         sgd_layers: names of layers whose kernels use SGD, such as the classifier.
-        sgd_factor: factor on the learning rate of SGD, > 0.
+        sgd_factor: factor on the learning rate for SGD, > 0.
         sgd_decay: L2 decay of the kernels of `sgd_layers`: gradient += decay * kernel.
         **kwargs: arguments of `keras.optimizers.Optimizer`, without `weight_decay`.
 
     Raises:
-        UsageError: an argument is out of its range, or weight_decay is given.
+        UsageError: an argument is out of range, or `weight_decay` is not 0 or None.
 
     Reference:
         Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024.
-        The constant norm is that of the authors' CIFAR-10 speed runs.
+        The constant norm is from the CIFAR-10 speed runs of the same authors.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class Muon(keras.optimizers.Optimizer):
     ):
         if kwargs.get("weight_decay"):
             raise errors.UsageError(
-                "Muon keeps the norm of kernels, so that they have no decay. Received: "
-                f"weight_decay={kwargs['weight_decay']}. Remove it; sgd_decay is the "
-                "decay of the kernels of sgd_layers."
+                "Muon keeps the norm of kernels constant, so that they cannot have a "
+                f"decay. Received: weight_decay={kwargs['weight_decay']}. Remove "
+                "weight_decay. Pass sgd_decay for a decay of the kernels of sgd_layers."
             )
-        errors.check_number("momentum", momentum, "is in [0, 1)", lambda m: 0 <= m < 1)
+        errors.check_number(
+            "momentum", momentum, "must be in [0, 1)", lambda m: 0 <= m < 1
+        )
         errors.check_integer("newton_schulz_steps", newton_schulz_steps, minimum=1)
         errors.check_positive("sgd_factor", sgd_factor)
         errors.check_non_negative("sgd_decay", sgd_decay)
@@ -85,7 +88,8 @@ class Muon(keras.optimizers.Optimizer):
             return
         super().build(variables)
         self.momentums = self.add_optimizer_variables(variables, "momentum")
-        # By index: a step gets TensorFlow's variables, which lack Keras' names.
+        # Lists by index, because `update_step` gets TensorFlow's variables, which have
+        # no Keras names.
         self._orthogonal, self._decays = [], []
         for variable in variables:
             is_kernel = variable.name == "kernel" and len(variable.shape) > 1
@@ -108,19 +112,19 @@ class Muon(keras.optimizers.Optimizer):
             self.assign_sub(variable, rate * self.sgd_factor * direction)
 
     def _moved(self, kernel: Any, direction: Any, rate: Any) -> Any:
-        """Returns a kernel after its step, with its norm before."""
+        """Returns a kernel after a step that keeps the norm of the kernel."""
         shape = math.prod(kernel.shape[:-1]), kernel.shape[-1]
         matrix, u = ops.reshape(kernel, shape), ops.reshape(direction, shape)
         norm, length = _norm(matrix), _norm(u)
         x = self._orthogonalised(u / ops.maximum(length, _TINY))
         moved = matrix - rate * norm * x / math.sqrt(min(shape))
         moved = moved * (norm / ops.maximum(_norm(moved), _TINY))
-        # Without a step, the factor on the norm would change the kernel by rounding.
+        # For a direction of zeros, the rescaling would change the kernel by rounding.
         moved = ops.where(length > 0, moved, matrix)
         return ops.reshape(moved, kernel.shape)
 
     def _orthogonalised(self, x: Any) -> Any:
-        """Returns a matrix of Frobenius norm 1 with its singular values near 1."""
+        """Moves the singular values of a matrix of Frobenius norm 1 near to 1."""
         a, b, c = _COEFFICIENTS
         wide = x.shape[0] <= x.shape[1]
         dtype = x.dtype

@@ -1,4 +1,4 @@
-"""Optimizers of runs: SGD, with options of the paper's baselines, and Muon."""
+"""Optimizers of runs: Muon, and SGD with the options of the paper's baselines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,14 +14,15 @@ OPTIMIZERS = "sgd", "muon"
 
 
 class SGD(keras.optimizers.SGD):
-    """Keras' SGD with a learning rate for each variable, and a momentum that rises.
+    """Keras' SGD with a learning rate for each variable, and an increasing momentum.
 
     Args:
-        momentum: in [0, 1), after the rise.
-        nesterov: whether the momentum is Nesterov's.
-        factors: factor on the learning rate of each trainable variable.
+        momentum: the momentum after the increase, in [0, 1).
+        nesterov: whether to use Nesterov's momentum.
+        factors: a factor on the learning rate for each trainable variable.
         first_momentum: the momentum at iteration 0.
-        rise: iterations in which the momentum rises linearly; 0 for none.
+        rise: number of iterations in which the momentum increases linearly; 0 for a
+            constant momentum.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class SGD(keras.optimizers.SGD):
     def _momentum(self) -> Any:
         if not self._rise:
             return self.momentum
-        # The optimizer's count of iterations is a part of checkpoints.
+        # The optimizer's count of iterations is saved in checkpoints.
         share = keras.ops.minimum(
             keras.ops.cast(self.iterations, "float32") / self._rise, 1.0
         )
@@ -66,11 +67,11 @@ def create(
 
     Args:
         config: the run's config.
-        model: the trained network.
-        iterations: the length of the run.
+        model: the network to be trained.
+        iterations: number of iterations of the run.
 
     Raises:
-        UsageError: train.learning_rate_factors names a variable that does not exist.
+        UsageError: train.learning_rate_factors has the name of an unknown variable.
     """
     train = config.train
     if train.get("optimizer", "sgd") == "muon":
@@ -86,7 +87,7 @@ def _muon(config: ConfigDict) -> Muon:
     classifier = registry.entry(config.model.name).classifier
     return Muon(
         momentum=train.momentum,
-        # bfloat16 is slow on processors without it.
+        # bfloat16 is slow on processors without bfloat16 instructions.
         compute_dtype="float32" if train.precision == "float32" else "bfloat16",
         sgd_layers=(classifier,) if classifier else (),
         sgd_factor=train.get("sgd_factor", 1.0),
@@ -107,10 +108,10 @@ def _sgd(
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the optimizer's fields of a config, without a model.
+    """Checks the fields of a config for the optimizer, without a model.
 
     Raises:
-        UsageError: a field is out of range, or belongs to the other optimizer.
+        UsageError: a field is out of range, or is for the other optimizer.
     """
     train = config.train
     name = train.get("optimizer", "sgd")
@@ -119,17 +120,18 @@ def check(config: ConfigDict, iterations: int) -> None:
         _check_muon(config)
     elif train.get("sgd_factor", 1.0) != 1 or train.get("sgd_decay", 0.0) != 0:
         raise errors.UsageError(
-            "train.sgd_factor and train.sgd_decay belong to train.optimizer=muon; with "
-            "sgd they are 1.0 and 0.0. Use train.learning_rates and model.kernel_decay."
-            f" Received: {train.get('sgd_factor')}, {train.get('sgd_decay')}."
+            "With train.optimizer=sgd, train.sgd_factor must be 1.0 and "
+            f"train.sgd_decay must be 0.0. Received: {train.get('sgd_factor')}, "
+            f"{train.get('sgd_decay')}. Set train.learning_rates and "
+            "model.kernel_decay instead."
         )
     for entry in train.get("learning_rate_factors", ()):
         pair = isinstance(entry, tuple) and len(entry) == 2
         factor = pair and errors.is_finite(entry[1]) and entry[1] > 0
         if not (factor and isinstance(entry[0], str)):
             raise errors.UsageError(
-                "train.learning_rate_factors are pairs of a variable's name, such as "
-                "'bias' or 'classifier/kernel', and a factor > 0. Received: "
+                "train.learning_rate_factors must be pairs of a variable's name, such "
+                "as 'bias' or 'classifier/kernel', and a factor > 0. Received: "
                 f"{entry!r}."
             )
     if "momentum_rise" in train:
@@ -143,9 +145,9 @@ def _check_momentum_rise(train: ConfigDict, iterations: int) -> None:
         fits = isinstance(first, float) and 0 <= first <= train.momentum
     if not fits:
         raise errors.UsageError(
-            "train.momentum_rise is the first momentum, in [0, train.momentum], and "
-            "the iteration, or share of the run, until which it rises. Received: "
-            f"{train.momentum_rise}."
+            "train.momentum_rise must be the momentum at iteration 0, in "
+            "[0, train.momentum], and the iteration, or the fraction of the run, at "
+            f"which the momentum is train.momentum. Received: {train.momentum_rise}."
         )
     until = train.momentum_rise[1:]
     schedules.check_boundaries("train.momentum_rise's end", until, iterations)
@@ -157,22 +159,23 @@ def _check_muon(config: ConfigDict) -> None:
     decays = [f"model.{key}" for key in decays if config.model.get(key)]
     if decays:
         raise errors.UsageError(
-            "train.optimizer=muon keeps the norm of kernels, so that they have no "
-            "decay; train.sgd_decay is the decay of the classifier. Set "
-            f"{' and '.join(decays)} to 0.0."
+            "train.optimizer=muon keeps the norm of kernels constant, so that kernels "
+            f"cannot have a decay. Set {' and '.join(decays)} to 0.0. Set "
+            "train.sgd_decay for a decay of the classifier's kernel."
         )
     of_sgd = [("learning_rate_factors", ()), ("momentum_rise", (0.0, 0))]
     of_sgd = [f"train.{key}" for key, none in of_sgd if train.get(key, none) != none]
     if of_sgd:
         raise errors.UsageError(
-            f"{' and '.join(of_sgd)} belong to train.optimizer=sgd. Remove them."
+            f"{' and '.join(of_sgd)} must not be set with train.optimizer=muon. Remove "
+            "them from the config, or set train.optimizer=sgd."
         )
     if not train.nesterov:
         raise errors.UsageError(
-            "The momentum of train.optimizer=muon is Nesterov's. Set train.nesterov "
+            "train.optimizer=muon always uses Nesterov's momentum. Set train.nesterov "
             "to True."
         )
-    _muon(config)  # checks the numbers
+    _muon(config)  # raises the errors of values out of range
 
 
 def _factors(model: keras.Model, given: Sequence[tuple[str, float]]) -> list[float]:

@@ -16,7 +16,7 @@ from elu_zoo.training.state import Checkpoints, TrainState
 class Outputs:
     """Checkpoints, records and display of a run."""
 
-    workdir: Path | None  # None on machines that write no files
+    workdir: Path | None  # None on machines other than the chief
     checkpoints: Checkpoints
     records: Records
     recorder: Recorder
@@ -30,16 +30,17 @@ class Outputs:
         state.seconds += self.timer.lap()
         state.metrics_length = self.records.length()
         if self.checkpoints.save(dataclasses.asdict(state)):
-            # A run that is killed before its first checkpoint keeps its old config.
+            # Only now, because a run that is killed before its first new checkpoint
+            # resumes from a checkpoint of its old config.
             files.write_json(self.workdir / "config.json", state.config)
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
-        """Writes and shows the metrics of an epoch, and counts it."""
+        """Writes and shows the metrics of an epoch that has ended."""
         self.records.write(row)
         state.end_epoch(row["epoch"])
         state.seconds += self.timer.lap()
         timing = {"step": state.step, "seconds": round(state.seconds, 3)}
-        # No rate if this process began with the evaluation of the epoch.
+        # There is no rate if this process has only evaluated the epoch.
         if rate := self.timer.rate():
             timing["examples_per_second"] = round(rate, 1)
         self.records.write_timing(timing)
@@ -47,7 +48,7 @@ class Outputs:
 
 
 @contextlib.contextmanager
-def opened(
+def open_outputs(
     workdir: Path,
     chief: bool,
     checkpoints: Checkpoints,
@@ -55,7 +56,7 @@ def opened(
     run: Run,
     state: TrainState,
 ) -> Iterator[Outputs]:
-    """Opens the outputs of a run for a block. Only the chief writes files."""
+    """Opens the outputs of a run for a `with` block. Only the chief writes files."""
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)

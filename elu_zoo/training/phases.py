@@ -10,21 +10,21 @@ from elu_zoo.training import schedules
 
 
 class Phases:
-    """The phases of a run. Most runs have one.
+    """The phases of a run. Most runs have one phase.
 
-    Each phase sets the dropout of the model's stacks, from `train.dropout` and
-    `train.dropout_placement`. Auxiliary heads learn until `train.heads_until`. Weights
-    and optimizer are kept from phase to phase.
+    In each phase, the stacks of the model have the dropout of `train.dropout` and
+    `train.dropout_placement`. Auxiliary heads are trained until the iteration
+    `train.heads_until`. A new phase does not change weights or optimizer.
 
     Args:
         train: the config's section `train`.
-        iterations: the length of the run.
+        iterations: number of iterations of the run.
     """
 
     def __init__(self, train: ConfigDict, iterations: int):
         boundaries = train.get("phase_boundaries", ())
         self._dropout_ends = schedules.in_iterations(boundaries, iterations)
-        # 0 is an iteration; as a share it would become iteration 1.
+        # 0.0 means iteration 0, but as a fraction it would become iteration 1.
         until = [train.heads_until or 0] if "heads_until" in train else []
         self._heads_ends = schedules.in_iterations(until, iterations)
         self._ends = sorted({*self._dropout_ends, *self._heads_ends, iterations})
@@ -34,7 +34,7 @@ class Phases:
 
     @property
     def builder_arguments(self) -> dict[str, object]:
-        """Arguments that build a network with the dropout layers of every phase."""
+        """Arguments that build a network with the dropout layers of all phases."""
         if not self._dropout:
             return {}
         placements = [placement for _, placement in self._dropout]
@@ -44,11 +44,11 @@ class Phases:
         }
 
     def end(self, iteration: int) -> int:
-        """Returns the first iteration after the phase of an iteration."""
+        """Returns the first iteration after the phase that contains an iteration."""
         return self._ends[self._index(iteration)]
 
     def enter(self, model: keras.Model, iteration: int) -> bool:
-        """Sets up the model for the phase of an iteration; returns if it changed."""
+        """Sets the model to the phase of an iteration; returns whether it changed."""
         index = self._index(iteration)
         if index == self._current or not (self._dropout or self._heads_ends):
             return False
@@ -68,8 +68,8 @@ def check(config: ConfigDict, iterations: int) -> None:
     """Checks the phases of a config.
 
     Raises:
-        UsageError: boundaries, rates or placements do not fit the network and the run,
-            or the network has no auxiliary heads.
+        UsageError: boundaries, rates or placements do not fit the network or the run,
+            or `train.heads_until` is set for a network without auxiliary heads.
     """
     registered = registry.entry(config.model.name)
     train = config.train
@@ -78,8 +78,8 @@ def check(config: ConfigDict, iterations: int) -> None:
         schedules.check_boundaries("train.heads_until", until, iterations)
         if not config.model.get("auxiliary_heads"):
             raise errors.UsageError(
-                "train.heads_until needs model.auxiliary_heads=True, and a network "
-                f"with such heads. Received: model.name {config.model.name}."
+                "train.heads_until needs model.auxiliary_heads=True and a network "
+                f"with auxiliary heads. Received: model.name {config.model.name}."
             )
     if not registered.is_phased or "dropout" not in train:
         return
@@ -90,8 +90,8 @@ def check(config: ConfigDict, iterations: int) -> None:
     for key in ("dropout", "dropout_placement"):
         if len(train[key]) != count:
             raise errors.UsageError(
-                f"train.{key} has one entry for each of the {count} phases that "
-                f"train.phase_boundaries makes. Received: {len(train[key])}."
+                f"train.{key} must have {count} entries, one for each phase of "
+                f"train.phase_boundaries. Received: {len(train[key])} entries."
             )
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
         stacks.check_dropout(rates, len(registered.default("dropout")))

@@ -1,4 +1,4 @@
-"""Max-pooling moved in front of the activation: equal outputs for less work."""
+"""Max-pooling before the activation, which gives equal outputs in less time."""
 
 import inspect
 
@@ -11,13 +11,13 @@ from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
 def pooled_first(model: keras.Model) -> keras.Model:
     """Returns an equal model in which max-pooling precedes monotonic activations.
 
-    A monotonic activation commutes with a maximum. After the pooling it computes one
-    value instead of four, forward and backward. Layers and variables are shared with
-    the given model.
+    A monotonic activation commutes with a maximum. After a 2x2 pooling the activation
+    computes one value instead of four, forward and backward. The returned model shares
+    layers and variables with `model`.
 
     Args:
-        model: a built model. It is returned unchanged if it is no chain of layers, or
-            has no monotonic activation in front of max-pooling.
+        model: a built model. The function returns `model` itself if its layers do not
+            form a chain, or if no monotonic activation precedes max-pooling.
     """
     layers = list(model.layers)
     if not is_chain(layers) or not _ends_with_its_last_layer(model):
@@ -30,7 +30,7 @@ def pooled_first(model: keras.Model) -> keras.Model:
 
 
 class _Chain(keras.Model):
-    """Layers called one after the other. They may belong to another model too."""
+    """A model that calls layers one after the other. It shares them with `model`."""
 
     def __init__(self, layers: list[keras.layers.Layer], model: keras.Model):
         super().__init__(name=model.name)
@@ -42,7 +42,7 @@ class _Chain(keras.Model):
         for layer in self.chain:
             if isinstance(layer, keras.layers.InputLayer):
                 continue
-            # In a pure call layers do not get `training` from their model.
+            # `stateless_call` does not pass `training` on to layers by itself.
             takes = "training" in inspect.signature(layer.call).parameters
             inputs = layer(inputs, **({"training": training} if takes else {}))
         return inputs
@@ -55,7 +55,7 @@ def is_chain(layers: list[keras.layers.Layer]) -> bool:
             after.input is before.output
             for before, after in zip(layers, layers[1:], strict=False)
         )
-    except (AttributeError, ValueError):  # a layer is called twice, or never
+    except (AttributeError, ValueError):  # a layer was called twice or never
         return False
 
 

@@ -1,4 +1,4 @@
-"""Precision in which a training step computes. Variables are float32 always."""
+"""Precision in which a training step computes. Variables are always float32."""
 
 import keras
 
@@ -6,9 +6,9 @@ from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
 from elu_zoo.training.pooled_first import is_chain
 
-# The padding before a convolution too: it then moves half of the bytes.
+# The padding before a convolution is included, because it then moves half the bytes.
 _CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
-# name: the layers that compute in bfloat16
+# Classes of the layers that compute in bfloat16, by the name of the precision.
 PRECISIONS = {
     "float32": (),
     "bfloat16_conv": _CONVOLUTION,
@@ -21,31 +21,34 @@ def check(name: str) -> None:
     """Checks the name of a precision, and that Keras' own policy is float32.
 
     Raises:
-        UsageError: one of them is wrong.
+        UsageError: the name is unknown, or Keras' policy is not float32.
     """
     errors.check_choice("precision", name, PRECISIONS)
     policy = keras.config.dtype_policy().name
     if policy != "float32":
         raise errors.UsageError(
-            f"Keras' policy is {policy}, but train.precision {name} sets the precision "
-            'of a run. Call keras.config.set_dtype_policy("float32") before training.'
+            f"Keras' dtype policy is {policy}, but must be float32, because "
+            f"train.precision ({name}) sets the precision of a run. Call "
+            'keras.config.set_dtype_policy("float32") before training.'
         )
 
 
 def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     """Sets the precision of the body of a float32 model.
 
-    The body lies between preprocessing and classifier, which stay in float32: pixels
-    and outputs keep their digits.
+    The body is the layers between preprocessing and classifier. Preprocessing and
+    classifier stay in float32, so that pixels and logits are not rounded.
 
-    Between convolutions, layers that only select values compute in bfloat16 too, as
-    does the ELU, which uses float32 inside. This halves the bytes that they move.
-    Outputs are equal; with dropout, training rounds values once more.
+    Between convolutions, rectifiers, ELUs and max-pooling that follow a bfloat16 layer
+    also use bfloat16, which halves the bytes that these layers move. The ELU computes
+    in float32 inside. Outputs do not change, except that training with dropout rounds
+    values once more.
 
     Args:
-        model: changed in place, before it is first called.
+        model: the model, changed in place. It must not have been called yet.
         name: a name of `PRECISIONS`.
-        classifier: the layer that outputs the logits; by default the last trained one.
+        classifier: name of the layer that outputs the logits; by default the last
+            layer with trainable weights.
     """
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
     ends = [i for i, x in enumerate(model.layers) if x.name == classifier]

@@ -1,6 +1,6 @@
 """Recorder of losses, test curves, activations and weights, for figures.
 
-It does not change the numbers of a run, and is no part of the config.
+A recorder does not change the results of a run, and is not part of the config.
 """
 
 import dataclasses
@@ -26,21 +26,23 @@ SNAPSHOTS = "snapshots"
 
 @dataclasses.dataclass(frozen=True)
 class Observe:
-    """The records of a run for figures, in addition to metrics.jsonl.
+    """Records that a run keeps for figures, in addition to metrics.jsonl.
 
     Attributes:
-        losses: record the training loss of each iteration, as float32 values in
-            `losses.float32`.
-        test_every: number of iterations between evaluations on the test images, with
-            one more at the end; 0 for none. Rows go to `test.jsonl`, for curves such
-            as the paper's figures 3 to 6. No choice of a run depends on them.
-        measured_images: number of first training images that are evaluated with the
-            test images, as `measured_...`.
-        activation_images: number of first training images over which the mean and
-            median activation of each unit are computed, before the first iteration
-            and after each epoch, in `activations/epoch-<epoch>.npz`; -1 for all.
+        losses: whether to record the training loss of each iteration, as float32
+            values in `losses.float32`.
+        test_every: number of iterations between evaluations on the test images, for
+            curves such as the paper's figures 3 to 6; 0 for no evaluation. The last
+            iteration is evaluated too. The rows in `test.jsonl` do not influence
+            training.
+        measured_images: number of training images, from the first, that are evaluated
+            together with the test images. Their columns are named `measured_...`.
+        activation_images: number of training images, from the first, over which the
+            mean and median activation of each unit are computed; -1 for all. The
+            file `activations/epoch-<epoch>.npz` is written before the first iteration
+            and after each epoch.
         snapshots: epochs after which the float32 weights are saved, in
-            `snapshots/epoch-<epoch>.npz`; 0 is before the first iteration.
+            `snapshots/epoch-<epoch>.npz`; epoch 0 is before the first iteration.
     """
 
     losses: bool = False
@@ -54,39 +56,43 @@ class Observe:
         errors.check_integer("measured_images", self.measured_images, minimum=0)
         errors.check_integer("activation_images", self.activation_images, minimum=-1)
         if self.measured_images and not self.test_every:
-            raise errors.UsageError("measured_images needs test_every > 0.")
+            raise errors.UsageError(
+                "measured_images needs test_every > 0. Pass test_every too."
+            )
 
     def check(self, data: ImageData, several: bool) -> None:
         """Checks that a run can keep these records.
 
         Raises:
-            UsageError: there are too few images in memory, or several machines.
+            UsageError: too few training images are in memory, or the run has several
+                machines.
         """
         if self == Observe():
             return
         if several:
             raise errors.UsageError(
-                "Only runs on one machine keep losses, test curves, activations and "
-                "snapshots. Remove them, or train on one machine."
+                "Only a run on one machine can record losses, test curves, activations "
+                "and snapshots. Remove these records, or train on one machine."
             )
         for name in ("activation_images", "measured_images"):
             count = getattr(self, name)
             if count and not isinstance(data.train, Split):
                 raise errors.UsageError(
-                    f"{name} is 0 for data sets whose images stay on the disk, such "
-                    f"as {data.name}. Received: {count}."
+                    f"{name} must be 0 for data sets whose images stay on the disk, "
+                    f"such as {data.name}. Received: {count}."
                 )
             if count > len(data.train):
                 raise errors.UsageError(
-                    f"{name} is {count}; {data.name} has {len(data.train)} training "
-                    "images."
+                    f"{name} must be at most {len(data.train)}, the number of training "
+                    f"images of {data.name}. Received: {count}."
                 )
 
 
 class Recorder:
-    """Keeps the records of an `Observe` while a run trains.
+    """Writes the records of an `Observe` while a run trains.
 
-    A resumed run cuts the records after its checkpoint, or writes equal files again.
+    A resumed run first cuts the rows after its checkpoint. Its snapshots and activation
+    files replace equal files.
 
     Args:
         observe: the records to keep.
@@ -117,14 +123,14 @@ class Recorder:
             self._statistics = ActivationStatistics(evaluator.current())
 
     def begin(self, step: int, check: Callable[[], None] | None) -> None:
-        """Cuts records after `step`, and makes missing records of `step`."""
+        """Cuts the records after `step`, and writes missing records of `step`."""
         if self._observe.losses:
             path = self._workdir / LOSSES
             path.touch()
             if path.stat().st_size < 4 * step:
                 raise errors.CorruptError(
-                    f"{path} has fewer losses than the checkpoint has iterations: "
-                    f"{step}. Restore the file, or delete {self._workdir} to train "
+                    f"{path} has fewer losses than the {step} iterations of the "
+                    f"checkpoint. Restore the file, or delete {self._workdir} to train "
                     "again."
                 )
             with path.open("rb+") as file:
@@ -137,19 +143,19 @@ class Recorder:
         self._at(step, check)
 
     def until(self, step: int) -> int:
-        """Returns the iterations from `step` to the next evaluation on test images."""
+        """Returns the number of iterations to the next evaluation on test images."""
         every = self._observe.test_every
         return every - step % every if every else self._length.total
 
     def after(
         self, step: int, losses: np.ndarray, check: Callable[[], None] | None
     ) -> None:
-        """Keeps the records that are due after an iteration.
+        """Writes the records that are due after an iteration.
 
         Args:
-            step: iterations done.
-            losses: the losses of the last call.
-            check: see `Evaluator`.
+            step: number of finished iterations.
+            losses: the losses of the last call of the training step.
+            check: see `Evaluator.__call__`.
         """
         if self._observe.losses:
             with (self._workdir / LOSSES).open("ab") as file:
@@ -184,10 +190,10 @@ class Recorder:
 
 
 def read_rows(workdir: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a run's test.jsonl; an empty list without that file."""
+    """Returns the rows of test.jsonl, or an empty list if the file does not exist."""
     path = workdir / TEST
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    # A killed process may leave an incomplete line.
+    # A killed process may have written a part of the last line.
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
@@ -197,7 +203,7 @@ def read_losses(workdir: Path) -> np.ndarray:
 
 
 def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
-    """Returns a run's snapshots by epoch: arguments of `Model.set_weights`."""
+    """Returns the weights of each snapshot, by epoch, for `Model.set_weights`."""
     found = {}
     for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
         with np.load(path) as arrays:
@@ -207,7 +213,7 @@ def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
 
 
 def check_kept(workdir: Path, observe: Observe) -> None:
-    """Checks that a finished run kept these records; raises `DataError`."""
+    """Checks that a finished run has these records; raises `DataError`."""
     wanted = {
         LOSSES: observe.losses,
         TEST: observe.test_every,
@@ -218,6 +224,6 @@ def check_kept(workdir: Path, observe: Observe) -> None:
     missing = [name for name in asked if not (workdir / name).exists()]
     if missing:
         raise errors.DataError(
-            f"The finished run in {workdir} kept no {', '.join(missing)}. Delete "
-            "the folder to train again."
+            f"The finished run in {workdir} did not record {', '.join(missing)}. "
+            "Delete the folder to train again."
         )

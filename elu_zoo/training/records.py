@@ -22,16 +22,16 @@ from elu_zoo import errors
 class Records:
     """Files of a run to which rows are appended.
 
-    metrics.jsonl holds reproducible numbers; a resume cuts the rows after the
-    checkpoint. timing.jsonl and TensorBoard hold the other numbers.
+    metrics.jsonl has the reproducible numbers. When a run is resumed, its rows after
+    the checkpoint are cut. Times and rates go to timing.jsonl and TensorBoard.
 
     Args:
-        workdir: the run's folder; None on machines that write no files.
-        length: bytes of metrics.jsonl at the restored checkpoint.
-        epochs: epochs whose rows are in these bytes.
+        workdir: the run's folder; None on machines other than the chief.
+        length: length of metrics.jsonl in bytes at the restored checkpoint.
+        epochs: number of epochs whose rows are in these bytes.
 
     Raises:
-        CorruptError: metrics.jsonl is cut, or belongs to another run.
+        CorruptError: metrics.jsonl is too short, or belongs to another run.
     """
 
     def __init__(self, workdir: Path | None, length: int, epochs: int):
@@ -47,22 +47,23 @@ class Records:
                 _check_metrics(path, content[:length], length, epochs)
                 content = content[:length]
             file = self._files[name] = path.open("rb+")
-            file.truncate(content.rfind(b"\n") + 1)  # a kill may cut the last row
+            # A killed process may have written a part of the last row.
+            file.truncate(content.rfind(b"\n") + 1)
             file.seek(0, os.SEEK_END)
         self._board = _board(workdir / "tensorboard")
 
     def write(self, row: dict[str, float]) -> None:
-        """Appends a row to metrics.jsonl; it is on the disk when this returns."""
+        """Appends a row to metrics.jsonl, and waits until the row is on the disk."""
         self._append("metrics", row)
         self._scalars(row)
 
     def write_timing(self, row: dict[str, float]) -> None:
-        """Appends a row of times and rates, which are not reproducible."""
+        """Appends a row of times and rates to timing.jsonl and TensorBoard."""
         self.write_start(row)
         self._scalars(row)
 
     def write_start(self, row: dict[str, Any]) -> None:
-        """Appends to timing.jsonl how a process starts to train."""
+        """Appends a row to timing.jsonl only, with the present time."""
         self._append("timing", {**row, "unix_time": round(time.time(), 3)})
 
     def length(self) -> int:
@@ -99,15 +100,15 @@ class Records:
 
 
 def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None:
-    """Checks that the first bytes of metrics.jsonl are those of a checkpoint's run.
+    """Checks that metrics.jsonl has the rows up to a checkpoint.
 
     Raises:
-        CorruptError: they are cut, or belong to another run.
+        CorruptError: rows are missing, or belong to another run.
     """
     if length and not content:
         logging.warning(
-            "%s is missing. The run goes on without the rows of its first %d epochs. "
-            "To get all rows, train again in another --workdir.",
+            "%s is missing. The run continues without the rows of its first %d epochs. "
+            "Train again in another --workdir to get all rows.",
             path,
             epochs,
         )
@@ -119,17 +120,17 @@ def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None
         fits = False
     if not fits or len(content) < length:
         raise errors.CorruptError(
-            f"{path} is cut or belongs to another run: its rows do not fit the "
-            f"checkpoint, which has {epochs} epochs. Restore the file of this run, or "
-            "delete it to go on without these rows."
+            f"{path} is incomplete or belongs to another run. Its rows do not match "
+            f"the {epochs} epochs of the checkpoint. Restore the file of this run, or "
+            "delete the file to continue without these rows."
         )
 
 
 def _board(folder: Path) -> RecordWriter:
-    """Returns a writer of TensorBoard events that writes at once.
+    """Returns a writer of TensorBoard events.
 
-    TensorBoard's `EventFileWriter` writes in a thread, which loses the error of a full
-    disk.
+    TensorBoard's `EventFileWriter` is not used, because its thread ignores the error of
+    a full disk.
     """
     folder.mkdir(exist_ok=True)
     name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
@@ -140,38 +141,38 @@ def _board(folder: Path) -> RecordWriter:
 
 
 class Timer:
-    """Wall time of a run's loop, and the rate of its training step."""
+    """Wall time of training, and examples per second of the training step."""
 
     def __init__(self):
         self._last = time.perf_counter()
         self._examples, self._seconds = 0, 0.0
 
     def lap(self) -> float:
-        """Returns the seconds since the last lap, or since the start."""
+        """Returns the seconds since the last call, at first since the start."""
         last, self._last = self._last, time.perf_counter()
         return self._last - last
 
     @contextlib.contextmanager
     def call(self, examples: int) -> Iterator[None]:
-        """Times a block that trains on this many examples."""
+        """Measures the time of a `with` block that trains on `examples` examples."""
         start = time.perf_counter()
         yield
         self._seconds += time.perf_counter() - start
         self._examples += examples
 
     def rate(self) -> float | None:
-        """Returns examples per second since the last rate; None without examples."""
+        """Returns examples per second since the last call; None without examples."""
         rate = self._examples / self._seconds if self._examples else None
         self._examples, self._seconds = 0, 0.0
         return rate
 
 
 class Display:
-    """Display of progress: a bar on a terminal or in a notebook, else plain lines.
+    """Display of progress: a bar on a terminal or in a notebook, otherwise lines.
 
     Args:
-        total: iterations of the run.
-        done: iterations done already.
+        total: number of iterations of the run.
+        done: number of iterations that are finished already.
     """
 
     def __init__(self, total: int, done: int):
@@ -186,7 +187,7 @@ class Display:
         self._done = done
 
     def update(self, done: int) -> None:
-        """Shows the iterations done."""
+        """Shows the number of finished iterations."""
         self._bar.update(done - self._done)
         self._done = done
 

@@ -1,4 +1,4 @@
-"""Result of a finished run: the file of its weights, and the entry beside it."""
+"""Result of a finished run: its weight file, and the entry of the weights."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ from elu_zoo.training.state import TrainState, versions
 from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import weight_file
 
-# Arguments of builders that act in training only.
+# Arguments of builders that have an effect in training only.
 _TRAINING_ARGUMENTS = (
     "kernel_decay",
     "classifier_decay",
@@ -41,18 +41,19 @@ _TRAINING_ARGUMENTS = (
 
 
 def find(workdir: Path) -> manifest.Entry | None:
-    """Returns the entry of a finished run, None for an unfinished run."""
+    """Returns the entry of a finished run, or None for an unfinished run."""
     path = workdir / "outcome.json"
     return manifest.read(path) if path.is_file() else None
 
 
-def of_config(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
-    """Returns the entry of a folder's finished run of this config, else None.
+def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
+    """Returns the entry of a finished run of a config, or None.
 
-    A run without its weight file is not finished: the last checkpoint has the weights.
+    A run without its weight file is not finished. Its last checkpoint still has the
+    weights.
 
     Raises:
-        CorruptError: the weight file is missing, and there is no checkpoint.
+        CorruptError: the weight file is missing, and no checkpoint exists.
     """
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
@@ -66,7 +67,8 @@ def of_config(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
             f"checkpoint. Restore the file, or delete {workdir} to train again."
         )
     logging.warning(
-        "The weight file %s is missing. It is written again from the last checkpoint.",
+        "The weight file %s is missing. The file will be written from the last "
+        "checkpoint.",
         path,
     )
     return None
@@ -82,16 +84,16 @@ def write(
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
 
-    Metrics are those of the written weights, in float16. Only here a run measures its
-    test images.
+    The metrics are computed with the weights as written, in float16. A run evaluates
+    its test images only here.
 
     Args:
         config: the run's config.
-        run: the trained run, whose weights are rounded to float16.
+        run: the trained run. The weights of its model are rounded to float16 in place.
         state: the train state at the end.
         workdir: the run's folder.
         origin: `commit` of the code that ran, and `command` of `train`.
-        check: see `Evaluator`; when it raises, nothing is written.
+        check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
     model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
@@ -136,11 +138,11 @@ def write(
     optional |= {"images": data.images, "note": data.note}
     optional["config_changes"] = state.config_changes
     entry |= {key: value for key, value in optional.items() if value}
-    # With the statistics of the preprocessing the folder can be copied elsewhere.
+    # The weights need these statistics after the folder is copied to another machine.
     statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
-    # After the weights: this file marks the run as finished.
+    # After the weights, because this file marks the run as finished.
     files.write_json(workdir / "outcome.json", entry)
     files.write_json(workdir / "config.json", state.config)
     return entry
@@ -167,7 +169,7 @@ def _metrics(
 
 
 def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
-    """Returns the arguments with which the builder makes the deployed model."""
+    """Returns the builder's arguments for the deployed model."""
     arguments = {
         "activation": activations.describe(given.activation),
         "input_shape": list(network_input(run.data, run.preprocessing)),
@@ -176,7 +178,7 @@ def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any
         if key not in ("name", "activation", *_TRAINING_ARGUMENTS):
             value = given[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
-    # Dropout of feature maps scales the deployed network, other dropout does not.
+    # Dropout of feature maps scales the deployed network; other dropout does not.
     if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
         arguments["dropout"] = given.dropout
     if registry.entry(given.name).takes("num_classes"):
@@ -195,17 +197,20 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
 
 
 def _terms(terms: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of the data set, and of the pretrained weights' data set."""
+    """Returns the terms of use of the data set and of the pretrained weights' data."""
     if parent and parent["data_terms"] != terms:
         return f"{terms} The weights it began with, {parent['data_terms']}"
     return terms
 
 
 def commit() -> str:
-    """Returns the commit of this code, with `+` if files differ from it."""
+    """Returns the git commit of this code, with `+` if files differ from the commit.
+
+    For an installed package it returns `release` and the version.
+    """
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
     commands = (
-        # Fails if the package is installed inside somebody else's repository.
+        # Fails if the package is installed inside another repository.
         ["ls-files", "--error-unmatch", "__init__.py"],
         ["rev-parse", "--short=12", "HEAD"],
         ["status", "--porcelain", "--untracked-files=no"],

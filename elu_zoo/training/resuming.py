@@ -1,4 +1,4 @@
-"""Resuming a folder's run: its lock, and checks of its config and images."""
+"""Checks before a run is resumed: of its lock, its config and its images."""
 
 import contextlib
 import json
@@ -16,9 +16,9 @@ from elu_zoo.weights.manifest import Entry
 
 
 def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
-    """Compares a config with the folder's config.json, before any work.
+    """Compares a config with config.json in the run's folder, before any work.
 
-    `TrainState.restored` compares it with the checkpoint later.
+    `TrainState.resume` later compares the config with the checkpoint.
 
     Raises:
         UsageError: the configs differ, and `allowed` is False.
@@ -31,68 +31,70 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
         changed = differences(json.loads(path.read_text()), config)
     except (ValueError, AttributeError) as error:
         raise errors.CorruptError(
-            f"{path} is damaged: {error}. Delete it: checkpoints hold the config too."
+            f"{path} is damaged: {error}. Delete the file. Checkpoints hold the config "
+            "too."
         ) from None
     check_changes(changed, allowed, workdir)
 
 
 def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
-    """Checks that a run may go on with these changes of its config.
+    """Checks that a run can be resumed with these changes of its config.
 
     Raises:
         UsageError: `allowed` is False, or a change alters the length of an epoch.
     """
     if changed and not allowed:
         raise errors.UsageError(
-            f"{workdir} belongs to another config: {'; '.join(changed)}. Name "
-            "another --workdir, or go on with this one by --allow_config_change."
+            f"{workdir} belongs to another config: {'; '.join(changed)}. Pass another "
+            "--workdir, or pass --allow_config_change to resume this run."
         )
     for change in changed:
         if change.startswith(("data.", "train.batch_size:")):
             raise errors.UsageError(
-                f"{change} changes what an epoch is; a run cannot go on with it. Name "
-                "another --workdir."
+                f"A run cannot be resumed with {change}, which changes the examples of "
+                "an epoch. Pass another --workdir."
             )
 
 
 def check_images(known: str, found: str, workdir: Path) -> None:
-    """Compares the names of the images with which a run began and goes on.
+    """Compares the images with which a run began with the images found now.
 
     Raises:
-        DataError: the names differ.
+        DataError: the images differ.
     """
     if found != known:
         raise errors.DataError(
-            f"The images changed since the run in {workdir} began: it began with "
-            f"{known} and found {found}. Restore the added, removed or changed files, "
-            "or name another --workdir."
+            f"The images have changed since the run in {workdir} began. The run began "
+            f"with {known}, but the images are now {found}. Restore the added, removed "
+            "or changed files, or pass another --workdir."
         )
 
 
 def check_finished(
     finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
 ) -> None:
-    """Compares the images of a finished run if they still exist, and logs its end.
+    """Compares the images of a finished run with the present images, if any exist.
 
     Args:
         finished: the run's entry.
         workdir: the run's folder.
-        load_data: loads the data set. Not called for data sets of the zoo, which do
-            not change.
+        load_data: loads the data set. It is not called for the zoo's data sets, whose
+            images do not change.
 
     Raises:
-        DataError: the images changed.
+        DataError: the images differ.
     """
     of_the_zoo = *load.names(), *load.ENCODED
-    # Entries of earlier versions do not name their images.
+    # Entries of earlier versions have no field `images`.
     known = finished.get("images")
     if known and finished["config"]["data"]["name"] not in of_the_zoo:
         try:
             found = load_data().images
         except (errors.DataError, errors.UsageError) as error:
-            # The weights are complete, even if the user deleted the images.
+            # The weights are complete, even if the user has deleted the images.
             logging.warning(
-                "The images are not compared with those of the finished run: %s", error
+                "The images cannot be compared with those of the finished run: %s",
+                error,
             )
         else:
             check_images(known, found, workdir)
@@ -100,10 +102,10 @@ def check_finished(
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:
-    """Checks that no other process holds the folder, before data are read.
+    """Checks that no other process uses the run's folder, before data are read.
 
     Raises:
-        ResourceError: another process does.
+        ResourceError: another process uses the folder.
     """
     if chief and (workdir / "LOCK").exists():
         with files.exclusive(workdir / "LOCK"):
@@ -111,16 +113,17 @@ def check_unlocked(workdir: Path, chief: bool) -> None:
 
 
 @contextlib.contextmanager
-def locked(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
-    """Holds the folder's lock on the chief, and removes what killed processes left.
+def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
+    """Locks the run's folder on the chief, and removes files of killed processes.
 
     Args:
         workdir: the run's folder.
         chief: whether this process writes files.
-        check: called before the folder is made.
+        check: called before the folder is created.
 
     Raises:
-        ResourceError: another process holds the folder, or the disk refused.
+        ResourceError: another process uses the folder, or a file in the folder cannot
+            be read or written.
     """
     try:
         with contextlib.ExitStack() as stack:
@@ -130,10 +133,10 @@ def locked(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[No
                 for folder in (workdir, *filter(Path.is_dir, workdir.iterdir())):
                     files.remove_leftovers(folder)
             yield
-    except errors.EluZooError:  # NotFoundError is an OSError too
+    except errors.EluZooError:  # NotFoundError is also an OSError
         raise
     except OSError as error:
         raise errors.ResourceError(
-            f"Training in {workdir} cannot go on: {error}. Checkpoints are intact. Fix "
-            "the cause, and run the same command again to resume."
+            f"Training in {workdir} cannot continue: {error}. Checkpoints are intact. "
+            "Fix the cause, and run the same command again to resume."
         ) from error

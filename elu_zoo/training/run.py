@@ -1,4 +1,4 @@
-"""Parts of a run, and its length."""
+"""A run: its length, and the objects that are built from its config."""
 
 import dataclasses
 from typing import Any
@@ -25,35 +25,35 @@ class Length:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Iterations of an epoch; see `order.steps_per_epoch`."""
+        """Number of iterations in an epoch; see `order.steps_per_epoch`."""
         return order.steps_per_epoch(self.examples, self.batch_size)
 
     @property
     def total(self) -> int:
-        """Iterations of the run."""
+        """Number of iterations in the run."""
         return self.steps_per_epoch * self.epochs
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Parts of a run, built from its config."""
+    """Objects of a run, built from its config."""
 
     seed: int
     train: ConfigDict  # the config's section `train`
     length: Length
     data: ImageData
-    validation: Split | None  # measured after epochs
+    validation: Split | None  # evaluated after epochs
     preprocessing: dict[str, Any]
     model: keras.Model
     optimizer: keras.optimizers.Optimizer
     phases: Phases
     augmentation: Augmentation | None
     compilation: Compilation
-    step: Any  # such as a `step_resident.ResidentStep`
+    step: Any  # a training step, such as `step_resident.ResidentStep`
     evaluator: Evaluator
-    parent: Pretrained | None  # the weights that the run starts from
+    parent: Pretrained | None  # pretrained weights from which the run starts
 
     @property
     def variables(self) -> list[Any]:
-        """The variables of model and optimizer, in the order of checkpoints."""
+        """The variables of model and optimizer, in the order of a checkpoint."""
         return [*self.model.variables, *self.optimizer.variables]

@@ -27,11 +27,13 @@ def learning_rates(
     ```
 
     Args:
-        iterations: counted from 0.
-        boundaries: increasing iterations, or shares of the run: 0.5 is its middle.
-        values: one more than boundaries for `steps`, else two more.
+        iterations: numbers of iterations, counted from 0.
+        boundaries: increasing numbers of iterations, or fractions of the run's length,
+            such as 0.5 for its middle.
+        values: learning rates. `steps` needs one value more than boundaries, and the
+            other shapes need two more.
         shape: `steps`, `linear` or `exponential`.
-        end: the length of the run; `steps` needs it for shares only.
+        end: number of iterations of the run. `steps` needs it for fractions only.
     """
     boundaries = in_iterations(boundaries, end)
     points = [0, *boundaries, end]
@@ -53,8 +55,8 @@ def check(
     """Checks a schedule of learning rates.
 
     Raises:
-        UsageError: the numbers of boundaries and values do not match, boundaries do
-            not increase within the run, or rates are negative or not finite.
+        UsageError: the numbers of boundaries and values do not match, the boundaries do
+            not increase within the run, or a rate is negative or not finite.
     """
     _check_numbers("train.boundaries", boundaries)
     _check_numbers("train.learning_rates", values)
@@ -62,17 +64,17 @@ def check(
     more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
     if len(values) != len(boundaries) + more:
         raise errors.UsageError(
-            f"train.learning_rates has {words} more than train.boundaries. Received: "
-            f"{len(values)} and {len(boundaries)}."
+            f"train.learning_rates must have {words} more than train.boundaries. "
+            f"Received: {len(values)} and {len(boundaries)}."
         )
     check_boundaries("train.boundaries", boundaries, iterations)
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
-            f"train.learning_rates are finite and >= 0. Received: {tuple(values)}."
+            f"train.learning_rates must be finite and >= 0. Received: {tuple(values)}."
         )
     if shape == "exponential" and not all(values):
         raise errors.UsageError(
-            "train.learning_rates of the shape exponential are > 0. Received: "
+            "train.learning_rates of the shape exponential must be > 0. Received: "
             f"{tuple(values)}."
         )
 
@@ -83,25 +85,27 @@ def check_boundaries(
     """Checks that boundaries increase within a run.
 
     Raises:
-        UsageError: they do not, or are neither whole numbers nor shares of the run.
+        UsageError: the boundaries do not increase within the run, or one of them is
+            neither a whole number nor a fraction of the run's length.
     """
     _check_numbers(name, boundaries)
     shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
     if not all(0 < share < 1 for share in shares):
         raise errors.UsageError(
-            f"{name} are whole numbers of iterations, or shares of the run between 0 "
-            f"and 1. Received: {tuple(boundaries)}."
+            f"{name} must be whole numbers of iterations, or fractions of the run "
+            f"between 0 and 1. Received: {tuple(boundaries)}."
         )
     at = in_iterations(boundaries, iterations)
     if any(a >= b for a, b in itertools.pairwise([0, *at, iterations])):
         raise errors.UsageError(
-            f"{name} increases, within the run's {iterations} iterations. Received: "
-            f"{tuple(at)}. Shares of the run fit any length: 0.5 is its middle."
+            f"{name} must increase, between 0 and the run's {iterations} iterations. "
+            f"Received: {tuple(at)}. Fractions fit every length: 0.5 is the middle of "
+            "the run."
         )
 
 
 def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
-    """Returns boundaries as iterations. A share of the run is at least 1 iteration."""
+    """Returns boundaries as iterations. A fraction becomes at least 1 iteration."""
     whole = numbers.Integral
     return [b if isinstance(b, whole) else max(1, round(b * end)) for b in boundaries]
 
@@ -111,5 +115,5 @@ def _check_numbers(name: str, entries: Sequence) -> None:
         isinstance(x, numbers.Real) and not isinstance(x, bool) for x in entries
     ):
         raise errors.UsageError(
-            f"{name} is a tuple of numbers. Received: {tuple(entries)}."
+            f"{name} must be a tuple of numbers. Received: {tuple(entries)}."
         )

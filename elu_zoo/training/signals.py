@@ -1,4 +1,4 @@
-"""Stop of a run by SIGTERM or SIGINT, between two calls or in an evaluation."""
+"""Stops a run after SIGTERM or SIGINT: between two calls, or in an evaluation."""
 
 import contextlib
 import signal
@@ -10,9 +10,9 @@ from elu_zoo import errors
 
 
 class Stopped(Exception):
-    """A signal ended the work in progress.
+    """A signal stopped the run.
 
-    The argument is the signal's number, if several machines agreed on one.
+    The argument is the number of the signal, if the machines agreed on a signal.
     """
 
 
@@ -21,18 +21,18 @@ class Stop:
 
     Args:
         received: returns the number of the signal that this process received, or 0.
-        peers: the machines of the run, which all stop at the same point.
+        peers: the machines of the run. All machines stop at the same point.
     """
 
     def __init__(self, received: Callable[[], int], peers: Any):
         self._received = received
         self._peers = peers
         self.check_alone = check(received)  # for work of a single machine
-        # Several machines evaluate together, and stop between calls only.
+        # Several machines evaluate together, and therefore stop between calls only.
         self.check = self.check_alone if peers.alone else None
 
     def between(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yields calls; raises `Stopped` when a machine received a signal."""
+        """Yields calls; raises `Stopped` after a machine has received a signal."""
         for call in calls:
             yield call
             if number := self._peers.stop(self._received()):
@@ -40,7 +40,7 @@ class Stop:
 
     @contextlib.contextmanager
     def saving(self, save: Callable[[], None]) -> Iterator[None]:
-        """Saves the run if a signal stops the block."""
+        """Saves the run if a signal stops the `with` block."""
         try:
             yield
         except Stopped:
@@ -50,16 +50,21 @@ class Stop:
 
 
 @contextlib.contextmanager
-def stoppable(peers: Any, where: Callable[[], str]) -> Iterator[Stop]:
-    """Raises `Interrupted`, with the text of `where()`, if a signal stops the block."""
+def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
+    """Raises `Interrupted` if a signal stops the `with` block.
+
+    Args:
+        peers: see `Stop`.
+        describe: returns the end of a message that begins with the signal's name.
+    """
     with stop_requested() as received:
         try:
             yield Stop(received, peers)
         except Stopped as stopped:
-            # Without a number, another machine was stopped while it worked alone.
+            # The error has no number if a machine was stopped while it worked alone.
             number = next(filter(None, [*stopped.args, received(), signal.SIGTERM]))
             name = signal.Signals(number).name
-            raise errors.Interrupted(f"{name} {where()}") from None
+            raise errors.Interrupted(f"{name} {describe()}") from None
 
 
 def check(received: Callable[[], int]) -> Callable[[], None]:
@@ -76,8 +81,9 @@ def check(received: Callable[[], int]) -> Callable[[], None]:
 def stop_requested() -> Iterator[Callable[[], int]]:
     """Yields a function that returns the number of the signal received, or 0.
 
-    A second signal acts at once, by the handlers from before. Outside the main thread
-    Python takes no handlers, and the function returns 0.
+    The first signal restores the previous handlers, so that a second signal ends the
+    process at once. Outside the main thread, Python allows no signal handlers, and the
+    function always returns 0.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -1,16 +1,17 @@
-"""Train state of a run, and its checkpoints on the disk.
+"""Train state of a run, and the checkpoints of a run.
 
-`<workdir>/checkpoints/step-<iteration>/` holds arrays.npz (weights and optimizer) and
-manifest.json (train state, versions, a hash of the arrays and one of the manifest). A
-folder appears by one rename, once its content is on the disk.
+`<workdir>/checkpoints/step-<iteration>/` has arrays.npz (weights and optimizer) and
+manifest.json (train state, versions, a hash of the arrays and a hash of the manifest).
+The folder gets this name by a rename after all its content is on the disk.
 """
 
+import contextlib
 import dataclasses
 import importlib
 import io
 import json
+import os
 import re
-import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,8 @@ from elu_zoo.training.run import Length
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
-# The file is absent. Other errors, of a disk or a network, may pass.
+# These errors mean that a file is absent. Other errors, such as those of a network,
+# may be temporary.
 _MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 
@@ -44,17 +46,17 @@ def versions() -> dict[str, str]:
 
 @dataclasses.dataclass
 class TrainState:
-    """Train state of a run; a checkpoint holds it with the weights.
+    """Train state of a run, which a checkpoint holds beside the weights.
 
     Attributes:
         config: the run's config, as JSON values.
-        images: the name of the training images, with a fingerprint of user data.
-        step: iterations done.
+        images: the name of the training images, with a hash of the user's own images.
+        step: number of finished iterations.
         epoch_loss: sum of the losses of the current epoch.
-        epochs_recorded: epochs whose row of metrics is written.
-        metrics_length: bytes of metrics.jsonl.
-        seconds: wall time of the loop.
-        config_changes: changes of the config between starts, and their iterations.
+        epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
+        metrics_length: length of metrics.jsonl in bytes.
+        seconds: wall time of training, in seconds.
+        config_changes: changes of the config since the run began, and their iterations.
     """
 
     config: dict[str, Any]
@@ -68,36 +70,39 @@ class TrainState:
 
     def add(self, losses: np.ndarray) -> None:
         """Adds the losses of the next iterations, `(iterations,)`."""
-        # One by one: the sum must not depend on the number of iterations in a call.
+        # One by one, because the sum must not depend on the number of iterations in a
+        # call.
         for value in losses.tolist():
             self.epoch_loss += value
         self.step += len(losses)
 
     def end_epoch(self, epoch: int) -> None:
-        """Counts the epoch whose row of metrics has been written."""
+        """Starts the next epoch, after the metrics of `epoch` have been written."""
         self.epoch_loss, self.epochs_recorded = 0.0, epoch
 
-    def restored(
+    def resume(
         self,
         saved: dict[str, Any],
         workdir: Path,
         length: Length,
         allow_config_change: bool = False,
     ) -> "TrainState":
-        """Returns the train state of a checkpoint, after checks against this one.
+        """Returns the train state of a checkpoint, after comparing it with this state.
 
         Args:
-            saved: the checkpoint's values.
+            saved: the train state of the checkpoint, as JSON values.
             workdir: the run's folder.
             length: the length of the run.
-            allow_config_change: accept a checkpoint of another config.
+            allow_config_change: whether to accept a checkpoint of another config.
 
         Raises:
-            UsageError: the checkpoint has another config, or is past its end.
-            CorruptError: another config, of which an earlier version kept a hash only.
-            DataError: the checkpoint has other images.
+            UsageError: the checkpoint has another config, or is past the end of the
+                run.
+            CorruptError: the checkpoint is of an earlier version, which saved only the
+                hash of the config, and has another config.
+            DataError: the checkpoint was trained on other images.
         """
-        # Earlier versions saved neither images nor the number of recorded epochs.
+        # Earlier versions did not save the last two of these values.
         known = {
             "config": self.config,
             "images": self.images,
@@ -121,8 +126,8 @@ class TrainState:
         logging.info("Resuming %s after iteration %d.", workdir, found.step)
         if found.step > length.total:
             raise errors.UsageError(
-                f"{workdir} is at iteration {found.step}, and the changed config ends "
-                f"at {length.total}. Raise train.epochs."
+                f"The run in {workdir} has finished {found.step} iterations, but the "
+                f"changed config has only {length.total}. Increase train.epochs."
             )
         return found
 
@@ -132,27 +137,30 @@ class Checkpoints:
 
     Args:
         workdir: the run's folder.
-        variables: Keras variables of model and optimizer, in a fixed order.
-        kept: number of the newest checkpoints to keep.
+        variables: Keras variables of the model and optimizer, in a fixed order.
+        kept: number of checkpoints to keep; older checkpoints are deleted.
     """
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._folder = workdir / "checkpoints"
-        # Numbered, as the random states of two layers may share a path.
+        # Numbered, because the random states of two layers may have the same path.
         self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
         self._kept = kept
+        self._step: int | None = None  # of the checkpoint saved or restored last
 
     def check_room(self) -> None:
         """Checks that the disk has room for three checkpoints, existing ones included.
 
         Raises:
-            ResourceError: there is less room.
+            ResourceError: the folder is not writable, or the disk has less room.
         """
         size = sum(np.asarray(v).nbytes for v in self._variables.values())
         files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
 
     def save(self, state: dict[str, Any]) -> bool:
         """Saves the variables and the train state, unless this step is saved already.
+
+        A file or folder that already has the name of the checkpoint is renamed.
 
         Args:
             state: a `TrainState` as JSON values.
@@ -161,18 +169,20 @@ class Checkpoints:
             Whether a checkpoint was written.
 
         Raises:
-            TrainingError: a value is not finite; nothing is written.
-            ResourceError: the disk refused; earlier checkpoints are untouched.
+            TrainingError: a value is not finite. Nothing is written.
+            ResourceError: the checkpoint cannot be written. Earlier checkpoints are
+                intact.
         """
         step = state["step"]
         target = self._folder / f"step-{step:09d}"
-        if target.exists():
+        if step == self._step and target.is_dir():
             return False
         arrays = {name: np.asarray(v) for name, v in self._variables.items()}
         for name, value in arrays.items():
             if not np.isfinite(value).all():
                 raise errors.TrainingError(
-                    f"{name} is not finite after iteration {step}: not saved."
+                    f"The variable {name} is not finite after iteration {step}. No "
+                    "checkpoint was saved. Try a lower learning rate."
                 )
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
@@ -184,49 +194,56 @@ class Checkpoints:
             "versions": versions(),
         }
         try:
+            _move_away(target)
             with files.new_directory(target) as folder:
                 (folder / "arrays.npz").write_bytes(content)
-                (folder / "manifest.json").write_text(sealed(manifest))
+                (folder / "manifest.json").write_text(seal(manifest))
         except OSError as error:
             raise errors.ResourceError(
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
-                f"be written to {self._folder}: {error}. Earlier ones are intact."
+                f"be written to {self._folder}: {error}. Earlier checkpoints are "
+                "intact. Fix the cause, and run the same command again to resume."
             ) from error
+        self._step = step
+        # Names of later steps are not checkpoints of this run.
+        saved = [path for path in self._all() if path.name <= target.name]
         # A process that was killed in `save` left a hidden folder.
-        for old in [*self._all()[self._kept :], *self._folder.glob(".step-*")]:
-            shutil.rmtree(old, ignore_errors=True)
+        for old in [*saved[self._kept :], *self._folder.glob(".step-*")]:
+            with contextlib.suppress(OSError):
+                files.remove(old)
         return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
-        """Restores the newest undamaged checkpoint, and deletes newer ones.
+        """Restores the newest undamaged checkpoint, and deletes damaged newer ones.
 
         Args:
-            keep_damaged: delete nothing.
+            keep_damaged: whether to keep damaged checkpoints.
 
         Returns:
-            The train state as JSON values; None without checkpoints.
+            The train state as JSON values, or None if there is no checkpoint.
 
         Raises:
-            CorruptError: all checkpoints are damaged, or one has a newer format or
-                another model.
-            ResourceError: one cannot be read, for instance over a network.
+            CorruptError: all checkpoints are damaged, or the newest undamaged one has
+                a newer format or another model.
+            ResourceError: a checkpoint cannot be read, for instance over a network.
         """
         damaged = []
         for folder in self._all():
             try:
                 manifest, arrays = _read(folder)
             except _Damaged as problem:
-                logging.error("%s is damaged (%s): passed over.", folder, problem)
+                logging.error("%s is damaged (%s) and is not used.", folder, problem)
                 damaged.append(folder.name)
                 continue
             self._assign(folder, arrays)
             for name in damaged * (not keep_damaged):
                 files.remove(self._folder / name)
+            self._step = manifest["state"]["step"]
             return manifest["state"]
         if damaged:
             raise errors.CorruptError(
                 f"Every checkpoint in {self._folder} is damaged: {', '.join(damaged)}. "
-                "Delete that folder to train from the start."
+                "Delete this folder to train from the start."
             )
         return None
 
@@ -235,47 +252,59 @@ class Checkpoints:
         return sorted((p for p in found if _NAME.fullmatch(p.name)), reverse=True)
 
     def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
-        arrays = {_uncounted(name): value for name, value in arrays.items()}
-        variables = {_uncounted(name): v for name, v in self._variables.items()}
+        arrays = {_without_counts(name): value for name, value in arrays.items()}
+        variables = {_without_counts(name): v for name, v in self._variables.items()}
         expected = {name: tuple(v.shape) for name, v in variables.items()}
         found = {name: value.shape for name, value in arrays.items()}
         if found != expected:
             differing = sorted({name for name, _ in found.items() ^ expected.items()})
             raise errors.CorruptError(
                 f"{folder} belongs to another model or optimizer. Differing variables: "
-                f"{', '.join(differing[:5])}."
+                f"{', '.join(differing[:5])}. Pass another --workdir."
             )
         for name, variable in variables.items():
             variable.assign(arrays[name])
 
 
-def sealed(manifest: dict[str, Any]) -> str:
-    """Returns the manifest's text with a hash of all its other entries."""
+def seal(manifest: dict[str, Any]) -> str:
+    """Returns a manifest as text, with a hash of its entries in the entry "seal"."""
     entries = {key: value for key, value in manifest.items() if key != "seal"}
     entries["seal"] = files.sha256(json.dumps(entries).encode())
     return json.dumps(entries, indent=2)
 
 
-def _uncounted(name: str) -> str:
-    """Returns a name without the numbers that Keras counts up within a process."""
+def _move_away(target: Path) -> None:
+    """Renames a file or folder that has the name of a new checkpoint."""
+    if os.path.lexists(target):
+        moved = target.rename(f"{target}.moved")
+        logging.warning(
+            "%s was not written by this run. It was renamed to %s. Delete it unless you"
+            " need it.",
+            target,
+            moved.name,
+        )
+
+
+def _without_counts(name: str) -> str:
+    """Returns a variable's name without the numbers by which Keras makes it unique."""
     return re.sub(r"_\d+(?=[/_]|$)", "", name)
 
 
 class _Damaged(Exception):
-    """A checkpoint that differs from its manifest."""
+    """A checkpoint is incomplete, or differs from its manifest."""
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
         text = (folder / "manifest.json").read_text()
         manifest = json.loads(text)
-        if sealed(manifest) != text:
+        if seal(manifest) != text:
             raise _Damaged("manifest.json does not match its seal")
         content = (folder / "arrays.npz").read_bytes()
         if manifest["format"] > FORMAT:
             raise errors.CorruptError(
-                f"{folder} has format {manifest['format']}; this version of elu_zoo "
-                f"reads up to {FORMAT}. Upgrade elu_zoo."
+                f"{folder} has format {manifest['format']}, but this version of "
+                f"elu_zoo reads formats up to {FORMAT}. Upgrade elu_zoo."
             )
         if files.sha256(content) != manifest["sha256"]:
             raise _Damaged("arrays.npz does not match the SHA-256 in manifest.json")
@@ -283,19 +312,20 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             values = dict(arrays)
         if folder.name != f"step-{manifest['state']['step']:09d}":
             raise _Damaged("manifest.json belongs to another iteration")
-    # AttributeError: the JSON value is no object.
+    # AttributeError: the JSON value is not an object.
     except (
         *_MISSING, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
     ) as error:  # fmt: skip
         raise _Damaged(f"{type(error).__name__}: {error}") from error
     except OSError as error:
         raise errors.ResourceError(
-            f"{folder} cannot be read: {error}. Nothing was changed; try again."
+            f"{folder} cannot be read: {error}. Nothing was changed. Run the same "
+            "command again."
         ) from error
     if manifest["versions"] != versions():
         logging.warning(
-            "%s was written with %s, and this is %s. The run goes on, but bit-identical"
-            " results are no longer promised.",
+            "%s was written with the versions %s. The installed versions are %s. "
+            "Results may therefore differ in their last bits.",
             folder,
             manifest["versions"],
             versions(),

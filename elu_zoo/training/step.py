@@ -1,4 +1,4 @@
-"""One update of a model on TensorFlow, shared by all replicas."""
+"""One update of a model on TensorFlow, on all replicas of a strategy."""
 
 import contextlib
 from collections.abc import Callable
@@ -12,12 +12,13 @@ from elu_zoo.training.learner import Learner
 
 
 class Update:
-    """One update of a model, on all replicas of a strategy.
+    """One update of a model, whose batch is split over the replicas of a strategy.
 
     Args:
-        learner: the model, its optimizer and its loss, made in the strategy's scope.
+        learner: the model, optimizer and loss, created in the strategy's scope.
         strategy: the strategy whose replicas share a batch.
-        compilation: how the step is compiled, and the parts of a replica's share.
+        compilation: how the step is compiled, and the number of parts into which each
+            replica splits its examples.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Update:
         self.compile()
 
     def compile(self) -> None:
-        """Drops traced functions, which do not see changes of layers."""
+        """Creates the gradient function again, after a layer of the model changed."""
         self._pure_gradients = tf.function(
             self._gradients, jit_compile=self._compilation.compiled
         )
@@ -44,11 +45,12 @@ class Update:
 
         Args:
             rate: the learning rate.
-            iteration: number of the iteration in the run, which keys dropout.
+            iteration: number of the iteration in the run, from which dropout masks are
+                computed.
             batch: indices of the whole batch, `(batch_size,)`.
             draws: random numbers for the augmentation, `(batch_size, n)`, or None.
-            fetch: `(start, indices) -> images, labels` of the part of the batch that
-                begins at `start`.
+            fetch: a function `(start, indices) -> (images, labels)` of the part of the
+                batch that begins at row `start`.
         """
         self._learner.optimizer.learning_rate.assign(rate)
         arguments = iteration, batch, draws, fetch
@@ -58,7 +60,7 @@ class Update:
         return self._strategy.reduce("SUM", shares, axis=None)
 
     def _on_replica(self, iteration, batch, draws, fetch):
-        """Returns the replica's share of the mean loss."""
+        """Updates the model on a replica; returns its summand of the mean loss."""
         share = self._learner.batch_size // self._replicas
         start = 0
         if self._replicas > 1:
@@ -71,18 +73,18 @@ class Update:
             size = share // self._compilation.accumulate
             loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
             for i in tf.range(self._compilation.accumulate):
-                # Parts that run at the same time would need the memory of all parts.
+                # Parallel iterations would need the memory of several parts.
                 tf.autograph.experimental.set_loop_options(parallel_iterations=1)
                 first = start + i * size
                 more, added = self._part(iteration, batch, draws, fetch, first, size)
                 loss += more
                 gradients = [a + b for a, b in zip(gradients, added, strict=True)]
-        # Under several replicas Keras sums the gradients over them here.
+        # With several replicas, Keras sums the gradients over the replicas here.
         self._learner.optimizer.apply(gradients, weights)
         return loss
 
     def _part(self, iteration, batch, draws, fetch, start, size):
-        """Returns the share of a part in the batch's mean loss, and its gradients."""
+        """Returns the summand of a part in the batch's mean loss, and its gradients."""
         batch = _cut(batch, start, size)
         images, labels = fetch(start, batch)
         images = tf.cast(images, tf.float32)
@@ -109,18 +111,18 @@ class Update:
         return loss, tape.gradient(minimised, weights)
 
     def _losses(self, images, labels, outputs, penalties):
-        """Returns a part's share of the mean loss, and of the minimised sum."""
+        """Returns a part's summands in the mean loss and in the minimised loss."""
         objective = self._learner.objective
         loss = self._share(objective(images, labels, outputs))
         smoothing = objective.smoothing(labels, outputs)
         minimised = loss if smoothing is None else loss + self._share(smoothing)
-        # Every part of every replica adds its share.
+        # Each part of each replica adds an equal fraction of the penalties.
         parts = self._replicas * self._compilation.accumulate
         return loss, minimised + sum(penalties) / parts if penalties else minimised
 
     @contextlib.contextmanager
     def _context(self, iteration, batch):
-        """Sets the form of activations and keys of dropout in a replica's thread."""
+        """Sets the form of ELU and the keys of dropout in the thread of a replica."""
         form = "polynomial" if self._compilation.compiled else "nested"
         with activations.form(form), layers.keyed(iteration, batch):
             yield

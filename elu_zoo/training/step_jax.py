@@ -1,6 +1,7 @@
 """Device, compilation and training step of a run on JAX.
 
-The functions replace those of `devices`, and `JaxStep` replaces `ResidentStep`.
+The functions are those of `devices` for JAX, and `JaxStep` corresponds to
+`ResidentStep`.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ from elu_zoo.training.workers import cluster
 
 
 class OneDevice:
-    """JAX's first device. A run uses one device."""
+    """The first device of JAX, which is the only device of a run."""
 
     num_replicas_in_sync = 1
 
@@ -33,22 +34,23 @@ class OneDevice:
 
 
 def create_strategy(name: str, num_devices: int | None) -> OneDevice:
-    """Returns the device.
+    """Returns the first device of JAX.
 
     Raises:
-        UsageError: an unknown strategy, or several devices or machines.
+        UsageError: the strategy is unknown, or needs several devices or machines.
     """
     compilation.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on one device. Received: strategy "
-            f"{name!r}, num_devices {num_devices}. Use strategy 'one', or "
+            f"{name!r}, num_devices {num_devices}. Set --strategy=one, or set "
             "KERAS_BACKEND=tensorflow."
         )
     if cluster.tasks() > 1:
         raise errors.UsageError(
-            "KERAS_BACKEND=jax trains on one machine, TF_CONFIG names "
-            f"{cluster.tasks()} tasks. Unset it, or use KERAS_BACKEND=tensorflow."
+            "KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has "
+            f"{cluster.tasks()} tasks. Unset TF_CONFIG, or set "
+            "KERAS_BACKEND=tensorflow."
         )
     placement, count = OneDevice(), len(jax.devices())
     kind = placement.device.device_kind
@@ -67,18 +69,18 @@ def choose_compilation(
     """Chooses how many iterations a call runs; see `devices.choose_compilation`.
 
     Raises:
-        UsageError: an invalid value, compile=off, or accumulate > 1.
+        UsageError: a value is invalid, compile is off, or accumulate > 1.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     if accumulate > 1:
         raise errors.UsageError(
-            "KERAS_BACKEND=jax computes a batch in one part. Received: accumulate "
-            f"{accumulate}. Leave it out, or use KERAS_BACKEND=tensorflow."
+            "KERAS_BACKEND=jax cannot split a batch. Received: accumulate "
+            f"{accumulate}. Remove --accumulate, or set KERAS_BACKEND=tensorflow."
         )
     if compile_ == "off":
         raise errors.UsageError(
-            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Leave it "
-            "out, or use KERAS_BACKEND=tensorflow."
+            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Remove "
+            "--compile, or set KERAS_BACKEND=tensorflow."
         )
     platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
     rule = compilation.choose({platform, compilation.kind(model)}, "on")
@@ -86,17 +88,17 @@ def choose_compilation(
 
 
 def is_chief(strategy: OneDevice) -> bool:
-    """Returns True: a run has one process."""
+    """Returns True, because a run on JAX has only one process."""
     return True
 
 
 def peers(strategy: OneDevice) -> cluster.Alone:
-    """Returns the machine of a run."""
+    """Returns an object for the only machine of a run."""
     return cluster.Alone()
 
 
 class JaxStep:
-    """A training step on images in the device's memory; see `ResidentStep`."""
+    """A training step on images in the memory of the device; see `ResidentStep`."""
 
     def __init__(
         self,
@@ -120,8 +122,8 @@ class JaxStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes a new program, which is needed after a layer of the model changed."""
-        # A new function: JAX keeps the compiled program of a known one.
+        """Creates the compiled function again, after a layer of the model changed."""
+        # A new function object, because JAX caches compiled code by the object.
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
 
     def start(self, order: np.ndarray) -> None:
@@ -138,10 +140,10 @@ class JaxStep:
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]
-        # New or restored values are not bound to the device, and would make JAX
-        # compile a second program.
+        # New or restored values are not committed to the device, and JAX would compile
+        # the function a second time for them.
         state = jax.device_put(state, self._device)
-        arguments = self._compilation.padded(*given)
+        arguments = self._compilation.pad(*given)
         state, losses = self._call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
@@ -149,9 +151,9 @@ class JaxStep:
         return np.asarray(losses)[:count]
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
-        """Runs `count` iterations; one program serves every count."""
+        """Runs `count` iterations, in one compiled function for every count."""
 
-        # By default accelerators multiply in less than float32.
+        # By default, accelerators multiply with less precision than float32.
         @jax.default_matmul_precision("float32")
         def body(i, carry):
             state, losses = carry
@@ -165,7 +167,7 @@ class JaxStep:
 
         losses = jax.numpy.zeros(len(batches))
         if len(batches) == 1:
-            # Within a loop XLA does not use its fast kernels for convolutions.
+            # In a loop, XLA does not use its fast kernels for convolutions.
             return body(0, (state, losses))
         return jax.lax.fori_loop(0, count, body, (state, losses))
 

@@ -1,7 +1,8 @@
-"""The training step on TensorFlow for images in the device's memory.
+"""The training step on TensorFlow for images in the memory of the device.
 
-A call runs several iterations. Its program has one shape for every number of
-iterations, so that results do not depend on how a run is split into calls.
+A call runs several iterations. The compiled function has the same input shapes for
+every number of iterations. Results therefore do not depend on how the iterations of a
+run are divided into calls.
 """
 
 import numpy as np
@@ -14,10 +15,10 @@ from elu_zoo.training.step import Update
 
 
 class ResidentStep:
-    """A training step on images that are variables of the device.
+    """A training step whose images are variables on the device.
 
     Args:
-        learner: the model, its optimizer and its loss, made in the strategy's scope.
+        learner: the model, optimizer and loss, created in the strategy's scope.
         data: the training images and labels.
         strategy: the strategy whose replicas share a batch.
         compilation: how the step is compiled.
@@ -40,7 +41,7 @@ class ResidentStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes a new program, which is needed after a layer of the model changed."""
+        """Creates the compiled function again, after a layer of the model changed."""
         steps, size = self._compilation.steps_per_call, self._batch_size
         draws = [tf.TensorSpec([steps, size, None], tf.int32)]
         single = self._strategy.num_replicas_in_sync == 1
@@ -72,8 +73,8 @@ class ResidentStep:
         Args:
             batches: indices of training images, `(count, batch_size)`; `count` is at
                 most `compilation.steps_per_call`.
-            learning_rates: of each iteration, `(count,)`.
-            first: number of the first iteration in the run, which keys dropout.
+            learning_rates: the learning rate of each iteration, `(count,)`.
+            first: number of the first iteration in the run.
             draws: random numbers for the augmentation, `(count, batch_size, n)`.
 
         Returns:
@@ -82,12 +83,12 @@ class ResidentStep:
         """
         count = len(batches)
         given = [batches, learning_rates, *([] if draws is None else [draws])]
-        losses = self._call(first, count, *self._compilation.padded(*given))
+        losses = self._call(first, count, *self._compilation.pad(*given))
         return losses.numpy()[:count]
 
     def _iterate(self, first, count, batches, learning_rates, draws=None):
         if batches.shape[0] == 1:
-            # Within a loop XLA does not use its fast kernels for convolutions.
+            # In a loop, XLA does not use its fast kernels for convolutions.
             drawn = None if draws is None else draws[0]
             arguments = learning_rates[0], first, batches[0], drawn
             return self._update(*arguments, self._fetch)[None]

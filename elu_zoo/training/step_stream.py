@@ -14,10 +14,10 @@ from elu_zoo.training.workers import cluster
 
 
 class StreamStep:
-    """A training step on encoded images, which are decoded in advance.
+    """A training step on encoded images, which other threads decode in advance.
 
-    Each machine of a cluster reads the part of every batch that its devices compute.
-    For the arguments see `step_resident.ResidentStep`.
+    Each machine of a cluster reads only the examples of a batch that its devices need.
+    For the arguments, see `step_resident.ResidentStep`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class StreamStep:
         self.compile()
 
     def compile(self) -> None:
-        """Makes a new program, which is needed after a layer of the model changed."""
+        """Creates the compiled function again, after a layer of the model changed."""
         size = self._batch_size
         single = self._strategy.num_replicas_in_sync == 1
         self._update.compile()
@@ -59,7 +59,7 @@ class StreamStep:
         )
 
     def start(self, order: np.ndarray) -> None:
-        """Begins to decode the batches `(count, batch_size)` of the next calls."""
+        """Begins to decode the next batches: indices `(count, batch_size)`."""
         own = order[:, self._first : self._first + self._share]
         self._read = self._data.batches(own.ravel(), self._share)
 

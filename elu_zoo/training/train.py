@@ -1,4 +1,4 @@
-"""Training of one config in one folder: from the start, or resumed."""
+"""Training of a network by a config, in one folder that can be resumed."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ from elu_zoo.data import load
 from elu_zoo.training import backends, build, calls, result, resuming, signals
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig, resolve
-from elu_zoo.training.outputs import Outputs, opened
+from elu_zoo.training.outputs import Outputs, open_outputs
 from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Run
 from elu_zoo.training.signals import Stop
@@ -39,39 +39,41 @@ def train(
 ) -> Entry | None:
     """Trains the network of a config and returns the entry of its weights.
 
-    A second call with the same folder resumes the run, bit-identically on a CPU. For a
-    finished run it returns the entry at once. It runs in notebooks, without absl.
+    A second call with the same folder resumes the run, bit-identically on a CPU. If the
+    run is finished, the function returns the entry at once. The function needs no absl
+    flags, and can be called in notebooks.
 
     Args:
-        config: see the files in `elu_zoo.configs`.
-        workdir: the run's folder: config.json, metrics.jsonl, timing.jsonl,
+        config: the config of the run, such as those in `elu_zoo.configs`.
+        workdir: the run's folder, for config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
-        data_dir: where prepared data sets are; $TFDS_DATA_DIR by default.
+        data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
         strategy: see `devices.create_strategy`.
-        num_devices: devices of this machine.
+        num_devices: number of devices of this machine; None for the default.
         compile: see `devices.choose_compilation`.
-        steps_per_call: iterations in one program.
-        accumulate: number of parts into which each device splits its share of a batch,
-            to save memory. Only rounding changes, except that batch normalisation then
-            uses the statistics of a part.
-        allow_config_change: go on with a run of another config. The entry names the
-            changes.
-        observe: records that the run keeps for figures and statistics.
+        steps_per_call: number of iterations in one compiled function.
+        accumulate: number of parts into which each device splits its examples of a
+            batch, to save memory. Results change by rounding only, except that batch
+            normalisation uses the statistics of one part.
+        allow_config_change: whether to resume a run of another config. The entry lists
+            the changes.
+        observe: additional records of the run, for figures and statistics.
         command: the command line that makes the config, for the entry and its card.
 
     Returns:
-        The entry; None on machines of a cluster that write no files.
+        The entry, or None on the machines of a cluster other than the chief.
 
     Raises:
-        UsageError: the config, the folder or the devices do not fit.
-        DataError: the data set is missing, or changed since the run began.
-        CorruptError: files of the folder are damaged or belong to another run.
-        ResourceError: the folder is in use by another process or cannot be written, or
-            another machine stopped answering.
+        UsageError: an argument or a config value is invalid, or the folder belongs to
+            another config.
+        DataError: the data set is missing, or has changed since the run began.
+        CorruptError: files in the folder are damaged or belong to another run.
+        ResourceError: another process uses the folder, the folder is not writable, or
+            another machine has stopped.
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
-        Interrupted: SIGTERM or SIGINT stopped the run; its state is saved.
+        Interrupted: SIGTERM or SIGINT stopped the run; a checkpoint is saved.
     """
-    # First, as the source files may change while the run trains.
+    # Before training, because the source files may change while the run trains.
     origin = {"commit": result.commit(), "command": command}
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
@@ -81,7 +83,7 @@ def train(
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
-    finished = result.of_config(workdir, resolved.values)
+    finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
         peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
         if finished:
@@ -93,21 +95,23 @@ def train(
         data = load_data()
         observe.check(data, several=not peers.alone)
 
-        # 3. Build model, optimizer, step and evaluator.
+        # 3. Build the model, optimizer, training step and evaluator.
         run = build.build(resolved, data, placement, options)
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
-        with resuming.locked(workdir, chief, checkpoints.check_room):
-            # 4. Restore the folder's checkpoint, if there is one.
+        with resuming.lock(workdir, chief, checkpoints.check_room):
+            # 4. Restore the newest checkpoint, if there is one.
             given = run, workdir, checkpoints, placement, allow_config_change
             state = _restore(TrainState(resolved.values, data.images), *given)
+            stopped = functools.partial(_stopped, state, run, workdir)
+            given = workdir, chief, checkpoints, observe, run, state
             with (
-                signals.stoppable(peers, lambda: _saved(state, run, workdir)) as stop,
-                opened(workdir, chief, checkpoints, observe, run, state) as outputs,
+                signals.stop_on_signal(peers, stopped) as stop,
+                open_outputs(*given) as outputs,
             ):
                 outputs.records.write_start(_start(state, placement, run, origin))
                 outputs.recorder.begin(state.step, stop.check)
 
-                # 5. Loop to the last iteration.
+                # 5. Train to the last iteration.
                 with stop.saving(lambda: outputs.save(state)):
                     _loop(run, state, outputs, stop)
 
@@ -118,12 +122,12 @@ def train(
 
 
 def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
-    """Trains to the last iteration, call by call."""
+    """Trains to the last iteration. A call of the step runs several iterations."""
     train, length, recorder = run.train, run.length, outputs.recorder
     if state.epochs_recorded < state.step // length.steps_per_epoch:
-        # A signal stopped the evaluation at the end of the checkpoint's epoch.
+        # A signal stopped the evaluation of the epoch that ends at the checkpoint.
         _end_epoch(run, state, outputs, stop.check)
-    for call in stop.between(calls.remaining(run, state, recorder.until)):
+    for call in stop.between(calls.remaining_calls(run, state, recorder.until)):
         if call.rest is not None:
             run.step.start(call.rest)
         if run.phases.enter(run.model, call.first):
@@ -145,7 +149,7 @@ def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
 def _end_epoch(
     run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
 ) -> None:
-    """Evaluates and records an epoch that has ended, unless `check` raises."""
+    """Evaluates an epoch that has ended, and records its metrics."""
     steps, train = run.length.steps_per_epoch, run.train
     epoch = state.step // steps
     row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
@@ -164,12 +168,12 @@ def _end_epoch(
 def _check(
     config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
 ) -> tuple[ResolvedConfig, Placement]:
-    """Returns the resolved config and its placement, checked without data."""
+    """Checks what needs no data; returns the resolved config and its placement."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
     placement = backends.place(encoded, strategy, num_devices)
-    # After `place`: the random state of an activation starts the devices.
+    # After `place`, because the random state of an activation starts the devices.
     activations.describe(resolved.config.model.activation)
     return resolved, placement
 
@@ -180,7 +184,7 @@ def _facts(
     allow_config_change: bool,
     finished: Entry | None,
 ) -> dict[str, Any]:
-    """Returns facts that must be equal on all machines of a run, by name."""
+    """Returns the values, by name, that must be equal on all machines of a run."""
     compile_, steps_per_call, accumulate = options
     return {
         "the config": config_hash,
@@ -205,7 +209,7 @@ def _restore(
     peers, chief = placement.peers, placement.chief
     peers.check_shared(workdir, chief)
     if saved := checkpoints.restore(keep_damaged=not chief):
-        state = state.restored(saved, workdir, run.length, allow_config_change)
+        state = state.resume(saved, workdir, run.length, allow_config_change)
     peers.check_same({"the images": state.images, "the iteration": state.step})
     return state
 
@@ -213,7 +217,7 @@ def _restore(
 def _start(
     state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
 ) -> dict[str, Any]:
-    """Returns how this process trains: a row of timing.jsonl."""
+    """Returns the row of timing.jsonl about the start of this process."""
     return {
         "step": state.step,
         "iterations": run.length.total,
@@ -225,8 +229,9 @@ def _start(
     }
 
 
-def _saved(state: TrainState, run: Run, workdir: Path) -> str:
+def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
+    """Returns the end of the message about a signal."""
     return (
-        f"after iteration {state.step} of {run.length.total}: saved. Run the same "
-        f"command again to resume {workdir}."
+        f"after iteration {state.step} of {run.length.total}. A checkpoint is saved. "
+        f"Run the same command again to resume {workdir}."
     )

@@ -1,4 +1,4 @@
-"""Pretrained weights: the manifest, and finding and reading weight files."""
+"""Pretrained weights: the manifest, and reading and download of weight files."""
 
 from elu_zoo.weights.download import fetch_weights
 from elu_zoo.weights.manifest import list_weights

@@ -16,8 +16,8 @@ from elu_zoo.weights import cards_training, manifest
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
 LICENCE = (
     "Our rights in the code and in the weights are licensed under Apache-2.0. The "
-    "terms of the data that weights were trained on stand beside it, in their entries. "
-    "What follows from a data set's terms for weights trained on it is not settled law."
+    "entry of each weight file states the terms of its training data. It is not "
+    "settled law what these terms imply for weights."
 )
 _CITATION = (
     "D.-A. Clevert, T. Unterthiner, S. Hochreiter: *Fast and Accurate Deep Network "
@@ -33,9 +33,9 @@ _CIFAR100 = "uoft-cs/cifar100", _DUPLICATES.format(10)
 _MNIST = (
     "ylecun/mnist",
     "MNIST's digits are light on dark, scaled to 20 x 20 pixels and centred by their "
-    "mass in 28 x 28. Photographs are not: bring them into this form first.",
+    "mass in 28 x 28 pixels. Convert photographs to this form first.",
 )
-# Data set: (name on the Hugging Face hub, limit of models trained on it).
+# Data set: (name on the Hugging Face hub, limit of models trained on the data set).
 _DATA = {
     "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3)),
     "cifar100": _CIFAR100,
@@ -84,8 +84,8 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
         entry_path = path.with_name(tag + ".json")
     if not entry_path.is_file():
         raise errors.NotFoundError(
-            f"There is no entry {entry_path} to make a card of. Name the folder of a "
-            "finished run, or a weight file with its entry beside it."
+            f"There is no entry {entry_path}, from which to make a card. Pass the "
+            "folder of a finished run, or a weight file with its entry beside it."
         )
     return manifest.read(entry_path)
 
@@ -96,9 +96,9 @@ def text(
     """Returns the model card of a weight file, in Markdown.
 
     Args:
-        entry: of the weight file.
-        rows: of configs/results/results.csv.
-        front_matter: start with metadata for the Hugging Face hub.
+        entry: the entry of the weight file.
+        rows: the rows of configs/results/results.csv.
+        front_matter: whether to start with metadata for the Hugging Face hub.
 
     Raises:
         CorruptError: the entry lacks a field that the card needs.
@@ -129,8 +129,8 @@ def _check(entry: manifest.Entry) -> None:
     if missing:
         raise errors.CorruptError(
             f"The entry of {entry.get('tag')} lacks {', '.join(sorted(missing))}, "
-            "which a model card needs. It is damaged, or of an earlier version of "
-            "elu_zoo: complete it, or train again."
+            "which a model card needs. The entry is damaged, or an earlier version of "
+            "elu_zoo wrote it. Add the missing fields, or train again."
         )
 
 
@@ -160,17 +160,17 @@ def _images(entry: manifest.Entry) -> str:
 
 def _uses(entry: manifest.Entry) -> str:
     classes, dataset = entry["classes"], entry["dataset"]
-    does = f"Reconstructs {_images(entry)} from a code of few numbers."
+    does = f"Reconstructs {_images(entry)} from a code of a few numbers."
     if classes:
         does = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
     people = ", ".join(name for name in classes if name in _PEOPLE)
     warning = f" (among the classes: {people})" * bool(people)
     return (
-        f"{does} For comparing activations, as a start for fine-tuning, for trying "
-        "export and serving, for teaching.\n\n"
-        f"**Not** for decisions about people{warning}, nor where a wrong answer does "
-        f"harm, nor for images unlike those of {dataset}: on others nothing was "
-        "measured."
+        f"{does} Meant for comparisons of activations, for fine-tuning, for trials of "
+        "export and serving, and for teaching.\n\n"
+        f"**Not** for decisions about people{warning}, for uses in which a wrong "
+        f"prediction does harm, or for images unlike those of {dataset}, on which "
+        "nothing was measured."
     )
 
 
@@ -180,26 +180,27 @@ def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> str:
     limits = []
     if entry["schedule"] != "paper":
         limits.append(
-            f"Trained by our schedule `{entry['schedule']}`, not the paper's: its "
-            "error, and how far activations differ, are not the paper's."
+            f"Trained with our schedule `{entry['schedule']}` instead of the paper's. "
+            "The test error and the differences between activations are therefore not "
+            "comparable with the paper's."
         )
     elif share < 1:
         limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
     if len(results.runs_of(entry, rows)) < 2:
-        limits.append("One seed: how far others are from it was not measured.")
+        limits.append("One seed: the spread over seeds was not measured.")
     if classes:
         limits.append(
-            f"Every image gets one of the {len(classes)} classes, whatever it shows; "
-            "probabilities are not calibrated."
+            f"Every image gets one of the {len(classes)} classes, even if it shows "
+            "something else. The probabilities are not calibrated."
         )
     if entry["dataset"] in _DATA:
         limits.append(_DATA[entry["dataset"]][1])
     if "note" in entry:
         limits.append(entry["note"])
     limits += [
-        f"Trained on images of {height} x {width} pixels only. What resizing others "
-        "costs was not measured, nor noise, shifts or attacks.",
-        "Weights are rounded to float16; the error is that of the rounded ones.",
+        f"Trained on images of {height} x {width} pixels only. The effect of resizing "
+        "other images, of noise, of shifts and of attacks was not measured.",
+        "Weights are rounded to float16. The test error is that of rounded weights.",
     ]
     return "\n".join(f"- {limit}" for limit in limits)
 
@@ -225,14 +226,14 @@ def _how_to_use(entry: manifest.Entry) -> str:
 
 def _files(entry: manifest.Entry) -> str:
     name, found = entry["tag"], entry["preprocessing"]
-    notes = [f"`{name}.json` beside it is the entry of which this card is made."]
+    notes = [f"`{name}.json` beside the weight file is the entry behind this card."]
     if "statistics" in found:
         notes.append(f"The model reads `{found['statistics']}.npz` as well.")
     if entry["sources"]:
         notes.append(f"Also at {', '.join(entry['sources'])}.")
     notes.append(
-        f"Licence: {entry['licence']} for our rights, beside the data's terms; what "
-        "follows from those for weights is not settled law."
+        f"Licence: {entry['licence']} for our rights. It is not settled law what the "
+        "terms of the data imply for weights."
     )
     return (
         "| file | bytes | sha256 |\n|---|---|---|\n"
@@ -246,7 +247,7 @@ def _metadata(entry: manifest.Entry) -> str:
     quoted = json.dumps
     is_classifier = results.metric(entry) != results.SQUARED
     task = "image-classification" if is_classifier else "image-to-image"
-    # A user's own data set has no name there.
+    # A user's data set has no name on the hub.
     hub = _DATA[entry["dataset"]][0] if entry["dataset"] in _DATA else None
     datasets = f"datasets: {quoted([hub])}\n" if hub else ""
     value = entry["metrics"][results.metric(entry)]

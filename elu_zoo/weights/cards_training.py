@@ -11,13 +11,13 @@ from elu_zoo.weights.manifest import Entry
 def training_data(entry: Entry) -> str:
     """Returns the section on the images and their licence terms."""
     examples, classes = entry["examples"], entry["classes"]
-    held_out = f"{examples['validation']:,}" if examples["validation"] else "none"
+    held_out = f"{examples['validation']:,}" if examples["validation"] else "no"
     names = ", ".join(classes[:10])
     if len(classes) > 10:
         names += f" and {len(classes) - 10} more"
     return (
-        f"{entry['dataset']}: {examples['train']:,} images to train on, {held_out} to "
-        f"validate, {examples['test']:,} to test."
+        f"{entry['dataset']}: {examples['train']:,} training images, {held_out} "
+        f"validation images and {examples['test']:,} test images."
         + f" Classes: {names}." * bool(classes)
         + f"\n\nTerms of the data: {entry['data_terms']}"
     )
@@ -34,22 +34,23 @@ def preprocessing(entry: Entry) -> str:
         "mean": f"the mean image {statistics} is subtracted",
         "gcn_mean": "global contrast normalisation, then the mean image "
         f"{statistics} of such images is subtracted",
-        "gcn_zca": "global contrast normalisation, then ZCA whitening by the "
-        f"statistics {statistics}, which are of images of this size",
-        "mean_crop": f"the mean image {statistics} is subtracted, the centre cut out",
+        "gcn_zca": "global contrast normalisation, then ZCA whitening with the "
+        f"statistics {statistics}, which fit images of this size only",
+        "mean_crop": f"the mean image {statistics} is subtracted, and the centre is "
+        "cut out",
     }
     data = entry["config"]["data"]
     augmentation = data.get("augmentation", "none")
-    augmented = f" The images trained on went through `{augmentation}`"
+    augmented = f" The training images were augmented by `{augmentation}`"
     for key, words in (
-        ("padding", "with {} pixels around them"),
+        ("padding", "with {} pixels around each image"),
         ("field_size", "in a field of {0} x {0} pixels"),
-        ("whole_epochs", "but in the last {} epochs"),
+        ("whole_epochs", "except in the last {} epochs"),
     ):
         if data.get(key):
             augmented += ", " + words.format(data[key])
     return (
-        "The model takes raw pixels, 0 to 255, and does the rest itself: "
+        "The model takes raw pixels, 0 to 255, and preprocesses them: "
         f"{kinds.get(found['kind'], found['kind'])}."
         + f"{augmented}."
         * (augmentation != "none")
@@ -65,19 +66,19 @@ def procedure(entry: Entry) -> str:
         installed = resources.files("elu_zoo.configs")
         if name.isidentifier() and installed.joinpath(f"{name}.py").is_file():
             how += (
-                f"\n\n`configs/{name}.py` says what the paper leaves open and what "
-                "was chosen."
+                f"\n\n`configs/{name}.py` describes what the paper leaves open, and "
+                "our choices."
             )
     rows = {
         "schedule": schedule(entry),
         "learning rate": _learning_rate(entry),
         **_update(entry),
-        "seed": f"{entry['seed']}, of initial weights and all draws",
-        "code": f"{entry['commit']} on {_versions(entry)}",
-        "took": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
+        "seed": f"{entry['seed']}, for the initial weights and all random draws",
+        "code": f"commit {entry['commit']} on {_versions(entry)}",
+        "duration": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
     }
     if "parent" in entry:
-        rows["began with"] = f"the weights {entry['parent']}, but for the classifier"
+        rows["initial weights"] = f"{entry['parent']}, except for the classifier"
         frozen = entry["config"]["train"].get("freeze") or ["nothing"]
         rows["frozen"] = ", ".join(frozen)
     lines = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
@@ -85,7 +86,7 @@ def procedure(entry: Entry) -> str:
 
 
 def schedule(entry: Entry) -> str:
-    """Returns the author of the schedule, the share of it that was run, the length."""
+    """Returns the origin, the completed fraction and the length of the schedule."""
     is_baseline = entry["model"] in table1_baselines.NETS
     theirs = "its authors'" if is_baseline else "the paper's"
     whose = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
@@ -100,7 +101,7 @@ def schedule(entry: Entry) -> str:
 def _learning_rate(entry: Entry) -> str:
     train = _train_fields(entry)
     steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
-    # A boundary is an iteration or a share of the run.
+    # A boundary is an iteration or a fraction of the run.
     bounds = [
         b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
     ]
@@ -108,7 +109,7 @@ def _learning_rate(entry: Entry) -> str:
     if shape == "exponential":
         first, how, when = f"{rates[0]}, exponentially to ", "at", [*bounds, steps]
     elif shape == "linear":
-        first, how, when = f"{rates[0]}, on straight lines to ", "at", [*bounds, steps]
+        first, how, when = f"{rates[0]}, linearly to ", "at", [*bounds, steps]
     else:
         first, how, when = f"{rates[0]}" + ", " * bool(bounds), "from", bounds
     later = zip(rates[1:], when, strict=True)
@@ -140,10 +141,10 @@ def _update(entry: Entry) -> dict[str, str]:
     batches = f"on batches of {train['batch_size']}"
     rows = {"loss": loss}
     if train["optimizer"] == "muon":
-        parts = [f"Muon {batches}, of kernels at a constant norm", *momentum]
+        parts = [f"Muon {batches}, with kernels of constant norm", *momentum]
         rows["update"] = ", ".join(parts)
         others = "biases and classifier" if entry["classes"] else "biases"
-        sgd = ["SGD", *momentum, f"{train['sgd_factor']:g} times the rate"]
+        sgd = ["SGD", *momentum, f"{train['sgd_factor']:g} times the learning rate"]
         if entry["classes"] and train["sgd_decay"]:
             sgd.append(f"L2 decay {train['sgd_decay']:g} of the classifier's kernel")
         rows[others] = ", ".join(sgd)
@@ -151,7 +152,7 @@ def _update(entry: Entry) -> dict[str, str]:
         rows["update"] = ", ".join([f"SGD {batches}", *momentum, *_decay(model)])
     if train.get("learning_rate_factors"):
         factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
-        rows["times the rate"] = ", ".join(factors)
+        rows["learning rate factors"] = ", ".join(factors)
     if "heads_until" in train:
         until = train["heads_until"]
         when = f"for the first {until:.0%} of the run" if until else "never learn"
@@ -189,7 +190,7 @@ def _decay(model: dict[str, Any]) -> list[str]:
     if model.get("classifier_decay"):
         parts.append(f"{model['classifier_decay']:g} of the classifier")
     if model.get("constrained"):
-        parts.append("norms of kernels bounded")
+        parts.append("bounded norms of kernels")
     return parts
 
 

@@ -1,10 +1,11 @@
-"""The files of an entry: in the package, in `$ELU_ZOO_HOME`, or downloaded to it.
+"""Search and download of the files of an entry.
 
-`hdf5.http_stream` downloads, because keras.utils.get_file and huggingface_hub limit
-neither the time nor the size of a download.
+The files are in the package or in `$ELU_ZOO_HOME`. Missing files are downloaded to
+`$ELU_ZOO_HOME` by `hdf5.http_stream`, because keras.utils.get_file and huggingface_hub
+limit neither the time nor the size of a download.
 
-A download gets its final name after its SHA-256 was verified, so every file in
-`$ELU_ZOO_HOME` is complete, also when several processes download it at once.
+A download gets its final name after its SHA-256 was verified. Therefore every file in
+`$ELU_ZOO_HOME` is complete, even if several processes download the same file at once.
 """
 
 import contextlib
@@ -22,10 +23,12 @@ from elu_zoo import errors, files
 from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import untrusted
 
-# Names that `elu_zoo.layers.statistics_file` writes. Entries do not say their sizes.
+# Names of the files that `elu_zoo.layers.statistics_file` writes. An entry does not
+# contain the sizes of these files.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-_STALE_SECONDS = 3600.0  # without a write: the download was killed
+# A temporary file that was not written for so long belongs to a killed download.
+_STALE_SECONDS = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +36,10 @@ class File:
     """A published file.
 
     Attributes:
-        name: without a folder.
+        name: the name of the file, without a folder.
         folder: the folder of downloads, in `$ELU_ZOO_HOME`.
-        sha256: hexadecimal, or its first digits.
-        size: in bytes; None if unknown.
+        sha256: the hash in hexadecimal digits, or its first digits.
+        size: the size in bytes; None if unknown.
         sources: see `http_stream.chunks`.
     """
 
@@ -85,16 +88,16 @@ def ensure(entry: manifest.Entry) -> list[Path]:
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
-    """Copies statistics that lie beside weights into `$ELU_ZOO_HOME`.
+    """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`.
 
-    The folder of a run from another machine contains them.
+    The folder of a run from another machine contains such statistics.
 
     Args:
-        entry: of the weights.
-        folder: of the weights.
+        entry: the entry of the weights.
+        folder: the folder of the weights.
 
     Raises:
-        CorruptError: the file does not have the hash that its name says.
+        CorruptError: the hash of the statistics differs from the hash in their name.
         ResourceError: the copy cannot be written.
     """
     for file in files_of(entry)[1:]:
@@ -106,7 +109,7 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
         if not found.startswith(file.sha256):
             raise errors.CorruptError(
                 f"{path} is damaged: its SHA-256 is {found}, expected "
-                f"{_digits(file)}. Get it again from the source of the weights."
+                f"{_digits(file)}. Download the file again."
             )
         try:
             files.write_bytes(file.folder / file.name, content)
@@ -123,13 +126,13 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
         pattern: part of a tag, or shell wildcards, as in `list_weights`.
 
     Returns:
-        The weight files, in the order of `list_weights(pattern)`, then the files of
-        their statistics.
+        The paths of the weight files, in the order of `list_weights(pattern)`, followed
+        by the paths of the statistics.
 
     Raises:
         UsageError: no tag matches.
-        EluZooError: the named files are missing or damaged; all other files are on
-            this machine.
+        EluZooError: files are missing or damaged. The message names these files; all
+            other files are on this machine.
 
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
@@ -139,11 +142,11 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     if not tags:
         models = sorted({f"{entry['model']}.*" for entry in listed.values()})
         raise errors.unknown("weights", pattern, [*models, *manifest.list_weights()])
-    of_tags = [files_of(listed[tag]) for tag in tags]
-    wanted = [found[0] for found in of_tags]
-    wanted += [file for found in of_tags for file in found[1:]]
+    groups = [files_of(listed[tag]) for tag in tags]
+    all_files = [group[0] for group in groups]
+    all_files += [file for group in groups for file in group[1:]]
     paths, failures = [], []
-    for file in dict.fromkeys(wanted):
+    for file in dict.fromkeys(all_files):
         try:
             paths.append(_undamaged(file))
         except (errors.EluZooError, OSError) as error:
@@ -167,7 +170,8 @@ def _undamaged(file: File) -> Path:
         return path
     if path.parent == file.folder and file.sources:
         return download(file)
-    remedy = "Delete it and get it" if path.parent == file.folder else "Install elu-zoo"
+    is_ours = path.parent == file.folder
+    remedy = "Delete the file and download it" if is_ours else "Install elu-zoo"
     raise errors.CorruptError(
         f"{path} is damaged or another file: its SHA-256 is {found}, "
         f"expected {_digits(file)}. {remedy} again."
@@ -200,12 +204,12 @@ def download(file: File) -> Path:
             return file.folder / file.name
     missing = f"{file.name} is neither in the package nor in {file.folder}"
     size = "" if file.size is None else f", {file.size} bytes"
-    remedy = f"Put {file.name} there (SHA-256 {_digits(file)}{size})."
+    target = f"{file.name} to this folder (SHA-256 {_digits(file)}{size})."
     if not failures:
-        raise errors.NotFoundError(f"{missing}, and no source is known. {remedy}")
+        raise errors.NotFoundError(f"{missing}, and no source is known. Copy {target}")
     raise errors.ResourceError(
-        f"{missing}, and no source gave it: {'; '.join(failures)}. Without a network: "
-        f"{remedy}"
+        f"{missing}, and no source sent the file: {'; '.join(failures)}. Without a "
+        f"network, copy {target}"
     )
 
 
@@ -244,7 +248,7 @@ def _remove_stale(file: File) -> None:
 def _unwritable(file: File, error: OSError) -> errors.ResourceError:
     return errors.ResourceError(
         f"{file.name} cannot be written to {file.folder}: {error}. Set $ELU_ZOO_HOME "
-        "to a folder that can."
+        "to a writable folder."
     )
 
 

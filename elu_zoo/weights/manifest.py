@@ -1,8 +1,8 @@
 """The manifest of published weights, and the entry of a weight file.
 
-An entry is the JSON file beside `<tag>.weights.h5`: the network's arguments, the run,
-the metrics and the hash of the weight file. The manifest maps each published tag to its
-entry. A tag ends in the hash of the file and never changes.
+An entry is the JSON file beside `<tag>.weights.h5` with the network's arguments, the
+run, the metrics and the hash of the weight file. The manifest maps each published tag
+to its entry. A tag ends in the hash of the weight file and never changes.
 """
 
 import fnmatch
@@ -37,7 +37,7 @@ _TYPES = {
     "classes": list,
     "sha256": str,
 }
-# The fields that determine the network and what its outputs mean.
+# The fields that determine the network and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
 MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
@@ -57,16 +57,16 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 
 
 def meaning_hash(entry: Entry) -> str:
-    """Returns the SHA-256 of the fields that say what the weights mean.
+    """Returns the SHA-256 of the fields that determine the meaning of the weights.
 
-    A weight file holds none of these fields, so its hash does not protect them.
+    A weight file holds none of these fields, so its hash does not protect the fields.
     """
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(entry: Any, origin: str) -> Entry:
-    """Returns `entry` after checking its format and fields.
+    """Returns `entry`, after a check of its format and fields.
 
     Args:
         entry: parsed JSON.
@@ -100,11 +100,11 @@ def check(entry: Any, origin: str) -> Entry:
     _check(is_named, arguments, "activation", "dict with a name", origin)
     is_flag = isinstance(arguments["batch_norm"], bool)
     _check(is_flag, arguments, "batch_norm", "bool", origin)
-    # Entries of earlier versions lack this hash.
+    # The entries of earlier versions of elu_zoo lack this hash.
     if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
             f"{origin} was edited: its {MEANING_HASH} is not the hash of "
-            f"{', '.join(_MEANING)}. Get it again from the source of the weights."
+            f"{', '.join(_MEANING)}. Download the entry again."
         )
     return entry
 
@@ -124,12 +124,12 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
 
 
 def check_beside(entry: Entry, origin: str) -> None:
-    """Checks an entry beside a weight file against its own tag and the manifest.
+    """Checks that an entry beside a weight file agrees with its tag and the manifest.
 
-    The weight file cannot confirm the entry: it does not say its activation.
+    The weight file cannot confirm the entry, because it does not hold the activation.
 
     Args:
-        entry: after `check`.
+        entry: result of `check`.
         origin: the name of the entry's file, for messages.
 
     Raises:
@@ -143,7 +143,7 @@ def check_beside(entry: Entry, origin: str) -> None:
     arguments = entry["arguments"]
     if arguments.get("num_classes", len(classes)) != len(classes):
         raise errors.CorruptError(
-            f"{origin} names {len(classes)} classes; its num_classes is "
+            f"{origin} names {len(classes)} classes, but its num_classes is "
             f"{reprlib.repr(arguments['num_classes'])}."
         )
     preprocessing = entry["preprocessing"]
@@ -152,16 +152,16 @@ def check_beside(entry: Entry, origin: str) -> None:
     right = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
     if right != entry["tag"]:
         raise errors.CorruptError(
-            f"{origin} contradicts itself: its tag is {entry['tag']}; model, dataset, "
-            f"activation, batch_norm and sha256 give {untrusted.printable(right)}. Get "
-            "it again from the source of the weights."
+            f"{origin} contradicts itself: its tag is {entry['tag']}, but the tag for "
+            "its model, dataset, activation, batch_norm and sha256 is "
+            f"{untrusted.printable(right)}. Download the entry again."
         )
     listed = published().get(right, entry)
     differing = [field for field in _MEANING if entry[field] != listed[field]]
     if differing:
         raise errors.CorruptError(
             f"{origin} differs from the published entry {right} in "
-            f"{', '.join(differing)}. Delete it, and name the weights by their tag: "
+            f"{', '.join(differing)}. Delete the entry and pass the tag instead: "
             f"weights={right!r}."
         )
 
@@ -182,8 +182,8 @@ def read(path: Path) -> Entry:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
     if is_deep:
         raise errors.CorruptError(
-            f"{path} is not the entry of a weight file: it is nested more than "
-            f"{_LEVELS} levels deep."
+            f"{path} is not the entry of a weight file: its content is nested more "
+            f"than {_LEVELS} levels deep."
         )
     return check(entry, str(path))
 
@@ -214,7 +214,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
-    """Returns the names that match part of a name or shell wildcards, sorted."""
+    """Returns the names that match a pattern (see `list_weights`), in natural order."""
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)
@@ -241,7 +241,7 @@ def loss(entry: Entry) -> str:
     except (KeyError, TypeError):
         raise errors.CorruptError(
             f"The entry {entry['tag']} must name one of {', '.join(registry.READOUTS)} "
-            "as config.train.loss. It is damaged, or of a newer version of elu_zoo."
+            "as config.train.loss. The entry is damaged, or of a newer elu_zoo."
         ) from None
     return name
 
@@ -249,9 +249,9 @@ def loss(entry: Entry) -> str:
 def rank(entry: Entry) -> tuple:
     """Returns a sort key that puts the default of several entries first.
 
-    The loss that the network was registered with comes before other losses, the paper's
-    schedule before ours, the longer run before the shorter, the lower seed before the
-    higher. The test error does not count.
+    The criteria are, in this order: the loss with which the network was registered
+    before other losses, the paper's schedule before ours, longer runs before shorter
+    runs, and lower seeds before higher seeds. The test error is no criterion.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss
     length = -entry["schedule_share"], -entry["epochs"]
@@ -259,7 +259,7 @@ def rank(entry: Entry) -> tuple:
 
 
 def is_default(entry: Entry) -> bool:
-    """Whether `get_model(..., weights=<data set>)` takes this entry."""
+    """Whether `get_model(..., weights=<data set>)` loads the weights of this entry."""
     same = ("model", "dataset", "arguments")
     entries = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
     return min(entries, key=rank)["tag"] == entry["tag"]

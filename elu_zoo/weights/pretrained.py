@@ -1,4 +1,4 @@
-"""Pretrained weights: what `weights=` names, looked up once, as one object."""
+"""Pretrained weights: one object with everything about the argument `weights=`."""
 
 import contextlib
 import dataclasses
@@ -17,12 +17,11 @@ class Pretrained:
 
     Attributes:
         model: the name of the network.
-        path: of the `.weights.h5` file.
-        entry: None for a file without an entry.
-        activation: as `activations.describe` returns it, from the entry; for a file
-            without an entry, the requested one.
-        has_classifier: whether `get_model` loads the classifier; False leaves that
-            layer at its initial weights.
+        path: the path of the `.weights.h5` file.
+        entry: the entry of the file; None for a file without an entry.
+        activation: the description of the activation, see `activations.describe`. It
+            comes from the entry, or from the arguments for a file without an entry.
+        has_classifier: whether `get_model` loads the weights of the classifier.
     """
 
     model: str
@@ -33,7 +32,7 @@ class Pretrained:
 
     @property
     def name(self) -> str:
-        """The tag, or without an entry the path, for messages."""
+        """The tag, or the path of a file without an entry; for messages."""
         return self.entry["tag"] if self.entry else str(self.path)
 
     @property
@@ -45,19 +44,19 @@ class Pretrained:
 
     @property
     def classes(self) -> list[str]:
-        """The class names; empty for an autoencoder and without an entry."""
+        """The class names; empty for an autoencoder and for a file without an entry."""
         return self.entry["classes"] if self.entry else []
 
     @property
     def dataset(self) -> str | None:
-        """The name of the training data set; None without an entry."""
+        """The name of the training data set; None for a file without an entry."""
         return self.entry["dataset"] if self.entry else None
 
     @property
     def loss(self) -> str:
         """The name of the training loss, a key of `registry.READOUTS`.
 
-        Without an entry it is the loss that the network was registered with.
+        A file without an entry has the loss with which the network was registered.
 
         Raises:
             CorruptError: the entry names no known loss.
@@ -71,11 +70,14 @@ class Pretrained:
         """Whether the manifest has this entry."""
         return bool(self.entry) and self.entry["tag"] in manifest.published()
 
-    def merged(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Returns builder arguments: the entry's, updated with the requested ones.
+    def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
+        """Returns the builder arguments of the entry, updated with other arguments.
 
-        `num_classes` and `seed` may differ from the entry. Without an entry only the
-        activation is known.
+        `num_classes` and `seed` may differ from the entry. For a file without an entry,
+        only the activation is known.
+
+        Args:
+            requested: the builder arguments that the user passed.
 
         Raises:
             UsageError: an argument contradicts the entry.
@@ -83,29 +85,29 @@ class Pretrained:
         from elu_zoo import activations
 
         if not self.entry:
-            return {"activation": self.activation, **asked}
+            return {"activation": self.activation, **requested}
         tag = self.entry["tag"]
-        if asked.get("auxiliary_heads"):
+        if requested.get("auxiliary_heads"):
             raise errors.UsageError(
                 f"The weights {tag} do not include auxiliary heads, which exist only "
-                "in training. Leave auxiliary_heads out."
+                "in training. Remove the argument auxiliary_heads."
             )
         merged = dict(self.entry["arguments"])
         any_size = registry.entry(self.model).any_size
-        for key, value in asked.items():
+        for key, value in requested.items():
             if key not in ("num_classes", "seed") and key in merged:
-                given = activations.describe(value) if key == "activation" else value
+                new = activations.describe(value) if key == "activation" else value
                 trained = merged[key]
-                if isinstance(given, tuple):
-                    given = list(given)
-                is_shape = isinstance(given, list) and len(given) == 3
+                if isinstance(new, tuple):
+                    new = list(new)
+                is_shape = isinstance(new, list) and len(new) == 3
                 if key == "input_shape" and any_size and is_shape:
-                    trained = [*given[:2], trained[2]]
-                if given != trained:
+                    trained = [*new[:2], trained[2]]
+                if new != trained:
                     raise errors.UsageError(
                         f"The weights {tag} were trained with {key}={trained}. "
-                        f"Received: {key}={given}. Leave {key} out, or name other "
-                        "weights."
+                        f"Received: {key}={new}. Remove the argument {key}, or pass "
+                        "other weights."
                     )
             merged[key] = value
         return merged
@@ -114,7 +116,7 @@ class Pretrained:
         """Returns the arrays of the file by layer name, after every check.
 
         Args:
-            shapes: of the weights of each layer, by layer name.
+            shapes: the shapes of the weights of each layer, by layer name.
 
         Raises:
             NotFoundError: the file does not exist.
@@ -123,9 +125,9 @@ class Pretrained:
         entry = self.entry or {}
         is_cached = self.path.parent == download.weights_folder()
         if is_cached and entry.get("sources"):
-            remedy = "Delete it: the next use of these weights downloads it again."
+            remedy = "Delete the file. The next use of the weights downloads it again."
         else:
-            remedy = "Delete it and get it again."
+            remedy = "Delete the file and download it again."
         return weight_file.read(self.path, shapes, entry.get("sha256"), remedy)
 
 
@@ -137,22 +139,22 @@ def find(
     batch_norm: bool | None = None,
     allow_unverified: bool = False,
 ) -> Pretrained | None:
-    """Returns the weights that `weights=` names for a model; None for None.
+    """Returns the pretrained weights for the argument `weights=` of a model.
 
     Args:
         model: the model's name.
-        weights: the name of a data set (the activation picks the file), a tag, the
-            path of a weight file, or the folder of a finished run. A `Pretrained`
-            is returned unchanged.
-        activation: picks the file of a data set; the builder's default if None. With
-            other forms of `weights`, it must be the activation of the training.
-        batch_norm: as `activation`.
-        allow_unverified: accept a file without an entry beside it.
+        weights: the name of a data set, a tag, the path of a weight file, or the folder
+            of a finished run. None and a `Pretrained` are returned unchanged.
+        activation: the activation of the network, which selects one of the weight files
+            of a data set; None stands for the builder's default. For a tag or a path,
+            the activation must be None or the activation of the training.
+        batch_norm: whether the network has batch norm; used like `activation`.
+        allow_unverified: whether to accept a file without an entry beside it.
 
     Raises:
         UsageTypeError: `weights` has another type.
-        UsageError: the name is unknown, or belongs to another model, activation or
-            `batch_norm`.
+        UsageError: the name is unknown, or the weights belong to another model,
+            activation or `batch_norm`.
         NotFoundError: the path does not exist.
         CorruptError: the file has no entry, and `allow_unverified` is False.
         ResourceError: the download failed, or the path cannot be read.
@@ -165,12 +167,12 @@ def find(
     from elu_zoo import activations
 
     registered = registry.entry(model)
-    given = {"activation": activation, "batch_norm": batch_norm}
-    wanted = {
+    arguments = {"activation": activation, "batch_norm": batch_norm}
+    filled = {
         key: registered.default(key) if value is None else value
-        for key, value in given.items()
+        for key, value in arguments.items()
     }
-    wanted["activation"] = activations.describe(wanted["activation"])
+    filled["activation"] = activations.describe(filled["activation"])
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
             "weights must be the name of a data set, a tag or a path. Received: "
@@ -181,32 +183,33 @@ def find(
             path, entry = _from_path(Path(weights).expanduser(), allow_unverified)
         except errors.EluZooError:
             raise
-        except (OSError, RuntimeError) as error:  # RuntimeError: unknown ~user
+        except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user
             raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
-        entry = _from_manifest(str(weights), model, wanted)
+        entry = _from_manifest(str(weights), model, filled)
         path, *_ = download.ensure(entry)
     if not entry:
-        return Pretrained(model, path, None, wanted["activation"])
+        return Pretrained(model, path, None, filled["activation"])
     _check_model(entry["tag"], entry["model"], model)
     found = Pretrained(model, path, entry, entry["arguments"]["activation"])
-    found.merged({key: value for key, value in given.items() if value is not None})
+    # `merged` raises an error if an argument contradicts the entry.
+    found.merged({key: value for key, value in arguments.items() if value is not None})
     return found
 
 
 def check_exists(model: str, weights: str) -> None:
-    """Checks that weights of this name exist, without importing Keras.
+    """Checks that weights of this name exist, without the import of Keras.
 
-    A command calls it first, so that a misspelled name fails at once.
+    Commands call this function first, so that a misspelled name fails at once.
 
     Raises:
         UsageError, NotFoundError: as `find`.
     """
     if not _is_path(weights):
-        _named(weights, model)
+        _published_entries(weights, model)
         return
     try:
-        path = _file(Path(weights).expanduser())
+        path = _weight_file(Path(weights).expanduser())
         exists = path.exists() or _entry_path(path).is_file()
     except errors.EluZooError:
         raise
@@ -228,16 +231,16 @@ def _is_path(weights: str | os.PathLike) -> bool:
         return True
     if os.sep in weights or weights.endswith(manifest.SUFFIX):
         return True
-    # A published name wins over a folder of the same name.
+    # A folder with the name of published weights is ignored.
     published = manifest.published().values()
-    known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
+    is_known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
     with contextlib.suppress(OSError, RuntimeError):
-        return not known and Path(weights).expanduser().exists()
+        return not is_known and Path(weights).expanduser().exists()
     return False
 
 
-def _file(path: Path) -> Path:
-    """Returns the weight file that the path of a file or of a folder names."""
+def _weight_file(path: Path) -> Path:
+    """Returns the path of the weight file, given its path or the path of its folder."""
     outcome = path / "outcome.json"
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
@@ -247,10 +250,11 @@ def _file(path: Path) -> Path:
             unfinished.check(path)
         if len(inside) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
-            hint = f" Perhaps one of: {', '.join(runs[:5])}." if runs else ""
+            hint = f" Perhaps you mean one of {', '.join(runs[:5])}." if runs else ""
             raise errors.UsageError(
                 f"{path} is a folder with {len(inside)} weight files; expected the "
-                f"folder of a finished training run, with one, or a file.{hint}"
+                "folder of a finished training run, which has one weight file, or a "
+                f"weight file.{hint}"
             )
         path = inside[0]
     return path
@@ -264,7 +268,7 @@ def _entry_path(path: Path) -> Path:
 def _from_path(
     path: Path, allow_unverified: bool
 ) -> tuple[Path, manifest.Entry | None]:
-    path = _file(path)
+    path = _weight_file(path)
     if path.exists():
         weight_file.check_name(path)
         untrusted.check_regular(path)
@@ -279,13 +283,13 @@ def _from_path(
     if not allow_unverified:
         raise errors.CorruptError(
             f"{path} has no entry {entry_path.name} beside it, so neither its content "
-            "nor its network can be verified. If you trust it, pass "
-            "allow_unverified=True (--allow_unverified)."
+            "nor its network can be verified. If you trust the file, pass "
+            "allow_unverified=True, or set --allow_unverified."
         )
     return path, None
 
 
-def _named(name: str, model: str) -> list[manifest.Entry]:
+def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     """Returns the published entries of a tag or of a data set.
 
     Raises:
@@ -304,24 +308,24 @@ def _named(name: str, model: str) -> list[manifest.Entry]:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
     raise errors.UsageError(
-        f"{unknown} Networks with weights: {', '.join(models)}. Choose one of them, "
-        f"name a weight file of {model} by its path, or leave weights out."
+        f"{unknown} Networks with weights: {', '.join(models)}. Use another network, "
+        f"pass the path of a weight file of {model}, or remove the argument weights."
     )
 
 
-def _from_manifest(name: str, model: str, wanted: dict[str, Any]) -> manifest.Entry:
-    entries = _named(name, model)
+def _from_manifest(name: str, model: str, arguments: dict[str, Any]) -> manifest.Entry:
+    entries = _published_entries(name, model)
     if name == entries[0]["tag"]:
         return entries[0]
-    fits = [
+    matching = [
         e
         for e in entries
-        if all(e["arguments"][key] == value for key, value in wanted.items())
+        if all(e["arguments"][key] == value for key, value in arguments.items())
     ]
-    if not fits:
+    if not matching:
         variants = sorted(manifest.variant(e["arguments"]) for e in entries)
         raise errors.UsageError(
-            f"{model} has no {name!r} weights for {wanted}. "
+            f"{model} has no {name!r} weights for {arguments}. "
             f"There are weights for: {', '.join(variants)}."
         )
-    return min(fits, key=manifest.rank)
+    return min(matching, key=manifest.rank)

@@ -1,7 +1,7 @@
-"""The origin of an exported model, from elu_zoo.json: comparison and description.
+"""The origin of an exported model: comparison and description.
 
-Any field may be missing, because an earlier version of elu_zoo may have written the
-file. None is an unknown origin.
+An origin is the content of the file elu_zoo.json. Any field may be missing, because an
+earlier version of elu_zoo may have written the file. None stands for an unknown origin.
 """
 
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ _LENGTH = 300
 
 
 def weights(origin: Origin | None) -> Mapping[str, Any]:
-    """Returns `tag` and `sha256` of the weights; an empty mapping if unknown."""
+    """Returns `tag` and `sha256` of the weights, or an empty mapping if unknown."""
     found = (origin or {}).get("weights")
     return found if isinstance(found, Mapping) else {}
 
 
 def is_same(one: Origin | None, other: Origin | None) -> bool:
-    """Whether two origins are known to be the same trained model.
+    """Whether two origins are certainly the same trained model.
 
-    Equal hashes of the weights are not enough: a file without an entry fits several
-    activations.
+    Equal hashes of the weights are not enough, because a weight file without an entry
+    can be loaded with several activations.
     """
     sha256 = weights(one).get("sha256")
     if not sha256 or sha256 != weights(other).get("sha256"):
@@ -33,7 +33,7 @@ def is_same(one: Origin | None, other: Origin | None) -> bool:
 
 
 def label(origin: Origin | None) -> str:
-    """Returns the tag of the weights, or `text` without a tag."""
+    """Returns the tag of the weights, or the result of `text` without a tag."""
     tag = weights(origin).get("tag")
     return untrusted.printable(str(tag), _LENGTH) if tag else text(origin)
 
@@ -49,6 +49,6 @@ def text(origin: Origin | None) -> str:
     elif activation:
         known.append(str(activation))
     tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
-    without = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
-    known.append(str(tag) if tag else without)
+    untagged = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
+    known.append(str(tag) if tag else untagged)
     return untrusted.printable(", ".join(known), _LENGTH)

@@ -1,4 +1,4 @@
-"""Message for the folder of a run that is not finished."""
+"""Error for the folder of a run that is not finished."""
 
 import json
 from pathlib import Path
@@ -19,13 +19,13 @@ def check(folder: Path) -> None:
     total = _iterations(folder / "timing.jsonl")
     of_total = f" of {total:,}" if total else ""
     raise errors.UsageError(
-        f"The run in {folder} is not finished and has no weights yet: stopped at "
-        f"{stopped:,}{of_total} iterations. Run the same command again to go on."
+        f"The run in {folder} is not finished and has no weights yet: it stopped after "
+        f"{stopped:,}{of_total} iterations. Run the same command again to resume it."
     )
 
 
 def _iterations(path: Path) -> int | None:
-    """Returns the length of the run: a field of the rows of starts in timing.jsonl."""
+    """Returns the number of iterations in the last start's row, or None if unknown."""
     try:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         lengths = [row["iterations"] for row in rows if "iterations" in row]

@@ -122,7 +122,10 @@ def test_unverified_weights(cli, unverified):
         ([MODEL, DATA, "--weights=."], "a folder with 0 weight files"),
         ([MODEL, "--weights=RUN", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test>"),
-        ([MODEL, "--weights=RUN", DATA, "--activation=relu"], "Leave activation out"),
+        (
+            [MODEL, "--weights=RUN", DATA, "--activation=relu"],
+            "Remove the argument",
+        ),
         ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
         ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean '--weights'?"),
         ([MODEL, "--weights=RUN", DATA, "extra"], "Unexpected arguments: extra."),

@@ -74,8 +74,12 @@ def test_a_run_its_evaluation_and_its_export(cli, tmp_path, folder):
         (["--data_dir=empty"], 1, "Or name a folder of image files: --config.data.fo"),
         (["--config.data.name=cifar10"], 2, "elu_imagenet_15 cannot be trained on cif"),
         (["--config.data.augmentation=pad_crop_flip"], 2, "Did you mean 'crop_flip'"),
-        (["--config.data.crop_size=300"], 2, "at most data.image_size. Received: 300"),
-        (["--config.data.train_on_validation"], 2, "of imagenet2012 are test images"),
+        (["--config.data.crop_size=300"], 2, "<= data.image_size. Received: 300"),
+        (
+            ["--config.data.train_on_validation"],
+            2,
+            "of imagenet2012 are its test images",
+        ),
         (["--config.model.spp_level=(1,)"], 2, "Did you mean 'model.spp_levels'?"),
     ],
 )

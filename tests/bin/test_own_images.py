@@ -70,17 +70,17 @@ def test_a_finished_run_and_other_images(cli, photos):
     added.write_bytes((photos / "night/3.png").read_bytes())
     result = cli(*TRAIN, "--data=photos", *SHORT)
     assert (result.code, result.out) == (1, "")
-    assert "images changed since the run in run began: it began with photos-" in (
+    assert "changed since the run in run began. The run began with photos-" in (
         result.error
     )
-    assert result.error.endswith("changed files, or name another --workdir.")
+    assert result.error.endswith("changed files, or pass another --workdir.")
     added.unlink()
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)
     shutil.rmtree(photos)  # the weights do not need them any more
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)
-    assert "not compared with those of the finished run: " in again.err
+    assert "cannot be compared with those of the finished run: " in again.err
 
 
 @pytest.mark.slow
@@ -100,10 +100,10 @@ def test_a_folder_from_nothing(cli, photos, tmp_path):
         (["--data=none.npz"], "There is no file none.npz"),
         (
             ["--data=photos", "--config.data.image_shape=(28,28)"],
-            "image_shape is (heig",
+            "image_shape must be (heig",
         ),
         (["--data=photos", "--config.train.freeze=('body','dens1')"], "mean 'dense1'?"),
-        ([], "data.name is missing. Pass --data"),
+        ([], "data.name is missing. Set --data"),
     ],
 )
 def test_a_mistake_before_work_starts(cli, photos, tmp_path, arguments, message):

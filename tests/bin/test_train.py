@@ -37,7 +37,7 @@ def test_another_config_in_the_folder_of_a_run(cli, trained):
     # Refused before anything of the run is touched.
     result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
     assert result.code == 2
-    assert "seed: 0 -> 1" in result.error and "Name another --workdir" in result.error
+    assert "seed: 0 -> 1" in result.error and "Pass another --workdir" in result.error
 
 
 def test_a_config_by_path_with_an_argument(cli, tmp_path):
@@ -82,7 +82,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
         (
             "--config.train.loss=half_squared_error",
-            "does not fit mnist_mlp_8x128, which gives classes. Use softmax_cross_ent",
+            "does not fit mnist_mlp_8x128, which outputs classes. Set it to softmax_",
         ),
         ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
         ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean '--workdir'?"),
@@ -94,7 +94,10 @@ def test_a_bad_config(cli, arguments, message):
         ("--num_devices=7", "num_devices is 7"),
         ("--steps_per_call=-1", "-1 is not a positive integer"),
         ("--accumulate=0", "0 is not a positive integer"),
-        ("--accumulate=3", "of 3: --accumulate=3. Received: 64; take 63 or 66."),
+        (
+            "--accumulate=3",
+            "of 3, because of --accumulate=3. Received: 64. Set it to 63 or",
+        ),
         ("extra", "Unexpected arguments: extra."),
     ],
 )

@@ -43,7 +43,7 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
     "data.measure_test": (False, "tested", True, False),
-    "data.cutout": (8, "refusal", "", "data.cutout is in [0, 64] pixels, and 0"),
+    "data.cutout": (8, "refusal", "", "data.cutout must be in [0, 64] pixels, and 0"),
     "data.augmentation": ("pad_crop_flip", "first_loss", None, None),
     "train.batch_size": (24, "epoch_ends", [3, 6], [2, 4]),
     "train.epochs": (3, "epoch_ends", [3, 6], [3, 6, 9]),
@@ -90,7 +90,7 @@ TABLES = {
         "train.loss": ("half_squared_error", "first_loss", None, None),
         "train.label_smoothing": (
             *(0.1, "refusal", ""),
-            "train.label_smoothing is in [0, 1), and 0.0",
+            "train.label_smoothing must be in [0, 1), and 0.0",
         ),
     },
 }

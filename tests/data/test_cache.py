@@ -1,3 +1,5 @@
+"""Cache of decoded arrays: damage, changed sources and failures."""
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def _overwrite(path):
         (".sha256", lambda path: path.unlink()),
     ],
 )
-def test_cache_damage_is_repaired_and_said(tmp_path, home, caplog, suffix, damage):
+def test_damaged_entries_are_built_again(tmp_path, home, caplog, suffix, damage):
     _cached(tmp_path)
     _cached(tmp_path, _never)
     assert not caplog.records
@@ -52,7 +54,7 @@ def test_cache_damage_is_repaired_and_said(tmp_path, home, caplog, suffix, damag
     _cached(tmp_path, _never)
 
 
-def test_cache_follows_its_sources(tmp_path, home):
+def test_changed_sources_have_another_entry(tmp_path, home):
     first, second = tmp_path / "first", tmp_path / "second"
     for path, content in ((first, b"1"), (second, b"22")):
         path.write_bytes(content)
@@ -63,13 +65,13 @@ def test_cache_follows_its_sources(tmp_path, home):
     assert len(list((home / "data").glob("*.npz"))) == 3
 
 
-def test_cache_that_cannot_be_written_is_a_warning(tmp_path, home, caplog):
+def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path, home, caplog):
     home.write_text("a file where the folder should be")
     _cached(tmp_path)
     assert "not cached" in caplog.text
 
 
-def test_cache_never_loads_pickles(tmp_path):
+def test_pickled_objects_are_never_loaded(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle=False"):
         for _ in range(2):
             cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})

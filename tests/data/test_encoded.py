@@ -21,7 +21,7 @@ LABELS = np.arange(12) % 5
 
 
 class InMemory:
-    """Examples in memory; records the positions that were read."""
+    """Examples in memory, with a list of the positions that were read."""
 
     def __init__(self, images):
         self.images, self.seen = images, []
@@ -41,7 +41,7 @@ def split():
 
 
 def check(parts, positions):
-    """Asserts that batches hold the images of these positions."""
+    """Asserts that batches hold the images at certain positions."""
     parts = list(parts)
     assert all(isinstance(part, dataset.Split) for part in parts)
     images = np.concatenate([part.images for part in parts])
@@ -59,14 +59,14 @@ def test_batches_are_in_the_given_order(split, size, sizes):
     check(parts, indices)
 
 
-def test_indices_are_of_the_positions_of_the_split(split):
+def test_indices_refer_to_the_positions_of_the_split(split):
     few = dataclasses.replace(split, positions=np.array([7, 2, 11, 5]))
     check(few.batches(np.array([3, 0, 0, 2]), 3), [5, 7, 7, 11])
     assert list(few.batches(np.array([], "int32"), 3)) == []
 
 
 @pytest.mark.parametrize("cores", [1, 7, None])
-def test_the_number_of_cores_changes_nothing(split, monkeypatch, cores):
+def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores):
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     indices = np.random.default_rng(0).permutation(12)
     check(split.batches(indices, 5), indices)
@@ -82,16 +82,16 @@ def test_reading_resumes_within_an_epoch(split, done):
         check(rest, indices[4 * done :])
 
 
-def test_the_shares_of_two_machines_make_up_the_batches(split):
+def test_the_halves_of_two_machines_make_up_the_batches(split):
     batches = np.random.default_rng(2).permutation(12).reshape(3, 4)
-    halves = slice(0, 2), slice(2, 4)
-    shares = [split.batches(batches[:, half].ravel(), 2) for half in halves]
-    for batch, first, second in zip(batches, *shares, strict=True):
+    columns = slice(0, 2), slice(2, 4)
+    halves = [split.batches(batches[:, c].ravel(), 2) for c in columns]
+    for batch, first, second in zip(batches, *halves, strict=True):
         check([first, second], batch)
 
 
-def test_reads_only_a_few_batches_ahead():
-    """The memory is that of some batches, whatever the epoch's length."""
+def test_only_a_few_batches_are_read_ahead():
+    """The memory must not depend on the length of the epoch."""
     examples = InMemory([png(PIXELS[0])] * 400)
     split = EncodedSplit(examples, np.arange(400), SIDE)
     parts = split.batches(np.arange(400), 4)
@@ -102,7 +102,7 @@ def test_reads_only_a_few_batches_ahead():
     assert examples.seen == list(range(400))
 
 
-def test_batches_after_an_abandoned_epoch(split):
+def test_an_abandoned_epoch_does_not_affect_the_next_epoch(split):
     parts = split.batches(np.arange(12), 2)
     next(parts)
     parts.close()
@@ -117,7 +117,7 @@ def test_shape_and_length(split):
     assert part.image_shape == other.image_shape
 
 
-def test_first(split):
+def test_first_examples_of_a_split(split):
     few = dataclasses.replace(split, positions=np.array([7, 2, 11]))
     check(few.first(2).parts(9), [7, 2])
     assert len(few.first(3)) == len(few) == 3
@@ -125,8 +125,8 @@ def test_first(split):
         few.first(4)
 
 
-def test_indices_are_freed(split):
-    """TensorFlow keeps what generates a data set for the life of the process."""
+def test_positions_are_freed_after_the_epoch(split):
+    """TensorFlow keeps the generator of a data set until the process ends."""
     chosen = []
 
     class Positions:
@@ -181,7 +181,7 @@ def test_the_first_of_several_bad_files_is_named(stored):
 
 
 class BadOnce(InMemory):
-    """Examples whose first reading fails, as of a file that is being written."""
+    """Examples that fail at the first read, like a file that is being written."""
 
     def __init__(self, images, error=None):
         super().__init__(images)
@@ -196,15 +196,15 @@ class BadOnce(InMemory):
         return [found[0]._replace(image=b"text")]
 
 
-def test_a_reading_error_that_occurs_once():
+def test_a_read_error_that_occurs_once_is_raised():
     error = errors.DataError("Cannot read 0.png: Input/output error.")
     split = EncodedSplit(BadOnce([png(PIXELS[0])], error), np.arange(1), SIDE)
     with pytest.raises(errors.DataError, match=r"^Cannot read 0\.png: Input/output"):
         list(split.parts(1))
 
 
-def test_a_decoding_error_that_occurs_once():
-    """No file is named: none is bad."""
+def test_a_decoding_error_that_occurs_once_names_no_file():
+    """The second read finds no damaged file."""
     split = EncodedSplit(BadOnce([png(PIXELS[0])]), np.arange(1), SIDE)
     with pytest.raises(errors.DataError, match="^Images cannot be decoded: ") as caught:
         list(split.parts(1))

@@ -62,7 +62,7 @@ def listed(found):
         ),
     ],
 )
-def test_layouts(tmp_path, paths, classes, splits):
+def test_layouts_of_folders(tmp_path, paths, classes, splits):
     found = image_folder.find(tree(tmp_path, *paths))
     assert found.classes == found.class_names == classes
     assert listed(found) == splits
@@ -71,7 +71,7 @@ def test_layouts(tmp_path, paths, classes, splits):
 
 
 @pytest.mark.parametrize("name", ["1.jpeg", "1.png", "1.JPG", "1.Jpg"])
-def test_suffixes_of_images(tmp_path, name):
+def test_files_with_a_suffix_of_images_are_images(tmp_path, name):
     found = image_folder.find(tree(tmp_path, f"a/{name}"))
     assert listed(found) == {"train": [(f"a/{name}", 0)]}
 
@@ -81,7 +81,7 @@ def test_suffixes_of_images(tmp_path, name):
     ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg"]
     + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "b/1.md"],
 )
-def test_ignored_files(tmp_path, path):
+def test_other_files_are_ignored(tmp_path, path):
     (tmp_path / "empty").mkdir()
     found = image_folder.find(tree(tmp_path, "a/2.jpg", path))
     assert listed(found) == {"train": [("a/2.jpg", 0)]}
@@ -101,7 +101,7 @@ def test_linked_folders_and_files_are_read(tmp_path):
     ("path", "points_to"),
     [("a/2.jpg", "gone.jpg"), ("a/2.jpg", "2.jpg"), ("b", "b")],
 )
-def test_links_to_nothing(tmp_path, path, points_to):
+def test_broken_links_are_refused(tmp_path, path, points_to):
     tree(tmp_path, "a/1.jpg")
     (tmp_path / path).symlink_to(points_to)
     with pytest.raises(errors.DataError, match=rf"^Cannot read .*{path}: .+\.$"):
@@ -113,9 +113,9 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
     image_folder.find(tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
-    assert f"{tmp_path}/b holds no images: no class." in caplog.messages
-    said = f"Ignored in {tmp_path}, not images: a/3.csv (2 in total)."
-    assert said in caplog.messages
+    assert f"{tmp_path}/b holds no images and is no class." in caplog.messages
+    ignored = f"Ignored 2 files in {tmp_path} that are not images, such as a/3.csv."
+    assert ignored in caplog.messages
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     [
         (["1.jpg", "2.png"], "2 images are in .*x itself, not in a class folder"),
         (["sub/a/1.jpg", "sub/b/1.jpg"], "Perhaps you mean .*x/sub, whose folders"),
-        (["a/1.txt", "b/2.csv"], r"It holds \.csv \.txt files; convert"),
+        (["a/1.txt", "b/2.csv"], r"It holds \.csv \.txt files\. Convert"),
         (["a/none"], r"val/<class>/\.\.\.$"),
     ],
 )
@@ -132,7 +132,7 @@ def test_hints_about_a_folder_without_images(tmp_path, paths, words):
         image_folder.find(tree(tmp_path / "x", *paths))
 
 
-def test_reads_by_position(tmp_path):
+def test_files_are_read_by_position(tmp_path):
     fill(tmp_path, {"val/b/1.jpg": b"one", "val/b/2.jpg": b"two", "train/a/1.jpg": b""})
     tree(tmp_path, "train/b/1.jpg")
     split = image_folder.find(tmp_path).splits["validation"]
@@ -153,31 +153,31 @@ def test_reads_by_position(tmp_path):
         (
             ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],
             errors.DataError,
-            r"data/val/b/2\.jpg is of a class that the training split does not",
+            r"data/val/b/2\.jpg has a class that the training split does not have",
         ),
     ],
 )
-def test_folders_that_cannot_be_used(tmp_path, paths, error, message):
+def test_unusable_folders_are_refused(tmp_path, paths, error, message):
     with pytest.raises(error, match=message):
         image_folder.find(tree(tmp_path, *paths) / "data")
 
 
-def test_the_home_folder(tmp_path, monkeypatch):
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     tree(tmp_path, "data/a/1.jpg")
     assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
 
 
-def test_a_class_whose_name_is_not_utf8(tmp_path):
+def test_a_class_name_that_is_not_utf8_is_refused(tmp_path):
     tree(tmp_path, "a/1.jpg", "b/1.jpg")
     os.rename(bytes(tmp_path / "a"), bytes(tmp_path / "a") + b"\xe9")
-    message = r"folder b'a\\xe9' in .* is not UTF-8\. Rename it\.$"
+    message = r"folder b'a\\xe9' in .* is not UTF-8\. Rename the folder\.$"
     with pytest.raises(errors.DataError, match=message) as caught:
         image_folder.find(tmp_path)
     assert str(caught.value).isprintable()
 
 
-def test_class_names_in_an_unusable_file(tmp_path):
+def test_an_unusable_file_of_class_names_is_refused(tmp_path):
     tree(tmp_path, "a/1.jpg")
     os.mkfifo(tmp_path / "class_names.txt")
     with pytest.raises(errors.DataError, match=r"names\.txt is not a regular file: it"):
@@ -197,7 +197,7 @@ def test_class_names_in_an_unusable_file(tmp_path):
         ("a Schäferhund\nb 猫", ("Schäferhund", "猫")),
     ],
 )
-def test_class_names(tmp_path, text, names):
+def test_class_names_are_read_from_the_file(tmp_path, text, names):
     (tmp_path / "class_names.txt").write_text(text, "utf-8")
     found = image_folder.find(tree(tmp_path, "train/a/1.jpg", "train/b/1.jpg"))
     assert found.class_names == names
@@ -212,7 +212,7 @@ def test_class_names(tmp_path, text, names):
         ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )
-def test_class_names_that_do_not_fit(tmp_path, text, message):
+def test_incomplete_class_names_are_refused(tmp_path, text, message):
     (tmp_path / "class_names.txt").write_text(text)
     with pytest.raises(errors.DataError, match=message):
         image_folder.find(tree(tmp_path, *(f"{name}/1.jpg" for name in "abcde")))
@@ -236,7 +236,7 @@ def _moved(root):
         lambda root: shutil.rmtree(root / "val"),
     ],
 )
-def test_the_fingerprint_is_of_names_and_sizes(tmp_path, change):
+def test_the_fingerprint_depends_on_names_and_sizes(tmp_path, change):
     paths = [f"{split}/{name}/{i}.jpg" for split in ("train", "val") for name in "ab"
              for i in range(2)]  # fmt: skip
     first, second = (tree(tmp_path / name, *paths) for name in ("one", "other"))
@@ -258,12 +258,12 @@ def test_the_fingerprint_is_of_names_and_sizes(tmp_path, change):
         ("Fotos-Käfer", "fotos_käfer"),
     ],
 )
-def test_the_name(tmp_path, folder, name):
+def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     folder = tmp_path / "data" / folder
     folder.mkdir(parents=True, exist_ok=True)
     assert image_folder.find(tree(folder, "a/1.jpg")).name == name
 
 
-def test_the_name_of_the_root(tmp_path, monkeypatch):
+def test_the_name_of_the_root_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_folder.Path, "resolve", lambda self: Path("/"))
     assert image_folder.find(tree(tmp_path, "a/1.jpg")).name == "folder"

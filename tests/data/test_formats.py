@@ -41,7 +41,7 @@ def box(brand):
         (b"", None, False),
     ],
 )
-def test_formats(content, name, is_image):
+def test_the_error_names_the_format(content, name, is_image):
     expected = f"it is {name}; expected PNG or JPEG" if name else None
     assert str(formats.unsupported_error(content)) == (
         expected or "it is neither JPEG nor PNG"

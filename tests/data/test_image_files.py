@@ -1,4 +1,4 @@
-"""Image files and folders of them, read for prediction."""
+"""Reading of image files and folders for prediction."""
 
 import logging
 import os
@@ -11,14 +11,14 @@ import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, png_of
 
 from elu_zoo import errors
-from elu_zoo.data import image_files, images, load
+from elu_zoo.data import image_files, load
 
 GREY = noise(6, 5, channels=1)
 SHAPE = 6, 5, 1
 GIF = b"GIF89a" + bytes(20)
 
 
-def test_reads_a_folder_sorted_by_name(tmp_path):
+def test_images_of_a_folder_are_sorted_by_name(tmp_path):
     shades = {"b.JPG": 100, "a.png": 50, "d.jpeg": 200, "c": 150}
     for name, shade in shades.items():
         encode = png if name in ("a.png", "c") else jpeg
@@ -33,7 +33,7 @@ def test_reads_a_folder_sorted_by_name(tmp_path):
     assert read.left_out == []
 
 
-def test_reads_files_of_any_suffix_in_the_given_order(tmp_path):
+def test_files_of_any_suffix_keep_the_order_of_the_paths(tmp_path):
     for name, value in (("z", 10), ("a.dat", 20)):
         (tmp_path / name).write_bytes(png(np.full((2, 2, 1), value, "uint8")))
     read = image_files.read_images([tmp_path / "z", tmp_path / "a.dat"], (2, 2, 1))
@@ -55,10 +55,10 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
     ]
 
 
-def test_a_folder_without_a_usable_file(tmp_path):
+def test_a_folder_without_a_usable_file_is_refused(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
     with pytest.raises(
-        errors.DataError, match="^No image of 7 can be used: "
+        errors.DataError, match="^None of 7 images can be used: "
     ) as caught:
         image_files.read_images(tmp_path, SHAPE)
     assert str(caught.value).count("it is a GIF; expected PNG or JPEG.") == 5
@@ -83,17 +83,20 @@ def test_unusable_paths_among_others_are_left_out(tmp_path):
     [
         (["my.gif"], "my.gif cannot be used: it is a GIF; expected PNG or JPEG.$"),
         (["none"], "none holds no image; expected PNG or JPEG.$"),
-        (["my.gif", "none"], "^No image of 2 can be used: .*none holds .*my.gif can"),
+        (
+            ["my.gif", "none"],
+            "^None of 2 images can be used: .*none holds .*my.gif can",
+        ),
     ],
 )
-def test_only_unusable_paths(tmp_path, names, message):
+def test_unusable_paths_alone_are_refused(tmp_path, names, message):
     fill(tmp_path, {"my.gif": GIF})
     (tmp_path / "none").mkdir()
     with pytest.raises(errors.DataError, match=message):
         image_files.read_images([tmp_path / name for name in names], SHAPE)
 
 
-def test_a_missing_file_is_found_before_any_is_read(tmp_path, monkeypatch):
+def test_a_missing_file_is_refused_before_any_file_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(image_files, "read_image", None)
     fill(tmp_path, {"good.png": png(GREY)})
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
@@ -102,27 +105,21 @@ def test_a_missing_file_is_found_before_any_is_read(tmp_path, monkeypatch):
         )
 
 
-def test_folders_in_a_folder_are_named(tmp_path, caplog):
+def test_folders_inside_a_folder_are_named_in_a_warning(tmp_path, caplog):
     fill(tmp_path, {"x/1.png": png(GREY), "x/cats/2.png": b"", "x/dogs/3.png": b""})
     with caplog.at_level(logging.WARNING):
         read = image_files.read_images(tmp_path / "x", SHAPE)
     assert len(read.paths) == 1
-    assert "x: the folders in it are not read: cats, dogs." in caplog.text
-    with pytest.raises(errors.DataError, match=r"Name the folders in it instead: x\."):
+    text = f"The folders inside {tmp_path}/x are not read: cats, dogs."
+    assert text in caplog.text
+    with pytest.raises(
+        errors.DataError, match=r"Pass the folders inside it instead: x"
+    ):
         image_files.read_images(tmp_path, SHAPE)
 
 
-@pytest.mark.parametrize("encode", [png, jpeg])
-def test_images_of_too_many_pixels_are_not_decoded(tmp_path, monkeypatch, encode):
-    monkeypatch.setattr(images, "MAX_PIXELS", 29)
-    monkeypatch.setattr(images, "decode", None)
-    (tmp_path / "big").write_bytes(encode(noise(6, 5)))
-    with pytest.raises(errors.DataError, match=r"big .* 6 x 5 pixels; .* most 29 in"):
-        image_files.read_images(tmp_path / "big", (6, 5, 3))
-
-
-def test_bad_paths(tmp_path):
-    with pytest.raises(errors.UsageError, match="No image was given"):
+def test_empty_missing_and_folder_paths_are_refused(tmp_path):
+    with pytest.raises(errors.UsageError, match="No image was passed. Pass a file"):
         image_files.read_images([], SHAPE)
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
         image_files.read_image(tmp_path / "missing.png", SHAPE)
@@ -130,11 +127,12 @@ def test_bad_paths(tmp_path):
         image_files.read_image(tmp_path, SHAPE)
 
 
-# The header claims more pixels than the file holds: nothing may decode them.
+# The header claims more pixels than the file holds. No code may decode this file.
 HUGE = png_of(30_000, 30_000, 0, (b"IDAT", zlib.compress(bytes(30_001))))
 BITMAP = b"BM" + bytes(12) + struct.pack("<IiiHH", 40, 30_000, 30_000, 1, 24)
 DAMAGED = "the file is damaged or cut off"
-# The content of a file, and the error of a training set; None is usable.
+# The content of a file, and the error of a training set with this file, or None for a
+# usable file.
 BAD_FILES = {
     "corrupt_png": (png(noise(16, 16))[:60], DAMAGED),
     "corrupt_jpeg": (jpeg(noise(64, 64))[:500], DAMAGED),
@@ -153,7 +151,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-def test_unusual_files_to_train_on_and_to_predict(tmp_path, kind):
+def test_unusual_files_for_training_and_prediction(tmp_path, kind):
     content, words = BAD_FILES[kind]
     folder = fill(tmp_path, {**classes({"a": 6, "b": 6}), "a/odd.png": content})
     path = folder / "a/odd.png"
@@ -175,7 +173,7 @@ def test_unusual_files_to_train_on_and_to_predict(tmp_path, kind):
 
 def make_socket(path):
     with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # an absolute path may be too long for it
+        made.bind(os.path.relpath(path))  # The absolute path may be too long.
 
 
 def make_large(path):

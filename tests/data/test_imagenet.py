@@ -16,7 +16,7 @@ SPLIT = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}
 
 
 def write(folder, splits, names=("n01", "n02"), **options):
-    """Writes records: numbers of images by split, labels alternately 0 and 1."""
+    """Writes records with labels 0, 1, 0, ...; `splits` maps splits to image counts."""
     rows = {
         split: [(f"{i}.JPEG", jpeg(noise(SIDE, SIDE, i)), i % 2) for i in range(n)]
         for split, n in splits.items()
@@ -33,7 +33,7 @@ def flat(tmp_path):
 
 @pytest.fixture
 def halves(tmp_path):
-    """Ten images to train on, twelve to validate."""
+    """Ten training images and twelve validation images."""
     contents = {}
     for seed, (split, counts) in enumerate(SPLIT.items()):
         images = classes(counts, SIDE, seed * 100)
@@ -53,9 +53,9 @@ def labels(split):
 def test_a_tenth_is_held_out(flat, caplog):
     caplog.set_level("INFO", logger="absl")
     train, validation, test = positions(imagenet.load(flat, SIDE))
-    assert test == [36, 13, 14, 31]  # fixed for ever
+    assert test == [36, 13, 14, 31]  # must never change
     assert validation == test
-    assert "4 images of flat_set are held out to validate." in caplog.text
+    assert "4 images of flat_set are held out for validation." in caplog.text
     assert sorted(train) == [i for i in range(40) if i not in test]
     assert train[:6] == [25, 26, 6, 5, 35, 33]
     assert positions(imagenet.load(flat, SIDE)) == [train, validation, test]
@@ -63,7 +63,7 @@ def test_a_tenth_is_held_out(flat, caplog):
 
 
 @pytest.mark.parametrize("layout", ["folder", "prepared"])
-def test_images_of_one_class(tmp_path, layout):
+def test_images_of_one_class_are_refused(tmp_path, layout):
     if layout == "folder":
         fill(tmp_path / "x", classes({"cat": 3}, 8))
     else:
@@ -74,14 +74,14 @@ def test_images_of_one_class(tmp_path, layout):
 
 
 @pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2)])
-def test_how_many_are_held_out(tmp_path, count, held_out):
+def test_number_of_held_out_images(tmp_path, count, held_out):
     folder = fill(tmp_path, classes({"a": count - 1, "b": 1}, 8))
     train, _, test = positions(imagenet.load(folder, 8))
     assert len(test) == held_out
     assert sorted(train + test) == list(range(count))
 
 
-def test_the_official_validation_split(halves):
+def test_the_official_validation_split_is_the_test_split(halves):
     data = imagenet.load(halves, SIDE, 5)
     train, validation, test = positions(data)
     for found, count in ((train, 10), (test, 12)):
@@ -99,20 +99,20 @@ def test_the_official_validation_split(halves):
 
 
 @pytest.mark.parametrize(("most", "count"), [(1, 1), (13, 12), (None, 12)])
-def test_the_cap_of_the_validation_split(halves, most, count):
+def test_the_validation_split_has_at_most_the_requested_images(halves, most, count):
     data = imagenet.load(halves, SIDE, *([] if most is None else [most]))
     assert len(data.validation) == count
     assert imagenet.VALIDATION_IMAGES == 5000
 
 
-def test_description_of_a_folder(flat, halves, home):
+def test_name_classes_and_terms_of_a_folder(flat, halves, home):
     (flat / "class_names.txt").write_text("a crane\nb crane\n")
     data = imagenet.load(flat, 24)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
     assert (data.num_classes, data.image_shape) == (2, (24, 24, 3))
     assert data.images == f"flat_set-{image_folder.find(flat).fingerprint}-24"
     assert data.images != imagenet.load(flat, 25).images
-    assert data.terms == "Those of its images."
+    assert data.terms == "The terms of its images."
     assert "validation images are part of the test images" in data.note
     assert imagenet.load(halves, SIDE).class_names == ("a", "b")
     assert not home.exists()
@@ -125,7 +125,7 @@ def test_the_terms_of_imagenet(tmp_path, name):
     assert "non-commercial" in data.terms
 
 
-def test_no_image_is_read(flat, tmp_path, monkeypatch):
+def test_loading_reads_no_image(flat, tmp_path, monkeypatch):
     prepared = write(tmp_path / "prepared", {"train": 3, "validation": 2})
     for kind in (image_folder.FilesOfSplit, records.RecordsOfSplit):
         monkeypatch.setattr(kind, "read", lambda *_: pytest.fail("read"))
@@ -133,7 +133,7 @@ def test_no_image_is_read(flat, tmp_path, monkeypatch):
     assert len(imagenet.load(prepared, SIDE).train) == 3
 
 
-def test_a_prepared_folder(tmp_path):
+def test_a_prepared_folder_is_loaded(tmp_path):
     folder = write(tmp_path / "x", {"test": 1, "validation": 6, "train": 9})
     data = imagenet.load(folder, SIDE, 4)
     assert (data.name, data.class_names) == ("things", ("n01", "n02"))
@@ -146,7 +146,7 @@ def test_a_prepared_folder(tmp_path):
 
 
 @pytest.mark.parametrize("named", ["argument", "environment"])
-def test_imagenet_of_tensorflow_datasets(tmp_path, monkeypatch, named):
+def test_the_newest_prepared_imagenet_is_loaded(tmp_path, monkeypatch, named):
     for version, count in (("5.0.0", 3), ("5.1.0", 4), ("2.0.1", 5), ("6.0.0", 6)):
         folder = tmp_path / "imagenet2012" / version
         write(folder, {"train": count, "validation": 2}, name="imagenet2012")
@@ -159,22 +159,25 @@ def test_imagenet_of_tensorflow_datasets(tmp_path, monkeypatch, named):
     assert data.terms.startswith("ImageNet (ILSVRC 2012)")
 
 
-def test_no_imagenet(tmp_path):
+def test_a_missing_imagenet_is_refused_with_advice(tmp_path):
     with pytest.raises(errors.DataError) as caught:
         imagenet.load("", SIDE, data_dir=tmp_path)
     text = str(caught.value)
     assert f"no {tmp_path}/imagenet2012/5.*.*/dataset_info.json" in text
     assert f"`tfds build imagenet2012 --data_dir={tmp_path}`" in text
-    assert "a folder of image files: --config.data.folder=<folder> for a" in text
+    assert (
+        "a folder of image files: set --config.data.folder=<folder> for training"
+        in text
+    )
 
 
-def test_the_home_folder(tmp_path, monkeypatch):
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     fill(tmp_path / "images", classes({"a": 1, "b": 1}, 8))
     assert imagenet.load("~/images", 8).name == "images"
 
 
-def test_files_without_index(tmp_path):
+def test_files_without_index_are_refused_with_a_command(tmp_path):
     folder = write(tmp_path / "x", {"train": 3}, file_format="tfrecord")
     with pytest.raises(errors.DataError) as caught:
         imagenet.load(folder, SIDE)
@@ -184,7 +187,7 @@ def test_files_without_index(tmp_path):
     assert f"`{command}`" in text
 
 
-def test_no_split_to_train_on(tmp_path):
+def test_a_data_set_without_a_training_split_is_refused(tmp_path):
     folder = write(tmp_path / "x", {"test": 3, "validation": 1})
     message = f"^The data set in {folder} has no split 'train'.$"
     with pytest.raises(errors.DataError, match=message):
@@ -193,7 +196,7 @@ def test_no_split_to_train_on(tmp_path):
 
 @pytest.fixture
 def with_mean(tmp_path):
-    """A prepared folder with a mean image that no computation gives."""
+    """A prepared folder with a mean image that differs from the computed mean."""
     folder = write(tmp_path / "x", {"train": 5})
     mean = np.full((SIDE, SIDE, 3), 7.0)
     images = f"things-{records.find(folder).fingerprint}-{SIDE}"
@@ -205,7 +208,7 @@ def test_the_mean_of_a_prepared_folder_is_kept(with_mean, home, monkeypatch):
     data = imagenet.load(folder, SIDE)
     kept = home / "statistics" / path.name
     assert kept.read_bytes() == path.read_bytes()
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked again"))
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
     name = statistics.find_encoded_mean(data)
     assert name == path.stem
     np.testing.assert_array_equal(statistics_file.read_mean(name), 7.0)
@@ -213,7 +216,7 @@ def test_the_mean_of_a_prepared_folder_is_kept(with_mean, home, monkeypatch):
     assert imagenet.load(folder, SIDE).images == data.images
 
 
-def test_the_mean_is_of_one_size(with_mean, home):
+def test_a_prepared_mean_is_not_used_for_another_image_size(with_mean, home):
     folder, _ = with_mean
     data = imagenet.load(folder, 8)
     assert not home.exists()
@@ -221,7 +224,7 @@ def test_the_mean_is_of_one_size(with_mean, home):
     assert mean.shape == (8, 8, 3) and not np.any(mean == 7.0)
 
 
-def test_a_home_that_cannot_be_written(with_mean, monkeypatch):
+def test_a_cache_folder_that_cannot_be_written_is_an_error(with_mean, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     with pytest.raises(errors.ResourceError, match=r"/dev/null.* Set \$ELU_ZOO_HOME"):
         statistics.find_encoded_mean(imagenet.load(with_mean[0], SIDE))

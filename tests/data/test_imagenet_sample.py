@@ -1,4 +1,4 @@
-"""The pipeline on 1,000 real images of ImageNet, one per class."""
+"""The data pipeline on 1,000 real images of ImageNet, one per class."""
 
 import re
 
@@ -25,7 +25,7 @@ def names_of(split):
     ]
 
 
-def test_what_is_found(imagenet_sample):
+def test_the_classes_of_the_sample_are_found(imagenet_sample):
     found = image_folder.find(imagenet_sample)
     assert (found.name, list(found.splits)) == ("imagenet_sample", ["train"])
     assert found.splits["train"].labels.tolist() == list(range(1000))
@@ -34,7 +34,7 @@ def test_what_is_found(imagenet_sample):
     assert len(found.class_names) == 1000
 
 
-def test_fifty_of_them(imagenet_sample, home):
+def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
     data = imagenet.load(imagenet_sample, 256)
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
     chosen = data.train.first(50)
@@ -46,13 +46,12 @@ def test_fifty_of_them(imagenet_sample, home):
     assert [len(part) for part in parts] == [20, 20, 10]
     read = np.concatenate([part.images for part in parts])
     np.testing.assert_array_equal(read, [x.pixels for x in seen])
-    # Photographs, not noise: bright and dark, the mean of ImageNet nearby.
+    # The mean colour of photographs is near the mean colour of ImageNet.
     assert np.abs(read.mean((0, 1, 2)) - [123, 117, 104]).max() < 25
     assert not home.exists()
 
 
-def test_twenty_of_them_prepared(imagenet_sample, tmp_path):
-    """The copies differ little from the originals."""
+def test_prepared_images_are_near_the_originals(imagenet_sample, tmp_path):
     folder = tmp_path / "twenty"
     for wnid in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
         folder.mkdir(exist_ok=True)
@@ -75,7 +74,7 @@ def test_twenty_of_them_prepared(imagenet_sample, tmp_path):
 
 
 @pytest.mark.slow
-def test_all_of_them_are_usable(imagenet_sample, home, caplog):
+def test_all_images_are_usable(imagenet_sample, home, caplog):
     caplog.set_level("INFO", logger="absl")
     name = statistics.find_encoded_mean(imagenet.load(imagenet_sample, 256))
     assert "Decoding all 1000 images of imagenet_sample once." in caplog.text

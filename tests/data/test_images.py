@@ -1,3 +1,5 @@
+"""Decoding of images, resizing, channels, and files that cannot be decoded."""
+
 import base64
 import io
 import struct
@@ -14,7 +16,7 @@ from elu_zoo.data import images
 
 
 def triangle_filter(size, side):
-    """Weights `(side, size)` of bilinear resizing that widens where it shrinks."""
+    """Returns the weights `(side, size)` of bilinear resizing with antialiasing."""
     scale = size / side
     weights = np.zeros((side, size))
     for i in range(side):
@@ -40,14 +42,14 @@ SIZES = [(8, 8, 16), (40, 30, 16), (17, 16, 16), (16, 33, 16), (200, 9, 12)] + [
 
 
 @pytest.mark.parametrize(("height", "width", "side"), SIZES)
-def test_resizes_like_a_triangle_filter(height, width, side):
+def test_resizing_equals_a_triangle_filter(height, width, side):
     image = noise(height, width)
     found = images.decode(tf.constant(png(image)), (side, side, 3)).numpy()
     assert (found.dtype, found.shape) == (np.uint8, (side, side, 3))
     assert np.abs(found - reference(image, side)).max() <= 1
 
 
-def test_stays_within_the_range_of_bytes():
+def test_resized_pixels_stay_within_0_to_255():
     image = np.repeat(np.repeat(noise(9, 9) // 128 * 255, 3, 0), 4, 1)
     found = images.decode(tf.constant(png(image)), (30, 30, 3)).numpy()
     assert np.abs(found - reference(image, 30)).max() <= 1
@@ -55,7 +57,7 @@ def test_stays_within_the_range_of_bytes():
 
 
 @pytest.mark.parametrize("encode", [png, jpeg])
-def test_images_of_that_size_are_not_resized(encode, monkeypatch):
+def test_images_of_the_requested_size_are_not_resized(encode, monkeypatch):
     monkeypatch.setattr(tf.image, "resize", lambda *_, **__: tf.constant(0.0))
     encoded = encode(noise(24, 24))
     found = images.decode(tf.constant(encoded), (24, 24, 3))
@@ -63,7 +65,7 @@ def test_images_of_that_size_are_not_resized(encode, monkeypatch):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_resizes_in_a_graph():
+def test_a_graph_resizes_like_eager_code():
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def graph(encoded):
         found = images.decode(encoded, (16, 16, 3))
@@ -78,7 +80,7 @@ def test_resizes_in_a_graph():
 
 
 def rows_of_png(image):
-    """The compressed rows of a PNG, unfiltered."""
+    """Returns the chunk of the compressed rows of a PNG, without filters."""
     return b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in image))
 
 
@@ -109,7 +111,7 @@ GREY = noise(40, 40, channels=1)
     ],
     ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
 )
-def test_kinds_of_images(encoded, unusual, expected):
+def test_kinds_of_images_are_decoded_and_reported(encoded, unusual, expected):
     found, properties = images.decode_checked(encoded, (40, 40, 3))
     assert (found.dtype, found.shape, properties) == (np.uint8, (40, 40, 3), unusual)
     if expected is None:
@@ -123,7 +125,7 @@ def test_kinds_of_images(encoded, unusual, expected):
     )
 
 
-def test_cmyk():
+def test_cmyk_images_are_converted_to_colours():
     found, unusual = images.decode_checked(CMYK, (12, 12, 3))
     assert unusual == "cmyk, tiny"
     for column, inks in zip((2, 9), CMYK_INKS, strict=True):
@@ -144,21 +146,21 @@ def test_cmyk():
         (png, 4, 40, 40, "png"),
     ],
 )
-def test_unusual_properties(encode, channels, height, width, unusual):
+def test_unusual_properties_are_reported(encode, channels, height, width, unusual):
     image = noise(height, width, channels=channels)
     assert images.decode_checked(encode(image), (16, 16, 3))[1] == unusual
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
 @pytest.mark.parametrize(("height", "width"), [(7, 40), (40, 7), (1, 1)])
-def test_images_that_are_too_small(encode, height, width):
+def test_images_that_are_too_small_are_refused(encode, height, width):
     message = f"^it has {height} x {width} pixels; expected at least 8 on each side"
     with pytest.raises(errors.DataError, match=message):
         images.decode_checked(encode(noise(height, width)), (16, 16, 3))
 
 
 @pytest.mark.parametrize("encode", [jpeg, png])
-def test_the_greatest_number_of_pixels(encode, monkeypatch):
+def test_images_with_too_many_pixels_are_refused(encode, monkeypatch):
     monkeypatch.setattr(images, "MAX_PIXELS", 1200)
     assert images.decode_checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
     with pytest.raises(
@@ -183,7 +185,7 @@ GIF = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7
 
 
 @pytest.mark.parametrize("encoded", [BMP, GIF], ids=["bmp", "gif"])
-def test_formats_that_only_tensorflow_takes(encoded):
+def test_other_formats_that_tensorflow_decodes_are_refused(encoded):
     assert tf.io.decode_image(encoded, expand_animations=False).shape[-1] == 3
     with pytest.raises(errors.DataError, match="^it is a (BMP|GIF); expected PNG or"):
         images.decode_checked(encoded, (16, 16, 3))
@@ -206,7 +208,7 @@ def test_formats_that_only_tensorflow_takes(encoded):
     ],
     ids="empty text png24 png25 png_cut png_bad jpeg3 jpeg_cut jpeg_bad".split(),
 )
-def test_files_that_are_not_images(encoded, message):
+def test_files_that_are_not_images_are_refused(encoded, message):
     with pytest.raises(errors.DataError, match=message) as caught:
         images.decode_checked(encoded, (16, 16, 3))
     for part in ("\n", "[Op:", "{{"):
@@ -215,11 +217,11 @@ def test_files_that_are_not_images(encoded, message):
 
 @pytest.mark.parametrize("shape", [(), (5,)])
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("given", [1, 2, 3, 4])
-def test_channels_are_adapted(given, channels, shape):
-    generator = np.random.default_rng(given)
-    pixels = generator.integers(0, 256, (*shape, 9, 8, given), "uint8")
-    colours = pixels if given % 2 else on_white(pixels)
+@pytest.mark.parametrize("stored", [1, 2, 3, 4])
+def test_channels_are_adapted(stored, channels, shape):
+    generator = np.random.default_rng(stored)
+    pixels = generator.integers(0, 256, (*shape, 9, 8, stored), "uint8")
+    colours = pixels if stored % 2 else on_white(pixels)
     colours = colours.astype("float64")
     if colours.shape[-1] < channels:
         colours = colours[..., [0, 0, 0]]

@@ -18,12 +18,12 @@ def no_prepared_data(monkeypatch):
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
 
 
-def test_a_folder(tmp_path):
+def test_a_folder_is_split_by_hashes(tmp_path):
     counts = {"cats": 15, "dogs": 25}
     folder = fill(tmp_path / "My pets", classes(counts))
     data = load.load(str(folder), image_shape=SHAPE)
     assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
-    assert data.images.startswith("my_pets-") and "My pets: those of" in data.terms
+    assert data.images.startswith("my_pets-") and "My pets: the terms of" in data.terms
     sizes = [len(data.train), len(data.validation), len(data.test)]
     drawn = [uniform(noise(16, 16, seed)) for seed in range(40)]
     held_out = [sum(a <= u < a + 0.1 for u in drawn) for a in (0, 0.1)]
@@ -34,7 +34,7 @@ def test_a_folder(tmp_path):
     assert rows(data.train, data.validation, data.test) == expected
 
 
-def test_given_splits_of_a_folder_are_kept(tmp_path):
+def test_splits_of_a_folder_are_kept(tmp_path):
     folder = fill(tmp_path / "a/train", classes({"x": 4, "y": 4}))
     fill(tmp_path / "a/val", classes({"x": 2}, seed=20))
     fill(tmp_path / "a/test", classes({"y": 3}, seed=30))
@@ -42,14 +42,14 @@ def test_given_splits_of_a_folder_are_kept(tmp_path):
     assert rows(data.test) == sorted(
         (1, noise(16, 16, s).tobytes()) for s in (30, 31, 32)
     )
-    assert [len(data.train), len(data.validation)] == [8, 2]  # all are given
+    assert [len(data.train), len(data.validation)] == [8, 2]
 
 
-def test_class_names_of_a_folder(tmp_path):
+def test_class_names_of_a_folder_are_not_cached(tmp_path):
     folder = fill(tmp_path / "a", classes({"n01": 20, "n02": 20}))
     first = load.load(str(folder), None, SHAPE)
     (folder / "class_names.txt").write_text("n01 cat\nn02 dog\n")
-    again = load.load(str(folder), None, SHAPE)  # pixels from the cache
+    again = load.load(str(folder), None, SHAPE)  # The pixels come from the cache.
     assert (first.class_names, again.class_names) == (("n01", "n02"), ("cat", "dog"))
     assert rows(first.train) == rows(again.train) and first.images != again.images
 
@@ -60,7 +60,7 @@ def test_changed_images_are_read_again(tmp_path):
     path = folder / "x/00.png"
     size = path.stat().st_size
     other = png(noise(16, 16, 99))
-    assert len(other) == size  # so names and sizes do not differ
+    assert len(other) == size  # Names and sizes of the files do not differ.
     path.write_bytes(other)
     os.utime(path, ns=(1, 1))
     second = load.load(str(folder), None, SHAPE)
@@ -87,7 +87,7 @@ def test_changed_images_are_read_again(tmp_path):
     ],
 )
 def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
-    # Every split is given: equal images would be held out together.
+    # The folder has every split, because equal images would be held out together.
     parts = {"train": 3, "val": 1, "test": 1}
     images = {
         f"{part}/{c}/{i}.png": encode
@@ -101,7 +101,7 @@ def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
     np.testing.assert_allclose(found, expected, atol=1.01)
 
 
-def test_an_npz_file(tmp_path):
+def test_an_npz_file_is_loaded_and_split(tmp_path):
     images = np.stack([noise(8, 9, seed) for seed in range(50)])
     labels = np.arange(50) % 2
     path = tmp_path / "mnist.npz"  # a data set of the zoo has this name
@@ -125,7 +125,7 @@ def test_an_npz_file(tmp_path):
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
     ],
 )
-def test_names_of_nothing(tmp_path, monkeypatch, name, kind, words):
+def test_wrong_names_are_refused(tmp_path, monkeypatch, name, kind, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_photos").mkdir()
     with pytest.raises(kind, match=words):
@@ -141,14 +141,18 @@ def arrays(count=20, labels=None, **more):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (arrays(labels=np.zeros(20, int)), "has one class, 0; expected at least two"),
+        (arrays(labels=np.zeros(20, int)), "at least two classes. Received: 0"),
+        (
+            arrays(class_names=np.array([], str)),
+            "two classes. Received: no class names",
+        ),
         (
             arrays(labels=np.arange(20) - 1, class_names=np.arange(20)),
-            "1 train labels are outside 0..19, the first is -1 .image 0",
+            "1 train labels are outside 0..19. The first is -1 .image 0",
         ),
         (
             arrays(labels=np.arange(20), class_names=np.array(list("ab"))),
-            "18 train labels are outside 0..1, the first is 2 .image 2",
+            "18 train labels are outside 0..1. The first is 2 .image 2",
         ),
         (arrays(2), "too few training images: 2"),
         (
@@ -157,11 +161,11 @@ def arrays(count=20, labels=None, **more):
         ),
         (
             arrays(x_test=np.zeros((1, 9, 8, 3), "uint8"), y_test=np.zeros(1, int)),
-            r"test images of \(9, 8, 3\), others of \(8, 8, 3\)",
+            r"test images of the shape \(9, 8, 3\), but .* of the shape \(8, 8, 3\)",
         ),
     ],
 )
-def test_bad_data(tmp_path, given, words):
+def test_inconsistent_data_are_refused(tmp_path, given, words):
     np.savez(tmp_path / "x.npz", **given)
     with pytest.raises(errors.DataError, match=words):
         load.load(str(tmp_path / "x.npz"))
@@ -181,14 +185,12 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
 @pytest.mark.parametrize(
     "shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32]
 )
-def test_invalid_shapes(shape):
-    with pytest.raises(errors.UsageError, match="image_shape is .height, width, chann"):
+def test_invalid_shapes_are_refused(shape):
+    with pytest.raises(errors.UsageError, match="image_shape must be .height, width"):
         load.load("mnist_5k", image_shape=shape)
 
 
-def test_a_path_is_a_folder_and_a_name_the_zoos(
-    tmp_path, mnist_5k, monkeypatch, caplog
-):
+def test_only_a_name_means_the_zoos_data_set(tmp_path, mnist_5k, monkeypatch, caplog):
     monkeypatch.setattr(catalog, "load", lambda *_: mnist_5k)
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "mnist_5k", classes({"a": 20, "b": 20}))
@@ -196,7 +198,7 @@ def test_a_path_is_a_folder_and_a_name_the_zoos(
     assert load.load("./mnist_5k", None, SHAPE).name == "mnist_5k_own"
     assert "Loading the zoo's data set" not in caplog.text
     assert load.load("mnist_5k").name == "mnist_5k"
-    assert "to load the folder, write ./mnist_5k." in caplog.text
+    assert "Pass ./mnist_5k to load the folder." in caplog.text
 
 
 def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
@@ -213,8 +215,8 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
 def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
     load.load(folder, None, SHAPE)
-    look, read = decoding.decode_all, []
-    monkeypatch.setattr(decoding, "decode_all", lambda *a: read.append(1) or look(*a))
+    decode, read = decoding.decode_all, []
+    monkeypatch.setattr(decoding, "decode_all", lambda *a: read.append(1) or decode(*a))
     load.load(folder, None, SHAPE)
     assert not read
     monkeypatch.setattr(cache, "_DECODER", "another")

@@ -1,14 +1,15 @@
-"""Images and labels of .npz files: accepted forms, and errors."""
+"""Images and labels of .npz files: accepted arrays, and errors."""
 
 import os
 import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import npz
+from elu_zoo.data import npz, shapes
 
 GENERATOR = np.random.default_rng(0)
 GREY = GENERATOR.integers(0, 256, (6, 8, 9), "uint8")
@@ -17,7 +18,7 @@ WHITE = np.ones((6, 8, 9))
 LABELS = np.array([0, 1, 2, 0, 1, 2])
 
 
-def saved(tmp_path, **arrays):
+def save(tmp_path, **arrays):
     path = tmp_path / "own.npz"
     np.savez(path, **arrays)
     return path
@@ -37,26 +38,26 @@ def saved(tmp_path, **arrays):
         ),
     ],
 )
-def test_forms(tmp_path, given, images, labels, class_names):
-    found = npz.read(saved(tmp_path, **given), None)
+def test_accepted_arrays(tmp_path, given, images, labels, class_names):
+    found = npz.read(save(tmp_path, **given), None)
     assert found["train_images"].dtype == np.uint8
     np.testing.assert_array_equal(found["train_images"], images)
     np.testing.assert_array_equal(found["train_labels"], labels)
     assert list(found["class_names"]) == list(class_names)
 
 
-def test_parts(tmp_path):
+def test_validation_and_test_arrays_are_read(tmp_path):
     given = {"x_train": COLOUR, "y_train": LABELS}
     given |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
     given |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
-    found = npz.read(saved(tmp_path, **given), None)
+    found = npz.read(save(tmp_path, **given), None)
     np.testing.assert_array_equal(found["validation_images"], COLOUR[:1])
     np.testing.assert_array_equal(found["test_labels"], [2, 1])
     assert list(found["class_names"]) == ["0", "1", "2"]
 
 
 def test_images_are_adapted(tmp_path):
-    path = saved(tmp_path, x=GREY, y=LABELS)
+    path = save(tmp_path, x=GREY, y=LABELS)
     found = npz.read(path, (8, 9, 3))["train_images"]
     np.testing.assert_array_equal(found, np.repeat(GREY[..., None], 3, axis=3))
     assert npz.read(path, (4, 4, 1))["train_images"].shape == (6, 4, 4, 1)
@@ -67,33 +68,33 @@ def test_images_are_adapted(tmp_path):
     [
         ({"y_train": LABELS}, "has no array x_train. Expected arrays x_train and"),
         ({"x_train": COLOUR}, "has no array y_train"),
-        ({"a": COLOUR}, "no images to train on. .* Received: a"),
+        ({"a": COLOUR}, "no training images. .* Received: a"),
         ({}, "Received: nothing"),
         (
             {"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS},
             r"\(6, 3, 8, 9\).*np.moveaxis\(images, 1, 3\)",
         ),
         ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); expected at least 8 pixels"),
-        ({"x": WHITE, "y": LABELS}, "float64; expected whole pixels 0..255"),
-        ({"x": COLOUR / 2, "y": LABELS}, "float64; expected whole pixels"),
-        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3 to train on.* np.unique"),
-        ({"x": COLOUR, "y": LABELS * 10**6}, "0, 1000000, 2000000 to train on"),
+        ({"x": WHITE, "y": LABELS}, "float64 values; expected whole numbers in 0..255"),
+        ({"x": COLOUR / 2, "y": LABELS}, "float64 values; expected whole"),
+        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3 in the .* np.unique"),
+        ({"x": COLOUR, "y": LABELS * 10**6}, "0, 1000000, 2000000 in the training"),
         (
             {"x": COLOUR, "y": LABELS, "x_val": COLOUR[:1], "y_val": [3]},
-            "Received: 0, 1, 2 to train on, 0, 1, 2, 3 in total",
+            "Received: 0, 1, 2 in the training labels, 0, 1, 2, 3 in all splits",
         ),
-        ({"x": COLOUR, "y": LABELS.astype(str)}, "Number them: np.unique"),
-        ({"x": COLOUR[..., :2], "y": LABELS}, r"1, 3 or 4\)\.$"),
-        ({"x": COLOUR * np.int64(2), "y": LABELS}, "int64; expected whole pixels"),
-        ({"x": COLOUR - np.int64(9), "y": LABELS}, "int64; expected whole pixels"),
-        ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64; expected whole"),
-        ({"x": COLOUR.astype("U3"), "y": LABELS}, "<U3; expected whole pixels"),
-        ({"x": COLOUR, "y": LABELS[:5]}, "x has 6 images, y 5 labels"),
-        ({"x": COLOUR, "y": LABELS / 2}, "float64 of the shape .6,.; expected one"),
+        ({"x": COLOUR, "y": LABELS.astype(str)}, r"Number the labels with np\.unique"),
+        ({"x": COLOUR[..., :2], "y": LABELS}, r"with 1, 3 or 4 channels\.$"),
+        ({"x": COLOUR * np.int64(2), "y": LABELS}, "int64 values; expected whole"),
+        ({"x": COLOUR - np.int64(9), "y": LABELS}, "int64 values; expected whole"),
+        ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64 values; expected"),
+        ({"x": COLOUR.astype("U3"), "y": LABELS}, "<U3 values; expected whole"),
+        ({"x": COLOUR, "y": LABELS[:5]}, "x has 6 images, but y has 5 labels"),
+        ({"x": COLOUR, "y": LABELS / 2}, "float64 values in the shape .6,.; expected"),
         ({"x": COLOUR, "y": np.eye(6, dtype=int)}, r"labels.argmax\(1\)"),
         (
             {"x": COLOUR, "y": LABELS, "class_names": np.array([["a"]])},
-            r"class_names is a list of names.*\(1, 1\)",
+            r"class_names must be a list of names.*\(1, 1\)",
         ),
         (
             {"x": COLOUR, "y": np.array(list("abcabc"), object)},
@@ -101,15 +102,15 @@ def test_images_are_adapted(tmp_path):
         ),
     ],
 )
-def test_bad_arrays(tmp_path, given, words):
+def test_bad_arrays_are_refused(tmp_path, given, words):
     with pytest.raises(errors.DataError, match=words):
-        npz.read(saved(tmp_path, **given), None)
+        npz.read(save(tmp_path, **given), None)
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0"]
 )
-def test_damaged_files(tmp_path, content):
+def test_damaged_files_are_refused(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
     with pytest.raises(
@@ -118,24 +119,67 @@ def test_damaged_files(tmp_path, content):
         npz.read(path, None)
 
 
-@pytest.mark.parametrize("rows", [2**54, 2**70])
-def test_a_header_that_claims_more_than_any_memory(tmp_path, rows):
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({rows}, 8, 8)}}"
+def test_overwritten_compressed_data_are_damage(tmp_path):
+    path = tmp_path / "own.npz"
+    np.savez_compressed(path, x=COLOUR, y=LABELS)
+    content = bytearray(path.read_bytes())
+    content[200:300] = bytes(100)
+    path.write_bytes(content)
+    with pytest.raises(errors.DataError, match="it is damaged"):
+        npz.read(path, None)
+
+
+def with_header(tmp_path, shape):
+    """Writes an array that has a header but no content."""
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}"
     content = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
     path = tmp_path / "own.npz"
     with zipfile.ZipFile(path, "w") as written:
         written.writestr("x.npy", content)
-    message = r"own\.npz is damaged, or its arrays are larger than the memory: "
-    with pytest.raises(errors.ResourceError, match=message):
-        npz.read(path, None)
+    return path
 
 
-def test_a_named_pipe(tmp_path):
+@pytest.mark.parametrize("rows", [2**40, 2**70, -(2**40)])
+def test_headers_of_impossible_arrays_are_refused(tmp_path, rows):
+    kind, message = errors.ResourceError, r"have \d+\.0 GiB and need \d+\.0 GiB of mem"
+    if rows < 0:
+        kind, message = errors.DataError, "it is damaged"
+    with pytest.raises(kind, match=message):
+        npz.read(with_header(tmp_path, (rows, 8, 8)), None)
+
+
+@pytest.mark.parametrize(
+    ("compression", "kind", "message"),
+    [
+        (zipfile.ZIP_DEFLATED, errors.ResourceError, r"need 0\.1 GiB of memory"),
+        (zipfile.ZIP_BZIP2, errors.DataError, "it is damaged"),
+    ],
+)
+def test_decompression_bombs_are_not_unpacked(
+    tmp_path, monkeypatch, compression, kind, message
+):
+    size = 2**26
+    path = tmp_path / "own.npz"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        with archive.open("class_names.npy", "w") as member:
+            np.lib.format.write_array(member, np.zeros(size, "uint8"))
+    assert path.stat().st_size < size / 900
+    monkeypatch.setattr(shapes, "available_memory", lambda: size)
+    tracemalloc.start()
+    try:
+        with pytest.raises(kind, match=message):
+            npz.read(path, None)
+        assert tracemalloc.get_traced_memory()[1] < size / 32
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_named_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "own.npz")
     with pytest.raises(errors.DataError, match="is not a regular file: it is a named"):
         npz.read(tmp_path / "own.npz", None)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(errors.NotFoundError, match="There is no file .*no.npz"):
         npz.read(tmp_path / "no.npz", None)

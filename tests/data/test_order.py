@@ -32,15 +32,15 @@ LAST = 2**31 - 1, 399, 50_000  # seed, epoch and count
         ),
     ],
 )
-def test_golden_draws(draw, arguments, first):
-    """Runs must stay repeatable with another NumPy."""
+def test_draws_equal_stored_values(draw, arguments, first):
+    """Runs must be repeatable with every version of NumPy."""
     found = draw(*arguments)
     assert found.dtype == np.int32
     assert found[: len(first)].tolist() == first
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
-def test_visits_each_example_once(count):
+def test_an_epoch_visits_each_example_once(count):
     assert sorted(order.permutation(3, 4, count).tolist()) == list(range(count))
 
 
@@ -62,7 +62,7 @@ def test_seeds_and_epochs_do_not_share_an_order():
         ((0, 0, 2**31), "count"),
     ],
 )
-def test_arguments_out_of_range(arguments, name):
+def test_arguments_out_of_range_are_refused(arguments, name):
     with pytest.raises(errors.UsageError, match=f"^{name} must be"):
         order.permutation(*arguments)
     with pytest.raises(errors.UsageError, match=f"^{name} must be"):
@@ -73,17 +73,17 @@ def test_arguments_out_of_range(arguments, name):
     ("draw", "name"), [(order.crops_and_flips, "corners"), (order.integers, "each")]
 )
 @pytest.mark.parametrize("value", [0, -1])
-def test_numbers_that_are_not_positive(draw, name, value):
+def test_numbers_that_are_not_positive_are_refused(draw, name, value):
     with pytest.raises(errors.UsageError, match=f"^{name} must be"):
         draw(0, 0, 5, value)
 
 
-def test_no_images():
+def test_draws_of_no_images_are_empty():
     assert order.crops_and_flips(3, 4, 0, 9).shape == (0, 3)
     assert order.integers(3, 4, 0, 7).shape == (0, 7)
 
 
-def test_other_crops_leave_the_flips():
+def test_flips_do_not_depend_on_the_crops():
     one, other = (order.crops_and_flips(3, 4, 1000, corners) for corners in (9, 4))
     np.testing.assert_array_equal(one[:, 2], other[:, 2])
 
@@ -98,7 +98,7 @@ def test_every_crop_is_equally_likely(corners):
     assert abs(chi_square - (cells - 1)) < 5 * np.sqrt(2 * (cells - 1))
 
 
-def test_integers_are_of_31_bits():
+def test_integers_use_all_31_bits():
     draws = order.integers(3, 4, 500, 7)
     assert draws.shape == (500, 7) and (draws >= 0).all()
     assert np.bitwise_or.reduce(draws.ravel()) == 2**31 - 1
@@ -148,6 +148,6 @@ def test_batches_are_the_permutation_without_the_remainder(count, batch_size, st
         (10, 0, errors.UsageError, "batch_size must be at least 1, got 0"),
     ],
 )
-def test_batches_that_cannot_be_filled(count, batch_size, error, message):
+def test_batches_that_cannot_be_filled_are_refused(count, batch_size, error, message):
     with pytest.raises(error, match=message):
         order.epoch_batches(0, 0, count, batch_size)

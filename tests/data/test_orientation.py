@@ -1,4 +1,4 @@
-"""The EXIF orientation of JPEG files, against Pillow's reading of them."""
+"""The EXIF orientation of JPEG files, compared with Pillow."""
 
 import io
 import struct
@@ -27,7 +27,7 @@ def traced():
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("value", range(1, 9))
-def test_turns_like_pillow(traced, value, order):
+def test_images_are_rotated_as_by_pillow(traced, value, order):
     encoded = with_exif(PLAIN, value, order)
     with Image.open(io.BytesIO(encoded)) as image:
         assert image.getexif()[0x0112] == value
@@ -41,7 +41,8 @@ AT = SIX.index(b"Exif")
 TIFF = AT + 6
 
 
-def changed(at, content):
+def overwrite(at, content):
+    """Returns SIX with other bytes at an offset."""
     return SIX[:at] + content + SIX[at + len(content) :]
 
 
@@ -49,8 +50,8 @@ def segment(marker, content):
     return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
 
 
-def before(segments):
-    """SIX with other segments before that of its EXIF."""
+def insert_before_exif(segments):
+    """Returns SIX with other segments before the EXIF segment."""
     return SIX[:2] + segments + SIX[2:]
 
 
@@ -60,26 +61,26 @@ def before(segments):
         "none": (PLAIN, 1),
         "other_tags_first": (with_exif(PLAIN, 6, others=20), 6),
         "other_tags_alone": (with_exif(PLAIN, None, others=20), 1),
-        "after_other_segments": (before(segment(0xED, bytes(60_000))), 6),
+        "after_other_segments": (insert_before_exif(segment(0xED, bytes(60_000))), 6),
         "value_0": (with_exif(PLAIN, 0), 1),
         "value_9": (with_exif(PLAIN, 9), 1),
         "value_600": (with_exif(PLAIN, 600), 1),
-        "another_segment": (changed(AT - 3, b"\xe2"), 1),
-        "another_byte_order": (changed(TIFF, b"XX"), 1),
-        "another_number": (changed(TIFF + 2, b"\1"), 1),
-        "directory_far_away": (changed(TIFF + 4, b"\xff\xff\xff\xff"), 1),
+        "another_segment": (overwrite(AT - 3, b"\xe2"), 1),
+        "another_byte_order": (overwrite(TIFF, b"XX"), 1),
+        "another_number": (overwrite(TIFF + 2, b"\1"), 1),
+        "directory_far_away": (overwrite(TIFF + 4, b"\xff\xff\xff\xff"), 1),
         **{
-            f"directory_at_{at}": (changed(TIFF + 4, struct.pack("<I", at)), 1)
+            f"directory_at_{at}": (overwrite(TIFF + 4, struct.pack("<I", at)), 1)
             for at in (65_535 - 14, 65_535 - 2, 65_535)
         },
-        "many_entries": (changed(TIFF + 8, b"\xff\xff"), 6),
-        "no_entries": (changed(TIFF + 8, b"\0\0"), 1),
-        "another_type": (changed(TIFF + 12, b"\4"), 1),
+        "many_entries": (overwrite(TIFF + 8, b"\xff\xff"), 6),
+        "no_entries": (overwrite(TIFF + 8, b"\0\0"), 1),
+        "another_type": (overwrite(TIFF + 12, b"\4"), 1),
         "cut_after_its_name": (SIX[: AT + 6], 1),
         "cut_in_its_header": (SIX[: TIFF + 6], 1),
         "cut_in_its_directory": (SIX[: TIFF + 15], 1),
         "empty": (b"", 1),
     }.values(),
 )
-def test_reads_the_orientation(encoded, expected):
+def test_the_orientation_is_1_unless_it_is_valid(encoded, expected):
     assert int(orientation.orientation(tf.constant(encoded))) == expected

@@ -10,7 +10,7 @@ INK = BLACK.copy()
 INK[:, 8:20, 12:16] = 200
 NAMES = [f"{i}.png" for i in range(9)]
 
-REST = "dark on light; this network was trained on light digits on black: pass -i."
+DARK = "dark on light; this network was trained on light digits on black: pass -i."
 ALREADY = "light on dark already: leave -i out."
 RAISE = "this network was trained on black: raise the contrast"
 PAPER = f"of 255 around the digit); {RAISE} until the paper is white."
@@ -40,8 +40,8 @@ def complaint(images, inverted=False):
         "colour": (np.repeat(255 - INK, 3, -1), True),
     }.values(),
 )
-def test_dark_on_light(image, is_dark_on_light):
-    assert (complaint(image) == f"0.png is {REST}") == is_dark_on_light
+def test_dark_on_light_images_are_named(image, is_dark_on_light):
+    assert (complaint(image) == f"0.png is {DARK}") == is_dark_on_light
 
 
 def test_mnist_is_light_on_black(mnist_5k):
@@ -49,20 +49,20 @@ def test_mnist_is_light_on_black(mnist_5k):
     names = [str(i) for i in range(len(images))]
     assert plausibility.ground_complaint(images, names, "-i", False) == ""
     found = plausibility.ground_complaint(255 - images, names, "-i", False)
-    assert found == f"1000 of 1000 images (0, 1, 2, ...) are {REST}"
+    assert found == f"1000 of 1000 images (0, 1, 2, ...) are {DARK}"
 
 
 @pytest.mark.parametrize(
     ("highest", "is_fraction"),
     [(0, False), (0.2, True), (1, True), (1.5, False), (255, False)],
 )
-def test_pixels_in_0_to_1(highest, is_fraction):
+def test_images_with_pixels_in_0_to_1_are_named(highest, is_fraction):
     found = plausibility.scale_complaint(INK / 200 * highest, ["a"])
     sentence = "a looks like pixels in [0, 1]; expected 0..255."
     assert found == (sentence if is_fraction else "")
 
 
-def test_no_images():
+def test_an_empty_batch_has_no_complaint():
     assert plausibility.scale_complaint(INK[:0], []) == ""
 
 
@@ -85,13 +85,13 @@ def test_networks_that_take_light_on_black(shape, dataset, expected):
     ("dark", "inverted", "sentence"),
     [
         ([], False, ""),
-        ([2], False, f"2.png is {REST}"),
-        ([0, 3], False, f"2 of 5 images (0.png, 3.png) are {REST}"),
-        (range(4), False, f"4 of 5 images (0.png, 1.png, 2.png, ...) are {REST}"),
+        ([2], False, f"2.png is {DARK}"),
+        ([0, 3], False, f"2 of 5 images (0.png, 3.png) are {DARK}"),
+        (range(4), False, f"4 of 5 images (0.png, 1.png, 2.png, ...) are {DARK}"),
         ([0, 3], True, f"2 of 5 images (0.png, 3.png) are {ALREADY}"),
     ],
 )
-def test_one_sentence_names_the_images(dark, inverted, sentence):
+def test_one_sentence_names_all_images(dark, inverted, sentence):
     images = np.concatenate([255 - INK if i in dark else INK for i in range(5)])
     assert complaint(images, inverted) == sentence
 
@@ -110,12 +110,12 @@ def test_one_sentence_names_the_images(dark, inverted, sentence):
         ),
     ],
 )
-def test_grey_backgrounds(borders, inverted, sentence):
+def test_images_with_grey_backgrounds_are_named(borders, inverted, sentence):
     images = np.concatenate([np.where(INK, 255, border) for border in borders])
     assert complaint(images, inverted) == sentence
 
 
-def test_both_kinds_of_background():
+def test_each_kind_of_background_has_its_sentence():
     images = np.concatenate([255 - INK, np.where(INK, 255, 85)])
-    expected = f"0.png is {REST} 1.png has a grey background (85 {WALL}"
+    expected = f"0.png is {DARK} 1.png has a grey background (85 {WALL}"
     assert complaint(images) == expected

@@ -30,7 +30,7 @@ def write(folder, examples=EXAMPLES):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The twenty examples in three files; tests do not change them."""
+    """A folder of the twenty examples in three files, which no test changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "_SHARD", 8)
         return write(tmp_path_factory.mktemp("records") / "written")
@@ -45,7 +45,7 @@ def test_written_records_are_found(written):
     assert len(list(written.glob("things-train.array_record*"))) == 3
 
 
-def test_reads_by_position(written):
+def test_records_are_read_by_position(written):
     split = records.find(written).splits["train"]
     for positions in (range(20), [19, 0, 8, 7, 8], np.array([3]), []):
         assert split.read(positions) == [EXAMPLES[p] for p in positions]
@@ -54,7 +54,7 @@ def test_reads_by_position(written):
         split.read([20])
 
 
-def test_the_fingerprint_is_of_the_description(tmp_path, written):
+def test_the_fingerprint_depends_on_the_description(tmp_path, written):
     fingerprints = [
         records.find(write(tmp_path / name, examples)).fingerprint
         for name, examples in (("a", EXAMPLES), ("b", EXAMPLES), ("c", EXAMPLES[:-1]))
@@ -65,7 +65,7 @@ def test_the_fingerprint_is_of_the_description(tmp_path, written):
     assert records.find(written).fingerprint not in fingerprints
 
 
-def test_tensorflow_datasets_reads_it(written):
+def test_tensorflow_datasets_reads_written_records(written):
     builder = tfds.builder_from_directory(written)
     assert builder.info.features["label"].names == CLASSES
     source = builder.as_data_source("train")
@@ -77,7 +77,7 @@ def test_tensorflow_datasets_reads_it(written):
         np.testing.assert_allclose(source[i]["image"], pixels, atol=10)
 
 
-def test_a_data_set_with_an_empty_split(tmp_path):
+def test_a_data_set_may_have_an_empty_split(tmp_path):
     (tmp_path / "a").mkdir()
     splits = {"train": EXAMPLES[:2], "validation": []}
     records.write(tmp_path / "a", "things", CLASSES, splits)
@@ -85,7 +85,7 @@ def test_a_data_set_with_an_empty_split(tmp_path):
     assert len(found.splits["train"]) == 2
 
 
-def test_reads_files_without_index_sequentially(tmp_path):
+def test_files_without_index_are_read_sequentially(tmp_path):
     splits = {"train": ROWS * 3, "validation": ROWS[15:]}
     folder = write_imagenet(tmp_path / "a", splits, CLASSES, name="others")
     (folder / "class_names.txt").write_text("n03 cat\nn01 dog\nn02 cat\n")
@@ -100,7 +100,7 @@ def test_reads_files_without_index_sequentially(tmp_path):
     assert list(records.read_sequentially(folder, "validation")) == EXAMPLES[15:]
 
 
-def test_images_without_the_name_of_a_file(tmp_path):
+def test_images_without_a_file_name_are_called_an_image(tmp_path):
     rows = [{"image": x.image, "label": x.label} for x in EXAMPLES[:3]]
     features = {"image": IMAGE, "label": LABEL}
     expected = [x._replace(name="an image") for x in EXAMPLES[:3]]
@@ -127,7 +127,7 @@ def test_images_without_the_name_of_a_file(tmp_path):
         ),
     ],
 )
-def test_data_sets_of_other_things(tmp_path, features, row, message):
+def test_unsuitable_data_sets_are_refused(tmp_path, features, row, message):
     row = {"image": EXAMPLES[0].image, "label": 0, **row}
     rows = [{name: row[name] for name in features}]
     folder = write_tfds(tmp_path / "a", {"train": rows}, features, "array_record")
@@ -142,7 +142,7 @@ def test_data_sets_of_other_things(tmp_path, features, row, message):
         ("features.json", None, "Cannot restore"),
     ],
 )
-def test_damaged_descriptions(tmp_path, name, text, message):
+def test_damaged_descriptions_are_refused(tmp_path, name, text, message):
     folder = write(tmp_path / "a", EXAMPLES[:1])
     (folder / name).unlink()
     if text is not None:
@@ -160,7 +160,7 @@ def test_damaged_descriptions(tmp_path, name, text, message):
     ],
     ids=["missing", "empty", "byte_short"],
 )
-def test_damaged_files(tmp_path, damage):
+def test_damaged_files_are_refused(tmp_path, damage):
     folder = write(tmp_path / "a")
     path = next(folder.glob("*-train.array_record*"))
     damage(path)
@@ -174,7 +174,7 @@ def test_damaged_files(tmp_path, damage):
     assert found.splits["validation"].read([0]) == EXAMPLES[:1]
 
 
-def test_changed_bytes_are_noticed(tmp_path):
+def test_changed_bytes_are_refused_or_have_no_effect(tmp_path):
     folder = write(tmp_path / "a")
     path = next(folder.glob("*-train.array_record*"))
     content = path.read_bytes()
@@ -193,7 +193,7 @@ def test_changed_bytes_are_noticed(tmp_path):
     assert refused > 30
 
 
-def test_damaged_files_without_index(tmp_path):
+def test_damaged_files_without_index_are_refused(tmp_path):
     splits = {"train": ROWS, "validation": ROWS[:3]}
     folder = write_imagenet(tmp_path / "a", splits, CLASSES)
     path = next(folder.glob("*-train.tfrecord*"))

@@ -1,4 +1,4 @@
-"""Splits that are held out of a user's images."""
+"""Splits that are cut from the training images of a user."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ def test_an_image_stays_in_its_split_when_others_change(tmp_path):
         np.savez(tmp_path / f"{name}.npz", x=images[chosen], y=labels[chosen])
         data = load.load(str(tmp_path / f"{name}.npz"))
         splits = data.train, data.validation, data.test
-        place = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
-        assert len(place) == len(chosen) and set(place.values()) == {0, 1, 2}
-        parts.append(place)
+        split_of = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
+        assert len(split_of) == len(chosen) and set(split_of.values()) == {0, 1, 2}
+        parts.append(split_of)
     first = parts[0]
     assert all(first[image] == i for other in parts[1:] for image, i in other.items())
 
 
-def test_the_order_of_the_training_images_is_that_of_their_hashes(tmp_path):
+def test_the_training_images_are_sorted_by_their_hashes(tmp_path):
     images = np.stack([noise(8, 8, seed) for seed in range(30)])
     np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
     drawn = [uniform(x) for x in load.load(str(tmp_path / "x.npz")).train.images]

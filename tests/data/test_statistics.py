@@ -18,7 +18,7 @@ TOOL = Path(__file__).parents[2] / "tools" / "fit_statistics.py"
 
 
 def pictures(count, seed=0):
-    """Images with correlated values, uint8."""
+    """Returns images with correlated values, uint8."""
     rng = np.random.default_rng(seed)
     mixing = np.random.default_rng(9).normal(size=(VALUES, VALUES))
     x = 128 + 12 * rng.normal(size=(count, VALUES)) @ mixing
@@ -26,7 +26,7 @@ def pictures(count, seed=0):
 
 
 def normalized(images):
-    """Global contrast normalisation, image by image."""
+    """Returns images after global contrast normalisation, one image after another."""
     rows = []
     for image in images.astype(np.float64):
         x = image.ravel() - image.mean()
@@ -45,7 +45,7 @@ def data():
 
 
 @pytest.mark.parametrize("batch", [5_000, 7])
-def test_fit_has_the_defining_properties(monkeypatch, batch):
+def test_fitted_statistics_whiten_the_images(monkeypatch, batch):
     monkeypatch.setattr(statistics, "_BATCH", batch)
     first, second = pictures(60), pictures(21, 1)
     found = statistics.fit(first, second)
@@ -67,7 +67,7 @@ def test_fit_has_the_defining_properties(monkeypatch, batch):
     )
 
 
-def test_an_image_of_one_grey_counts_as_zeros():
+def test_an_image_of_one_grey_value_becomes_zeros():
     images = pictures(50)
     images[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]
     found, x = statistics.fit(images), normalized(images)
@@ -81,14 +81,14 @@ def test_an_image_of_one_grey_counts_as_zeros():
     np.testing.assert_allclose(only.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
 
 
-def test_images_that_are_too_large_for_whitening(data):
+def test_images_that_are_too_large_for_whitening_are_refused(data):
     images = np.zeros((1, 64, 64, 3), np.uint8)
     large = dataclasses.replace(data, train=dataset.Split(images, np.zeros(1, "int32")))
     with pytest.raises(errors.UsageError, match="have 12288 values; .* at most 8192"):
-        statistics.of_kind("gcn_zca", large)
+        statistics.find_or_fit("gcn_zca", large)
 
 
-def test_images_that_are_not_uint8():
+def test_images_that_are_not_uint8_are_refused():
     images = pictures(5)
     with pytest.raises(errors.DataError, match="fitted on raw uint8 images"):
         statistics.fit(images, images.astype("float32"))
@@ -96,7 +96,7 @@ def test_images_that_are_not_uint8():
 
 def test_whitening_is_fitted_once(data, home, monkeypatch, caplog):
     caplog.set_level("INFO", logger="absl")
-    name = statistics.of_kind("gcn_zca", data)
+    name = statistics.find_or_fit("gcn_zca", data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz" and name.startswith("tiny_zca-")
     assert "Fitting the whitening statistics of tiny." in caplog.text
@@ -120,7 +120,7 @@ def test_shipped_statistics_are_found(data, monkeypatch):
         assert statistics.find_whitening(cifar) == stored.find(images).stem
 
 
-def test_a_folder_that_cannot_be_written(data, monkeypatch):
+def test_whitening_that_cannot_be_written_is_an_error(data, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
@@ -133,17 +133,17 @@ def encoded(tmp_path):
     return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
 
 
-def test_find_mean_is_that_of_the_training_images(encoded, home, monkeypatch, caplog):
+def test_the_mean_is_computed_once(encoded, home, monkeypatch, caplog):
     caplog.set_level("INFO", logger="absl")
     data = imagenet.load(encoded, 16)
-    name = statistics.of_kind("mean_crop", data)
+    name = statistics.find_or_fit("mean_crop", data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz" and name.startswith(f"{data.images}_mean-")
     assert "Decoding all 40 images of pictures once." in caplog.text
     train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
     expected = np.mean(train, 0, np.float64)
     np.testing.assert_allclose(stored.read_mean(name), expected, rtol=1e-7)
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked again"))
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
     assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) == name
 
 
@@ -154,8 +154,8 @@ def test_other_images_have_another_mean(encoded):
     assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) != first
 
 
-def test_bad_images_are_named_instead_of_a_mean(encoded, home):
-    """Held out images, such as b/21, are counted too."""
+def test_bad_images_are_named_in_an_error(encoded, home):
+    """Held-out images, such as b/21, are counted too."""
     data = imagenet.load(encoded, 16)
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
@@ -172,7 +172,7 @@ def test_bad_images_are_named_instead_of_a_mean(encoded, home):
 @pytest.mark.parametrize(("kind", "normal"), [("mean", False), ("gcn_mean", True)])
 def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, batch):
     monkeypatch.setattr(statistics, "_BATCH", batch)
-    name = statistics.of_kind(kind, data)
+    name = statistics.find_or_fit(kind, data)
     (path,) = (home / "statistics").iterdir()
     assert path.name == f"{name}.npz"
     assert name.startswith("tiny_gcn_mean-" if normal else "tiny_mean-")
@@ -181,19 +181,18 @@ def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, bat
     expected = rows.mean(0, np.float64).reshape(data.image_shape)
     np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
     monkeypatch.setattr(statistics, "_parts", lambda *_: pytest.fail("again"))
-    assert statistics.of_kind(kind, data) == name
+    assert statistics.find_or_fit(kind, data) == name
 
 
-def test_a_mean_that_cannot_be_written(encoded, monkeypatch):
-    """The error comes before all images are decoded."""
+def test_the_folder_is_checked_before_decoding(encoded, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded"))
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
         statistics.find_encoded_mean(imagenet.load(encoded, 16))
 
 
-def test_the_tool_writes_to_the_weights(data, tmp_path, monkeypatch, capsys):
+def test_the_tool_writes_to_the_folder_of_weights(data, tmp_path, monkeypatch, capsys):
     specification = importlib.util.spec_from_file_location("fit_statistics", TOOL)
     tool = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(tool)

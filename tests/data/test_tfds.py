@@ -1,4 +1,4 @@
-"""Data sets of tensorflow-datasets by name: their arrays, and damaged ones."""
+"""Data sets of tensorflow-datasets by name: arrays, and damaged files."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def examples(count, seed=0, shape=(28, 28, 1)):
     ]
 
 
-def test_a_data_set_with_a_config(tmp_path):
+def test_a_data_set_with_a_config_is_loaded(tmp_path):
     name = "fashion/small"
     splits = {"train": examples(30), "test": examples(6, 50)}
     write_tfds(tmp_path / name / "3.0.1", splits, features(), name="fashion")
@@ -44,7 +44,7 @@ def test_a_data_set_with_a_config(tmp_path):
     assert load.load(name, tmp_path).image_shape == (28, 28, 1)
 
 
-def test_images_of_several_sizes(tmp_path):
+def test_images_of_several_sizes_need_a_shape(tmp_path):
     several = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
     given = features(shape=(None, None, 3))
     write_tfds(tmp_path / "photos/1.0.0", {"train": several}, given)
@@ -82,7 +82,7 @@ def test_images_of_several_sizes(tmp_path):
         ),
     ],
 )
-def test_other_data_sets(tmp_path, splits, given, words):
+def test_unsuitable_data_sets_are_refused(tmp_path, splits, given, words):
     write_tfds(tmp_path / "other/1.0.0", splits, given)
     with pytest.raises(errors.DataError, match=words):
         load.load("other", tmp_path, SHAPE)
@@ -93,7 +93,7 @@ def _flipped(content, byte):
 
 
 def _length(content):
-    """The length of the first record, with its frame."""
+    """Returns the bytes of the first record, with its header and checksums."""
     return int.from_bytes(content[:8], "little") + 16
 
 
@@ -102,9 +102,9 @@ def _length(content):
     [
         pytest.param(lambda c: c[:-9], "cannot be read at record 3: Data", id="cut"),
         pytest.param(
-            lambda c: c[: _length(c)], "ends after 1 records of 4", id="cut_between"
+            lambda c: c[: _length(c)], "ends after 1 of 4 records", id="cut_between"
         ),
-        pytest.param(lambda c: b"", "ends after 0 records of 4", id="emptied"),
+        pytest.param(lambda c: b"", "ends after 0 of 4 records", id="emptied"),
         pytest.param(
             lambda c: _flipped(c, _length(c) + 500),
             "cannot be read at record 1: DataLossError: corrupted record",
@@ -113,7 +113,7 @@ def _length(content):
         pytest.param(None, "cannot be read at record 0: FileNotFoundE", id="missing"),
     ],
 )
-def test_damaged_records(tmp_path, home, damage, words):
+def test_damaged_records_are_named(tmp_path, home, damage, words):
     splits = {"train": examples(24), "test": examples(2)}
     folder = write_tfds(tmp_path / "things/1.0.0", splits, features())
     path = folder / "things-train.tfrecord-00001"
@@ -130,24 +130,24 @@ def test_damaged_records(tmp_path, home, damage, words):
     assert not list(home.rglob("*.npz*"))
 
 
-def test_damaged_description(tmp_path):
+def test_a_damaged_description_is_refused(tmp_path):
     folder = write_tfds(tmp_path / "d/1.0.0", {"train": examples(9)}, features())
     (folder / "dataset_info.json").write_text("{")
     with pytest.raises(errors.DataError, match="Cannot read the data set in"):
         load.load("d", tmp_path, (8, 8, 3))
 
 
-def test_labels_of_more_classes_than_there_are(tmp_path):
+def test_labels_above_the_number_of_classes_are_refused(tmp_path):
     given = features() | {"label": tfds.features.ClassLabel(num_classes=5)}
     rows_of_five = [x | {"label": i % 5} for i, x in enumerate(examples(24))]
     folder = write_tfds(tmp_path / "t/1.0.0", {"train": rows_of_five}, given)
     path = folder / "features.json"
     path.write_text(path.read_text().replace('"numClasses": "5"', '"numClasses": "2"'))
-    with pytest.raises(errors.DataError, match=r"outside 0\.\.1, the first is [2-4]"):
+    with pytest.raises(errors.DataError, match=r"outside 0\.\.1\. The first is [2-4]"):
         load.load("t", tmp_path)
 
 
-def test_a_set_that_was_prepared_again_is_read_again(tmp_path):
+def test_a_data_set_that_was_prepared_again_is_read_again(tmp_path):
     counts = []
     for number, labels in enumerate(([0, 0], [0, 1])):
         data = [x | {"label": labels[i % 2]} for i, x in enumerate(examples(9))]
@@ -158,7 +158,7 @@ def test_a_set_that_was_prepared_again_is_read_again(tmp_path):
     assert counts[0][1] == 0 and counts[1][1] > 0
 
 
-def test_what_does_not_fit_the_memory(tmp_path):
+def test_images_that_do_not_fit_the_memory_are_refused(tmp_path):
     write_tfds(tmp_path / "t/1.0.0", {"train": examples(4)}, features())
     with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
         load.load("t", tmp_path, (2**15, 2**15, 3))

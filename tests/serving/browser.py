@@ -20,7 +20,7 @@ PROGRAM = next(
     None,
 )
 _SECONDS = 20.0
-# No network beyond this machine, and no GPU.
+# Disables access to other machines and the GPU.
 _SWITCHES = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -40,7 +40,7 @@ class Page:
     """A page of the browser.
 
     Attributes:
-        complaints: logged warnings and errors, and exceptions, in order.
+        complaints: warnings, errors and exceptions of the page, in order.
     """
 
     def __init__(self, runner: asyncio.Runner, socket: aiohttp.ClientWebSocketResponse):
@@ -53,7 +53,7 @@ class Page:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Returns the result of a DevTools method."""
+        """Runs a DevTools method and returns the result."""
         return self._runner.run(self._call(method, parameters))
 
     async def _call(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Page:
                 self.complaints.append(f"console: {parameters['args']}")
 
     def open(self, address: str, script: str = "") -> None:
-        """Opens an address; `script` runs before the page's own."""
+        """Opens an address; `script` runs before the scripts of the page."""
         if self._script:
             identifier = self._script
             self.call("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
@@ -93,7 +93,7 @@ class Page:
         )
 
     def evaluate(self, expression: str) -> Any:
-        """Returns the value of a JavaScript expression, or of its promise."""
+        """Returns the value of a JavaScript expression; promises are awaited."""
         found = self.call(
             "Runtime.evaluate",
             expression=expression,
@@ -105,11 +105,11 @@ class Page:
         return found["result"].get("value")
 
     def wait_for(self, expression: str, expected: Any = True) -> None:
-        """Waits until an expression has a value; raises TimeoutError."""
+        """Waits until an expression equals `expected`; raises TimeoutError."""
         end = time.monotonic() + _SECONDS
         while (found := self.evaluate(expression)) != expected:
             if time.monotonic() > end:
-                raise TimeoutError(f"{expression} is {found!r}, not {expected!r}")
+                raise TimeoutError(f"{expression} must be {expected!r}, got {found!r}.")
             time.sleep(0.02)
 
     def choose(self, selector: str, path: Path) -> None:
@@ -148,13 +148,13 @@ def _reason(details: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def started(runner: asyncio.Runner, profile: Path) -> Iterator[Page]:
-    """Yields an empty page of a new browser, with an empty folder for its profile."""
+    """Starts a browser whose profile is an empty folder; yields an empty page."""
     switches = [*_SWITCHES, f"--user-data-dir={profile}"]
     if os.geteuid() == 0:
         switches.append("--no-sandbox")
     with (
         open(profile / "stderr.txt", "wb") as errors,
-        # A new session, so that all its processes can be killed.
+        # In a new session, so that all processes of the browser can be killed.
         subprocess.Popen(
             [PROGRAM, *switches, "about:blank"],
             stdout=subprocess.DEVNULL,
@@ -179,8 +179,8 @@ def _port(process: subprocess.Popen, profile: Path) -> int:
         with contextlib.suppress(FileNotFoundError, IndexError):
             return int((profile / "DevToolsActivePort").read_text().splitlines()[0])
         time.sleep(0.05)
-    said = (profile / "stderr.txt").read_text(errors="replace")
-    raise RuntimeError(f"{PROGRAM} has not started: {said[-2000:]}")
+    log = (profile / "stderr.txt").read_text(errors="replace")
+    raise RuntimeError(f"{PROGRAM} did not start: {log[-2000:]}")
 
 
 async def _connect(

@@ -1,4 +1,4 @@
-"""Small SavedModels and servers; tests are skipped without the extra `serving`."""
+"""Fixtures: a small SavedModel, and servers. All need the extra `serving`."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def _infos(table, infos):
 
 @pytest.fixture(scope="session")
 def signature():
-    """Makes a Signature; inputs and outputs are {name: (DataType, shape)}."""
+    """Returns a function from inputs {name: (DataType, shape)} to a Signature."""
     from elu_zoo.serving.signature import Signature
 
     def make(inputs, outputs=None, function=None):
@@ -43,7 +43,7 @@ def signature():
 
 @pytest.fixture(scope="session")
 def little_memory():
-    """Checks that a block never allocates more than a megabyte."""
+    """Returns a context manager that fails if its block allocates a megabyte."""
 
     @contextlib.contextmanager
     def check():
@@ -123,7 +123,7 @@ def _save(path):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory):
-    """Folder of a version; tests must not change it."""
+    """Folder of a model version, which tests must not change."""
     path = tmp_path_factory.mktemp("saved") / "1"
     _save(path)
     return path
@@ -131,7 +131,7 @@ def saved(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def loaded(saved):
-    """`saved` as a Servable without queues."""
+    """The version in `saved`, loaded as a Servable without queues."""
     from elu_zoo.serving import servable
 
     return servable.load("net", 1, saved, lambda name, signature: None)
@@ -145,7 +145,7 @@ def folder(tmp_path, saved):
 
 @pytest.fixture
 def run(folder, monkeypatch):
-    """Starts servers, which stop after the test."""
+    """Returns a function that starts a server, which is stopped after the test."""
     import running
 
     from elu_zoo.serving import server
@@ -160,15 +160,15 @@ def run(folder, monkeypatch):
         return started[-1]
 
     yield start
-    for one in started:
-        if not one.server._rest.draining:
-            one.call(one.server.stop())
-        one.close()
+    for active in started:
+        if not active.server._rest.draining:
+            active.call(active.server.stop())
+        active.close()
 
 
 @pytest.fixture
 def gate(monkeypatch):
-    """An event for which every batch waits."""
+    """An event; batches do not run until the event is set."""
     from elu_zoo.serving.signature import Signature
 
     gate, run = threading.Event(), Signature.run
@@ -193,14 +193,14 @@ def page(runner, tmp_path_factory):
     import browser
 
     if not browser.PROGRAM:
-        pytest.skip("there is no Chromium")
+        pytest.skip("Chromium is not installed")
     with browser.started(runner, tmp_path_factory.mktemp("profile")) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def surface(runner):
-    """The address of a REST surface without models; answers while `runner` runs."""
+    """The address of a REST server without models, in the event loop of `runner`."""
     from aiohttp import test_utils
 
     from elu_zoo.serving.connections import Connections

@@ -1,8 +1,8 @@
-"""Scripts for tests of the page: a stand-in for the server, and the visible content."""
+"""Scripts for tests of the web page: a stand-in server, and the visible content."""
 
 import json
 
-# The visible content of each model.
+# JavaScript that returns the visible content of each model.
 SHOWN = """[...document.querySelectorAll(".model")].map((model) => {
     const all_of = (selector) => [...model.querySelectorAll(selector)];
     const texts = (selector) => all_of(selector).map((e) => e.textContent);
@@ -29,7 +29,7 @@ def answered(prediction):
 
 
 def stub(models=None, **answers):
-    """Returns a script that replaces fetch; answers are (status, text) by model."""
+    """Returns a script that replaces fetch; `answers` are (status, text) by model."""
     found = {f"/v1/models/{name}:predict": answer for name, answer in answers.items()}
     if models is not None:
         found["/models"] = 200, json.dumps(models)

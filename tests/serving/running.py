@@ -1,4 +1,4 @@
-"""A server of this process, with an event loop in a thread."""
+"""A server in this process, whose event loop runs in a thread."""
 
 import asyncio
 import threading
@@ -28,11 +28,11 @@ class Running:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(SECONDS)
 
     def get(self, path, body=None):
-        """Returns status and text of a GET, or of a POST of a body."""
+        """Sends GET, or POST if there is a body; returns the status and the text."""
         url = f"http://{self.server.rest_address}{path}"
         try:
-            with urllib.request.urlopen(url, body, SECONDS) as answer:
-                return answer.status, answer.read().decode()
+            with urllib.request.urlopen(url, body, SECONDS) as response:
+                return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()

@@ -15,7 +15,7 @@ SECONDS = 10
 
 
 class StandInSignature:
-    """Records its batches; each runs as soon as `gate` is set."""
+    """A stand-in for Signature that records its batches; `gate` lets them finish."""
 
     def __init__(self, is_batched=True):
         self.is_batched = is_batched
@@ -40,7 +40,7 @@ class StandInSignature:
 
 @pytest.fixture
 def batcher(monkeypatch):
-    """Makes a Batcher on two threads."""
+    """Returns a function that creates a Batcher, on a machine of two cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     with concurrent.futures.ThreadPoolExecutor(4) as executor:
 
@@ -52,32 +52,32 @@ def batcher(monkeypatch):
 
 
 @pytest.fixture
-def held(batcher):
-    """Makes a signature whose first request runs until the gate opens."""
+def make_busy(batcher):
+    """Returns a function that creates a Batcher whose first request still runs."""
     signatures = []
 
     def make(is_batched=True, **settings):
         signature = StandInSignature(is_batched)
         signatures.append(signature)
-        made = batcher(signature, **settings)
-        first = made.submit({"x": "1"})
+        queue = batcher(signature, **settings)
+        first = queue.submit({"x": "1"})
         signature.wait_until_it_runs()
-        return signature, made, first
+        return signature, queue, first
 
     yield make
     for signature in signatures:
         signature.gate.set()
 
 
-def submit(made, *texts):
-    return [made.submit({"x": text}) for text in texts]
+def submit(queue, *texts):
+    return [queue.submit({"x": text}) for text in texts]
 
 
-def results(answers):
-    return [answer.result(SECONDS)["y"] for answer in answers]
+def results(futures):
+    return [future.result(SECONDS)["y"] for future in futures]
 
 
-def error_of(call, *arguments):
+def status_error(call, *arguments):
     with pytest.raises(StatusError) as raised:
         call(*arguments)
     return raised.value
@@ -92,90 +92,90 @@ def error_of(call, *arguments):
         (list("abcdefghi"), ["a b c d", "e f g h", "i"]),
     ],
 )
-def test_waiting_requests_run_as_batches_in_order(held, texts, batches):
+def test_waiting_requests_run_as_batches_in_order(make_busy, texts, batches):
     sizes = []
-    signature, made, first = held(on_batch=sizes.append)
-    answers = submit(made, *texts)
+    signature, queue, first = make_busy(on_batch=sizes.append)
+    futures = submit(queue, *texts)
     signature.gate.set()
-    assert results([first, *answers]) == ["1", *(text.upper() for text in texts)]
+    assert results([first, *futures]) == ["1", *(text.upper() for text in texts)]
     batches = ["1", *batches]
     assert [" ".join(batch) for batch in signature.batches] == batches
     assert sizes == [len(batch.replace(" ", "")) for batch in batches]
 
 
-def test_without_batching_requests_run_alone_on_all_threads(held):
-    signature, made, first = held(enable_batching=False)
-    answers = submit(made, "a", "bb", "ccc")
+def test_without_batching_requests_run_alone_on_all_threads(make_busy):
+    signature, queue, first = make_busy(enable_batching=False)
+    futures = submit(queue, "a", "bb", "ccc")
     signature.wait_until_it_runs()
     with pytest.raises(concurrent.futures.TimeoutError):
-        answers[1].result(0.02)
+        futures[1].result(0.02)
     assert signature.batches == [["1"], ["a"]]
     signature.gate.set()
-    assert results([first, *answers]) == ["1", "A", "BB", "CCC"]
+    assert results([first, *futures]) == ["1", "A", "BB", "CCC"]
     assert sorted(signature.batches) == [["1"], ["a"], ["bb"], ["ccc"]]
 
 
-def test_requests_of_an_unbatched_signature_run_one_at_a_time(held):
-    signature, made, first = held(is_batched=False)
-    answers = submit(made, "a", "a" * 99)
+def test_requests_of_an_unbatched_signature_run_one_at_a_time(make_busy):
+    signature, queue, first = make_busy(is_batched=False)
+    futures = submit(queue, "a", "a" * 99)
     with pytest.raises(concurrent.futures.TimeoutError):
-        answers[0].result(0.02)
+        futures[0].result(0.02)
     assert signature.batches == [["1"]]
     signature.gate.set()
-    assert results([first, *answers]) == ["1", "A", "A" * 99]
+    assert results([first, *futures]) == ["1", "A", "A" * 99]
     assert signature.batches == [["1"], ["a"], ["a" * 99]]
 
 
 @pytest.mark.parametrize("enable_batching", [True, False])
-def test_a_request_of_more_than_a_batch(held, enable_batching):
-    signature, made, first = held(enable_batching=enable_batching)
-    error = error_of(submit, made, "aaaaa")
+def test_request_larger_than_a_batch_is_rejected(make_busy, enable_batching):
+    signature, queue, first = make_busy(enable_batching=enable_batching)
+    error = status_error(submit, queue, "aaaaa")
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     assert error.message == "Task size 5 is larger than maximum input batch size 4"
     signature.gate.set()
-    assert results(submit(made, "aaaa")) == ["AAAA"]
+    assert results(submit(queue, "aaaa")) == ["AAAA"]
 
 
-def test_a_full_queue(held):
-    signature, made, first = held(max_enqueued_batches=2)
-    answers = submit(made, "aaa", "bbb", "c")
-    error = error_of(submit, made, "dd")
+def test_full_queue_rejects_requests(make_busy):
+    signature, queue, first = make_busy(max_enqueued_batches=2)
+    futures = submit(queue, "aaa", "bbb", "c")
+    error = status_error(submit, queue, "dd")
     assert error.code is grpc.StatusCode.UNAVAILABLE
     assert error.message == (
         "The batch scheduling queue to which this task was submitted is full"
     )
-    answers += submit(made, "e")
+    futures += submit(queue, "e")
     signature.gate.set()
-    assert results(answers) == ["AAA", "BBB", "C", "E"]
-    assert results(submit(made, "ffff")) == ["FFFF"]
+    assert results(futures) == ["AAA", "BBB", "C", "E"]
+    assert results(submit(queue, "ffff")) == ["FFFF"]
 
 
-def test_a_cancelled_request_leaves_the_queue(held):
-    signature, made, first = held(max_enqueued_batches=1)
-    answers = submit(made, "a", "bb", "c")
-    assert answers[1].cancel() and not first.cancel()
-    answers += submit(made, "dd")
+def test_cancelled_request_leaves_the_queue(make_busy):
+    signature, queue, first = make_busy(max_enqueued_batches=1)
+    futures = submit(queue, "a", "bb", "c")
+    assert futures[1].cancel() and not first.cancel()
+    futures += submit(queue, "dd")
     signature.gate.set()
-    assert results([first, answers[0], *answers[2:]]) == ["1", "A", "C", "DD"]
+    assert results([first, futures[0], *futures[2:]]) == ["1", "A", "C", "DD"]
     assert signature.batches == [["1"], ["a", "c", "dd"]]
 
 
-def test_a_queue_of_cancelled_requests(held):
-    signature, made, first = held()
-    for answer in submit(made, "a", "bb", "c"):
-        answer.cancel()
+def test_queue_of_cancelled_requests_runs_no_batch(make_busy):
+    signature, queue, first = make_busy()
+    for future in submit(queue, "a", "bb", "c"):
+        future.cancel()
     signature.gate.set()
-    assert results([first, *submit(made, "d")]) == ["1", "D"]
+    assert results([first, *submit(queue, "d")]) == ["1", "D"]
     assert signature.batches == [["1"], ["d"]]
 
 
-def test_an_unexpected_error_fails_its_request_and_is_logged(held, caplog):
+def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog):
     sizes = []
-    signature, made, first = held(max_batch_size=9, on_batch=sizes.append)
-    answers = submit(made, "a", "bad", "c")
+    signature, queue, first = make_busy(max_batch_size=9, on_batch=sizes.append)
+    futures = submit(queue, "a", "bad", "c")
     signature.gate.set()
-    assert results([first, answers[0], answers[2]]) == ["1", "A", "C"]
-    error = error_of(answers[1].result, SECONDS)
+    assert results([first, futures[0], futures[2]]) == ["1", "A", "C"]
+    error = status_error(futures[1].result, SECONDS)
     assert error.code is grpc.StatusCode.INTERNAL
     assert error.message == "ValueError in the model"
     assert signature.batches == [["1"], ["a", "bad", "c"], ["a"], ["bad"], ["c"]]
@@ -183,18 +183,18 @@ def test_an_unexpected_error_fails_its_request_and_is_logged(held, caplog):
     assert len(caplog.records) == 1 and "ValueError: a secret" in caplog.text
 
 
-def test_a_single_request_runs_at_once(batcher, monkeypatch):
+def test_single_request_runs_without_waiting(batcher, monkeypatch):
     slept = []
     monkeypatch.setattr(batching.time, "sleep", slept.append)
     signature = StandInSignature()
     signature.gate.set()
-    made = batcher(signature)
+    queue = batcher(signature)
     for _ in range(20):
-        assert results(submit(made, "a")) == ["A"]
+        assert results(submit(queue, "a")) == ["A"]
     assert slept == []
 
 
-def test_signatures_take_turns_on_a_thread(batcher):
+def test_busy_signature_does_not_block_another_one(batcher):
     ran = []
 
     class Busy(StandInSignature):
@@ -226,48 +226,48 @@ def test_signatures_take_turns_on_a_thread(batcher):
 
 
 @pytest.fixture
-def together(batcher, loaded):
-    """Runs requests as one batch of a SavedModel's signature; returns futures."""
+def run_batch(batcher, loaded):
+    """Returns a function that runs requests as one batch of a SavedModel."""
 
-    def together(name, requests):
+    def run_batch(name, requests):
         signature, sizes = loaded.signatures[name], []
         with concurrent.futures.ThreadPoolExecutor(1) as executor:
-            opened = threading.Event()
-            executor.submit(opened.wait, SECONDS)
-            made = batcher(signature, sizes.append, executor)
-            answers = [made.submit(request) for request in requests]
-            opened.set()
-            concurrent.futures.wait(answers, SECONDS)
+            started = threading.Event()
+            executor.submit(started.wait, SECONDS)
+            queue = batcher(signature, sizes.append, executor)
+            futures = [queue.submit(request) for request in requests]
+            started.set()
+            concurrent.futures.wait(futures, SECONDS)
         assert sizes == [sum(map(signature.size, requests))]
-        return answers
+        return futures
 
-    return together
+    return run_batch
 
 
 def values_of(*numbers):
     return {"values": np.array(numbers, np.float32)}
 
 
-def test_a_graph_error_fails_only_its_request(together, caplog):
-    answers = together("roots", [values_of(4), values_of(9, -1), values_of(1)])
-    assert answers[0].result()["roots"].tolist() == [2]
-    assert answers[2].result()["roots"].tolist() == [1]
-    error = error_of(answers[1].result)
+def test_graph_error_fails_only_its_request(run_batch, caplog):
+    futures = run_batch("roots", [values_of(4), values_of(9, -1), values_of(1)])
+    assert futures[0].result()["roots"].tolist() == [2]
+    assert futures[2].result()["roots"].tolist() == [1]
+    error = status_error(futures[1].result)
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     assert "values must be positive" in error.message and "4" not in error.message
     assert "{{node" not in error.message and caplog.records == []
 
 
-def test_requests_of_different_shapes(together):
+def test_requests_of_different_shapes_run_one_by_one(run_batch):
     texts = [[[b"a", b"bc"]], [[b"defg"]], [[b"h", b""], [b"", b""]]]
     requests = [{"texts": np.array(rows, object)} for rows in texts]
-    answers = together("lengths", requests)
-    found = [answer.result()["lengths"].tolist() for answer in answers]
+    futures = run_batch("lengths", requests)
+    found = [future.result()["lengths"].tolist() for future in futures]
     assert found == [[3], [4], [1, 0]]
 
 
-def test_a_graph_that_changes_the_number_of_examples(together):
-    """A batch would give one client the answer of another."""
-    answers = together("doubling", [values_of(1), values_of(2), values_of(3, 4)])
-    found = [answer.result()["values"].tolist() for answer in answers]
+def test_graph_that_adds_examples_runs_requests_one_by_one(run_batch):
+    """In one batch, clients would receive the outputs of other clients."""
+    futures = run_batch("doubling", [values_of(1), values_of(2), values_of(3, 4)])
+    found = [future.result()["values"].tolist() for future in futures]
     assert found == [[1, -1], [2, -2], [3, 4, -3, -4]]

@@ -1,4 +1,4 @@
-"""Limits of HTTP bodies, which hold before a body is parsed."""
+"""Limits of HTTP request bodies, which are checked before a body is parsed."""
 
 import asyncio
 import concurrent.futures
@@ -32,7 +32,7 @@ INPUTS = {
         (["texts"], 10**7, (10**7, float("inf"))),
     ],
 )
-def test_limits_of_the_largest_signature(signature, kinds, max_body_bytes, expected):
+def test_largest_signature_sets_the_limits(signature, kinds, max_body_bytes, expected):
     outputs = {"y": ("float", (None,))}
     signatures = {kind: signature(INPUTS[kind], outputs) for kind in kinds}
     settings = Settings("", max_body_bytes=max_body_bytes, max_batch_size=100)
@@ -41,8 +41,8 @@ def test_limits_of_the_largest_signature(signature, kinds, max_body_bytes, expec
 
 
 @pytest.fixture
-def unparsed(run, signature, monkeypatch):
-    """Sends a body to a model of one number an example, and maybe of files."""
+def send(run, signature, monkeypatch):
+    """Sends a body to a model of one number per example and optional files."""
     running = run(max_batch_size=100)
     (model,) = running.server._repository.serving()
     files = signature(INPUTS["files"], {"y": ("float", (None,))})
@@ -57,17 +57,17 @@ def unparsed(run, signature, monkeypatch):
     return send
 
 
-def test_too_large_bodies_are_not_parsed(unparsed):
-    too_large = 413, '{"error":"The body is larger than 68036 bytes"}'
+def test_too_large_bodies_are_not_parsed(send):
+    too_large = 413, '{"error":"The request body is larger than 68036 bytes"}'
     body = b" " * 70_000
-    assert unparsed(body, with_files=False) == too_large
-    assert unparsed(iter([body]), with_files=False) == too_large  # chunked
+    assert send(body, with_files=False) == too_large
+    assert send(iter([body]), with_files=False) == too_large  # chunked
     body = b'{"instances": [' + b"1," * 70_000 + b"1]}"
-    text = "The body has more values than a batch of 100 examples"
-    assert unparsed(body, with_files=True) == (413, f'{{"error":"{text}"}}')
+    text = "The request body has more values than 100 examples of the model"
+    assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
 
 
-def test_all_bodies_share_their_memory(run, gate, monkeypatch):
+def test_requests_share_the_memory_for_bodies(run, gate, monkeypatch):
     monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 1)
     running = run(max_body_bytes=2000)
     document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * 1500}
@@ -76,49 +76,49 @@ def test_all_bodies_share_their_memory(run, gate, monkeypatch):
         first = pool.submit(running.get, PATH, body)
         batcher = running.server._repository.serving()[0].batchers["scaled"]
         until(lambda: batcher._running)
-        text = "Too many large requests at a time"
+        text = "The memory for bodies is full. Send the request again later."
         assert running.get(PATH, body) == (503, f'{{"error":"{text}"}}')
         gate.set()
         assert first.result() == (200, '{"predictions":[2.0]}')
     assert running.get(PATH, body) == (200, '{"predictions":[2.0]}')
 
 
-def test_large_bodies_take_turns(run, monkeypatch):
-    running, at_work, most = run(), [], []
-    plain = json_format.read
+def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
+    running, active, active_counts = run(), [], []
+    original = json_format.read
 
     def read(*arguments):
-        at_work.append(1)
-        most.append(len(at_work))
+        active.append(1)
+        active_counts.append(len(active))
         time.sleep(0.05)
-        at_work.pop()
-        return plain(*arguments)
+        active.pop()
+        return original(*arguments)
 
     monkeypatch.setattr(json_format, "read", read)
     document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * SMALL}
     body = json.dumps(document).encode()
 
-    async def ask():
-        asks = (asyncio.to_thread(running.get, PATH, body) for _ in range(4))
+    async def send():
+        requests = (asyncio.to_thread(running.get, PATH, body) for _ in range(4))
         start = time.monotonic()
-        answers = await asyncio.gather(*asks)
-        return answers, time.monotonic() - start
+        responses = await asyncio.gather(*requests)
+        return responses, time.monotonic() - start
 
-    answers, seconds = asyncio.run(ask())
-    assert answers == [(200, '{"predictions":[2.0]}')] * 4
-    assert most == [1] * 4
-    assert seconds > 6 * 0.05  # a pause as long as the last one follows each
+    responses, seconds = asyncio.run(send())
+    assert responses == [(200, '{"predictions":[2.0]}')] * 4
+    assert active_counts == [1] * 4
+    assert seconds > 6 * 0.05  # after each body, a pause of the same length
 
 
-def test_the_rest_of_a_rejected_body_is_read_for_a_while(run, monkeypatch):
+def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):
     monkeypatch.setattr(bodies, "_DISCARD_SECONDS", 0.3)
     running = run(max_body_bytes=2000)
     host, port = running.server.rest_address.split(":")
-    with socket.create_connection((host, int(port)), SECONDS) as made:
+    with socket.create_connection((host, int(port)), SECONDS) as client:
         head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999"
-        made.sendall(f"{head}\r\n\r\n".encode())
-        assert b" 413 " in made.recv(1000)
-        made.sendall(b" " * 1000)
+        client.sendall(f"{head}\r\n\r\n".encode())
+        assert b" 413 " in client.recv(1000)
+        client.sendall(b" " * 1000)
         until(lambda: not running.server._rest.running)
-        made.settimeout(SECONDS)
-        assert made.recv(1000) == b""
+        client.settimeout(SECONDS)
+        assert client.recv(1000) == b""

@@ -1,4 +1,4 @@
-"""Requests in JSON; errors that need one image input are in serving_conformance."""
+"""JSON requests. Errors of models with one image input are in serving_conformance."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tensorflow.core.framework import types_pb2
 from elu_zoo.serving import json_format
 from elu_zoo.serving.status_errors import StatusError
 
-# A boolean anywhere in the body turns the fast conversion off.
+# A boolean anywhere in the body disables the fast conversion by NumPy.
 PATHS = {"fast": "", "by leaf": ', "other": true'}
 FORMS = {
     "plain row": '{"instances": %s%s}',
@@ -21,12 +21,12 @@ ELEMENT = "Failed to process element:"
 
 @pytest.fixture
 def read(signature):
-    """Reads a body for a signature of the inputs {name: (DataType, shape)}."""
+    """Parses a body for a signature with inputs {name: (DataType, shape)}."""
 
     def read(body, inputs):
-        made = signature(inputs)
-        request = json_format.read(body.encode(), lambda name: made, 10**6)
-        assert request.signature is made
+        declared = signature(inputs)
+        request = json_format.read(body.encode(), lambda name: declared, 10**6)
+        assert request.signature is declared
         return request
 
     return read
@@ -34,7 +34,7 @@ def read(signature):
 
 @pytest.fixture
 def error(read):
-    """Reads a body, and returns the message of its error."""
+    """Parses an invalid body; returns the error message."""
 
     def error(body, inputs):
         with pytest.raises(StatusError) as raised:
@@ -72,23 +72,25 @@ def dtype_of(data_type):
     ],
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_values(read, data_type, shape, text, expected, path):
+def test_values_are_converted_to_the_declared_type(
+    read, data_type, shape, text, expected, path
+):
     expected = np.array(expected, dtype_of(data_type).as_numpy_dtype)
     for form, body in FORMS.items():
         request = read(body % (text, PATHS[path]), {"x": (data_type, shape)})
         assert request.by_row is (form == "plain row")
-        got = request.arrays["x"]
-        assert got.dtype == expected.dtype
-        np.testing.assert_array_equal(got, expected, strict=True)
+        converted = request.arrays["x"]
+        assert converted.dtype == expected.dtype
+        np.testing.assert_array_equal(converted, expected, strict=True)
 
 
 @pytest.mark.parametrize("shape", [(), None])
 @pytest.mark.parametrize("path", PATHS)
-def test_a_scalar(read, shape, path):
+def test_scalars_are_accepted(read, shape, path):
     body = f'{{"inputs": 3{PATHS[path]}}}'
     for data_type in "float", "int64":
-        got = read(body, {"x": (data_type, shape)}).arrays["x"]
-        assert got.shape == () and got == 3
+        converted = read(body, {"x": (data_type, shape)}).arrays["x"]
+        assert converted.shape == () and converted == 3
     body = '{"inputs": {"b64": "YQ=="}}'
     assert read(body, {"x": ("string", shape)}).arrays["x"] == b"a"
 
@@ -99,7 +101,7 @@ COLUMNS = '{"b": [["x"], [{"b64": "/w=="}]], "a": [1, 2], "unknown": 3}'
 
 
 @pytest.mark.parametrize("key", ["instances", "inputs"])
-def test_several_inputs(read, key):
+def test_several_inputs_are_read_by_name(read, key):
     text = {"instances": ROWS, "inputs": COLUMNS}[key]
     request = read(f'{{"{key}": {text}}}', INPUTS)
     assert request.by_row is (key == "instances")
@@ -111,18 +113,18 @@ def test_several_inputs(read, key):
 @pytest.mark.parametrize(
     ("member", "name"), [("", ""), ('"signature_name": "n",', "n")]
 )
-def test_name_of_the_signature(signature, member, name):
-    names, made = [], signature({"x": ("float", (None,))})
+def test_signature_is_found_by_name(signature, member, name):
+    names, declared = [], signature({"x": ("float", (None,))})
 
     def find(name):
         names.append(name)
-        return made
+        return declared
 
     json_format.read(f'{{{member} "inputs": [1]}}'.encode(), find, 10**6)
     assert names == [name]
 
 
-def test_a_signature_without_inputs(read, error):
+def test_signature_without_inputs_accepts_only_objects(read, error):
     for body in '{"instances": [{}]}', '{"inputs": {}}':
         assert read(body, {}).arrays == {}
     error('{"inputs": 3}', {})
@@ -158,7 +160,7 @@ def test_a_signature_without_inputs(read, error):
         ('{"inputs": []}', "Shape of tensor x [0] is not compatible"),
     ],
 )
-def test_wrong_documents(error, body, text):
+def test_wrong_documents_are_rejected(error, body, text):
     assert text in error(body, {"x": ("float", (None,))})
 
 
@@ -171,14 +173,14 @@ def test_wrong_documents(error, body, text):
     ],
 )
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_rows_of_different_sizes(error, rows, text, path):
+def test_rows_of_different_sizes_are_rejected(error, rows, text, path):
     middle = " of 'instances' list. Error: INVALID_ARGUMENT:"
     body = f'{{"instances": {rows}{path}}}'
     expected = f"{ELEMENT} {text.format(middle)}"
     assert error(body, {"x": ("float", (None, 2))}).startswith(expected)
 
 
-def test_plain_values_for_several_inputs(error):
+def test_several_inputs_must_be_named(error):
     assert error('{"instances": [1]}', INPUTS) == (
         "instances is a plain list, but expecting list of objects as multiple input "
         "tensors required as per tensorinfo_map"
@@ -226,7 +228,7 @@ SIZE = "Encountered list at unexpected size: {} at level: {} expected size: {}"
     ],
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_values_of_the_wrong_type(error, data_type, text, expected, path):
+def test_values_of_the_wrong_type_are_rejected(error, data_type, text, expected, path):
     body = FORMS["named column"] % (text, PATHS[path])
     assert expected in error(body, {"x": (data_type, (None,))})
 
@@ -245,7 +247,7 @@ def test_values_of_the_wrong_type(error, data_type, text, expected, path):
         ("7", (None,), "Shape of tensor x [] is not compatible"),
     ],
 )
-def test_wrong_shapes(error, data_type, text, shape, expected):
+def test_wrong_shapes_are_rejected(error, data_type, text, shape, expected):
     if data_type == "string":
         text = "".join(f'"{c}"' if c.isdecimal() else c for c in text)
     for path in PATHS.values():

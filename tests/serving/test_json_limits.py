@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from elu_zoo.serving import json_format
 from elu_zoo.serving.status_errors import StatusError
 
-# A boolean anywhere in the body turns the fast conversion off.
+# A boolean anywhere in the body disables the fast conversion by NumPy.
 MEMBERS = "", ', "other": true'
 FORMS = (
     '{"instances": %s%s}',
@@ -24,9 +24,9 @@ FORMS = (
 @pytest.fixture
 def error_of(signature):
     def error_of(body, inputs):
-        made = signature(inputs)
+        tested = signature(inputs)
         with pytest.raises(StatusError) as raised:
-            json_format.read(body.encode(), lambda name: made, 10**6)
+            json_format.read(body.encode(), lambda name: tested, 10**6)
         assert raised.value.http_status == 400
         return raised.value.message
 
@@ -37,21 +37,21 @@ def error_of(signature):
 @pytest.mark.parametrize("shape", [(None,), None])
 @pytest.mark.parametrize("levels", [33, 1000])
 @pytest.mark.parametrize("leaf", ["", "1", '"a"'])
-def test_deep_lists(error_of, data_type, shape, levels, leaf):
+def test_deep_lists_are_rejected(error_of, data_type, shape, levels, leaf):
     deep = "[" * levels + leaf + "]" * levels
     for text in deep, f"[1, {deep}]", f'["a", {deep}]', f'{{"x": {deep}}}':
         for path, form in itertools.product(MEMBERS, FORMS):
             error_of(form % (text, path), {"x": (data_type, shape)})
 
 
-def test_deep_objects(error_of):
+def test_deep_objects_are_rejected_with_a_short_message(error_of):
     deep = '{"x": ' * 900 + "1" + "}" * 900
     for body in deep, *(form % (deep, "") for form in FORMS):
         for data_type in "float", "string":
             assert len(error_of(body, {"x": (data_type, (None,))})) < 500
 
 
-def test_a_long_text_among_numbers_allocates_no_memory(error_of, little_memory):
+def test_long_string_among_numbers_allocates_no_memory(error_of, little_memory):
     text = json.dumps(["x" * 20_000] + ["y"] * 1000)
     inputs = {"x": ("float", (None,))}
     with little_memory():
@@ -61,7 +61,7 @@ def test_a_long_text_among_numbers_allocates_no_memory(error_of, little_memory):
 
 
 LEAVES = st.integers(-9, 9) | st.floats(-1e30, 1e30)
-ODD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
+BAD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
 
 
 def nested(shape, leaves):
@@ -74,7 +74,7 @@ REGULAR = st.lists(st.integers(0, 3), max_size=3).flatmap(
     lambda shape: st.tuples(nested(shape, LEAVES), st.just(shape))
 )
 RAGGED = st.tuples(
-    st.recursive(LEAVES | ODD, lambda inner: st.lists(inner, max_size=3), max_leaves=9),
+    st.recursive(LEAVES | BAD, lambda inner: st.lists(inner, max_size=3), max_leaves=9),
     st.lists(st.integers(0, 3), max_size=3),
 )
 
@@ -86,7 +86,7 @@ def leaves_of(value):
 
 
 def expected_of(value, declared):
-    """Returns `value` as an array, or None if it does not fit `declared`."""
+    """Returns `value` as an array, or None if its shape does not match `declared`."""
     if not all(type(leaf) in (int, float) for leaf in leaves_of(value)):
         return None
     if any(abs(leaf) == 3.5e38 for leaf in leaves_of(value)):
@@ -96,8 +96,8 @@ def expected_of(value, declared):
     except ValueError:
         return None
     fits = len(declared) == array.ndim and all(
-        wanted in (None, size)
-        for wanted, size in zip(declared, array.shape, strict=True)
+        expected_size in (None, size)
+        for expected_size, size in zip(declared, array.shape, strict=True)
     )
     no_example = bool(declared) and declared[0] is None and array.shape[:1] == (0,)
     return array if fits and not no_example else None
@@ -105,24 +105,24 @@ def expected_of(value, declared):
 
 @given(REGULAR | RAGGED, st.lists(st.booleans(), min_size=3, max_size=3), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_random_values_are_read_if_they_fit(signature, drawn, opened, slow):
+def test_random_values_are_read_if_they_match(signature, drawn, unknown, slow):
     value, shape = drawn
-    declared = [None if o else n for o, n in zip(opened, shape, strict=False)]
-    made = signature({"x": ("float", declared)})
+    declared = [None if o else n for o, n in zip(unknown, shape, strict=False)]
+    tested = signature({"x": ("float", declared)})
     body = json.dumps({"inputs": {"x": value}, "other": slow or None}).encode()
     expected = expected_of(value, declared)
     if expected is None:
         with pytest.raises(StatusError):
-            json_format.read(body, lambda name: made, 10**6)
+            json_format.read(body, lambda name: tested, 10**6)
     else:
-        got = json_format.read(body, lambda name: made, 10**6).arrays["x"]
-        np.testing.assert_array_equal(got, expected, strict=True)
+        converted = json_format.read(body, lambda name: tested, 10**6).arrays["x"]
+        np.testing.assert_array_equal(converted, expected, strict=True)
 
 
 @pytest.mark.parametrize("body", ['{"instances": [1, 1, 1]}', '{"inputs": [1, 1, 1]}'])
 def test_too_many_examples_are_not_converted(signature, monkeypatch, body):
-    made = signature({"x": ("float", (None,))}, {"y": ("float", (None,))})
-    assert len(json_format.read(body.encode(), lambda name: made, 3).arrays["x"]) == 3
+    tested = signature({"x": ("float", (None,))}, {"y": ("float", (None,))})
+    assert len(json_format.read(body.encode(), lambda name: tested, 3).arrays["x"]) == 3
     monkeypatch.setattr(json_format, "to_array", pytest.fail)
     with pytest.raises(StatusError, match="Task size 3 is larger than maximum input"):
-        json_format.read(body.encode(), lambda name: made, 2)
+        json_format.read(body.encode(), lambda name: tested, 2)

@@ -31,7 +31,7 @@ FACTS = {
         ({}, dict.fromkeys(FACTS)),
     ],
 )
-def test_describe(loaded, origin, facts):
+def test_describe_returns_none_for_missing_facts(loaded, origin, facts):
     model = dataclasses.replace(loaded, origin=origin, class_names=("a", "b"))
     assert metadata.describe(model) == {
         "name": "net",

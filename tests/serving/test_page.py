@@ -1,4 +1,4 @@
-"""The server's page, in headless Chromium; skipped where it is missing."""
+"""The server's web page, in headless Chromium; skipped if Chromium is missing."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def text_of(element):
     return f'document.getElementById("{element}").innerText'
 
 
-def test_html(runner, surface):
+def test_html_loads_nothing_and_inserts_no_html(runner, surface):
     async def get():
         async with aiohttp.request("GET", surface) as response:
             return response.headers, await response.text()
@@ -34,13 +34,13 @@ def test_html(runner, surface):
     headers, text = runner.run(get())
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert headers["Content-Security-Policy"].startswith("default-src 'none';")
-    # Nothing is loaded from elsewhere, and no name becomes HTML.
+    # No file is loaded from another server, and no name is inserted as HTML.
     assert not re.search(r'(?:src|href)="(?!data:)|url\(|@import', text)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write", text)
 
 
 @pytest.mark.parametrize(
-    ("listed", "said"),
+    ("listed", "message"),
     [
         ("new Response('[]')", "This server has no model now"),
         ("Promise.reject(Error('hung up'))", "The server cannot be reached: hung up"),
@@ -48,17 +48,17 @@ def test_html(runner, surface):
         ('new Response(\'{"error": "stops"}\', {status: 503})', "status 503: stops"),
     ],
 )
-def test_without_models(page, surface, listed, said):
+def test_page_reports_that_no_model_is_listed(page, surface, listed, message):
     page.open(surface, f"window.fetch = async () => {listed};")
     page.wait_for(f"{text_of('models-error')} !== ''")
     page.drop(("image.png", PNG))
     page.wait_for(f"{text_of('caption')}.includes('3\xa0×\xa03\xa0pixels')")
-    page.wait_for(f"/{said}/.test({text_of('models-error')})")
+    page.wait_for(f"/{message}/.test({text_of('models-error')})")
     assert page.evaluate(text_of("file-error")) == ""
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "message"),
     [
         ({"tag": "net.digits_elu-0", "sha256": "1" * 64}, "weights net.digits_elu-0"),
         ({"tag": None, "sha256": "1" * 64}, "weights 11111111 without a tag"),
@@ -71,13 +71,13 @@ def test_without_models(page, surface, listed, said):
         ({"activation": "relu", "alpha": None}, "relu"),
     ],
 )
-def test_facts_of_a_model(page, surface, facts, said):
+def test_page_shows_the_facts_of_a_model(page, surface, facts, message):
     page.open(surface, stub([model(**facts)]))
     page.wait_for('document.querySelectorAll(".model").length', 1)
-    assert said in page.evaluate(SHOWN)[0]["text"].splitlines()
+    assert message in page.evaluate(SHOWN)[0]["text"].splitlines()
 
 
-UNDRAWABLE = (
+WRONG_OUTPUTS = (
     ({"probabilities": [None, 1]}, "not numbers"),
     ({"reconstructions": [[[None]]], "codes": [1]}, "not numbers"),
     ({"logits": [1, 2]}, "neither probabilities nor"),
@@ -85,13 +85,13 @@ UNDRAWABLE = (
 )
 
 
-def test_answers_that_cannot_be_drawn(page, surface):
-    answers = {f"net{i}": answered(found) for i, (found, _) in enumerate(UNDRAWABLE)}
+def test_wrong_outputs_are_reported(page, surface):
+    answers = {f"net{i}": answered(found) for i, (found, _) in enumerate(WRONG_OUTPUTS)}
     page.open(surface, stub([model(name) for name in answers], **answers))
     page.drop(("image.png", PNG))
-    page.wait_for(ANSWERED, len(UNDRAWABLE))
-    for shown, (_, said) in zip(page.evaluate(SHOWN), UNDRAWABLE, strict=True):
-        assert said in shown["errors"][0]
+    page.wait_for(ANSWERED, len(WRONG_OUTPUTS))
+    for shown, (_, message) in zip(page.evaluate(SHOWN), WRONG_OUTPUTS, strict=True):
+        assert message in shown["errors"][0]
 
 
 def test_errors_are_shown_at_their_model(page, surface):
@@ -107,7 +107,7 @@ def test_errors_are_shown_at_their_model(page, surface):
     assert "status 404: Servable not found" in third["errors"][0]
 
 
-def test_names_are_text(page, surface):
+def test_names_are_shown_as_text(page, surface):
     hostile = "<img src=x onerror=alert(1)>"
     names = (hostile, "crane", "crane", "w" * 200, "</script>", "")
     probabilities = [0.4, 0.3, 0.2, 0.0999, 0.0001, 0]
@@ -133,7 +133,7 @@ def test_names_are_text(page, surface):
     assert page.complaints == []
 
 
-def test_models_without_names_or_files(page, surface):
+def test_models_without_class_names_or_file_input(page, surface):
     models = [model("a/b?c", class_names=()), model("raw", ["serving_default"])]
     answers = {"a%2Fb%3Fc": answered({"probabilities": [0, 1]})}
     page.open(surface, stub(models, **answers))
@@ -145,7 +145,7 @@ def test_models_without_names_or_files(page, surface):
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         ([], "is not a file"),
         ([("words.png", b"no image")], "words.png is neither PNG nor JPEG."),
@@ -155,10 +155,10 @@ def test_models_without_names_or_files(page, surface):
         ([("1.png", PNG), ("2.png", PNG)], "Only the first of 2 files is used."),
     ],
 )
-def test_wrong_files(page, surface, files, said):
+def test_wrong_files_are_reported(page, surface, files, message):
     page.open(surface, stub([model()], net=answered({"probabilities": [0, 1]})))
     page.drop(*files)
-    page.wait_for(f"{text_of('file-error')}.includes({said!r})")
+    page.wait_for(f"{text_of('file-error')}.includes({message!r})")
     is_seen = "document.getElementById('preview').offsetHeight > 0"
     page.wait_for(is_seen, len(files) == 2)
     page.drop(("image.png", PNG))
@@ -166,7 +166,7 @@ def test_wrong_files(page, surface, files, said):
     assert page.evaluate(SHOWN)[0]["names"] == ["b", "a"]
 
 
-def test_an_older_answer_does_not_overwrite_a_newer(page, surface):
+def test_older_response_does_not_overwrite_a_newer_response(page, surface):
     answers = [answered({"probabilities": p})[1] for p in ([0, 1], [1, 0])]
     page.open(
         surface,
@@ -190,7 +190,7 @@ def test_an_older_answer_does_not_overwrite_a_newer(page, surface):
 
 @pytest.fixture(scope="module")
 def models(page, tmp_path_factory):
-    """A folder with exports; depends on `page`, which skips without a browser."""
+    """A folder with two exports. Depends on `page`, which skips without a browser."""
     directory = tmp_path_factory.mktemp("models")
     for name in (CLASSIFIER, AUTOENCODER):
         found = pretrained.find(name, "mnist")
@@ -202,7 +202,7 @@ def models(page, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(models, tmp_path_factory):
-    """The address of `elu-zoo-serve` in a new process."""
+    """The address of an `elu-zoo-serve` process."""
     command = [
         sys.executable,
         "-m",
@@ -234,17 +234,17 @@ def address(models, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def images():
-    """PNG files: a digit, a blend of two digits, and a damaged one."""
+    """PNG files of a digit and of a blend of two digits, and a damaged PNG file."""
     digits = load.load("mnist_5k").test.images
     blend = np.uint8(digits[3] * 0.55 + digits[1] * 0.45)
     encoded = [tf.io.encode_png(image).numpy() for image in (digits[3], blend)]
     return {"digit": encoded[0], "blend": encoded[1], "broken": encoded[0][:99]}
 
 
-def give(page, way, name, content, folder):
-    """Chooses or drops a file; returns what the page shows of each model."""
+def upload(page, method, name, content, folder):
+    """Chooses or drops a file; returns the visible content of each model."""
     (folder / name).write_bytes(content)
-    if way == "choose":
+    if method == "choose":
         page.choose("#file", folder / name)
     else:
         page.drop((name, content))
@@ -253,10 +253,12 @@ def give(page, way, name, content, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "name"), [("choose", "digit"), ("drop", "blend")])
-def test_outputs_of_the_models(page, address, models, images, tmp_path, way, name):
+@pytest.mark.parametrize(("method", "name"), [("choose", "digit"), ("drop", "blend")])
+def test_page_shows_the_outputs_of_the_models(
+    page, address, models, images, tmp_path, method, name
+):
     page.open(address)
-    shown = give(page, way, name, images[name], tmp_path)
+    shown = upload(page, method, name, images[name], tmp_path)
     assert [model["title"] for model in shown] == [AUTOENCODER, CLASSIFIER]
     assert all("28\xa0×\xa028\xa0pixels, grey" in model["text"] for model in shown)
     assert all(re.search(r"in \d+ ms", *model["took"]) for model in shown)
@@ -281,11 +283,11 @@ def test_outputs_of_the_models(page, address, models, images, tmp_path, way, nam
 
 
 @pytest.mark.slow
-def test_a_broken_file_and_then_a_good_one(page, address, images, tmp_path):
+def test_page_recovers_from_a_broken_file(page, address, images, tmp_path):
     page.open(address)
-    for model_shown in give(page, "drop", "broken", images["broken"], tmp_path):
+    for model_shown in upload(page, "drop", "broken", images["broken"], tmp_path):
         assert "status 400" in model_shown["errors"][0] and not model_shown["took"]
     assert page.complaints and all("status of 400" in c for c in page.complaints)
-    for model_shown in give(page, "choose", "digit", images["digit"], tmp_path):
+    for model_shown in upload(page, "choose", "digit", images["digit"], tmp_path):
         assert model_shown["took"] and not model_shown["errors"]
     assert page.evaluate(text_of("file-error")) == ""

@@ -1,4 +1,4 @@
-"""Images on the page: what is sent, and warnings about their background."""
+"""Images on the page: the sent files, and warnings about an image's background."""
 
 import base64
 
@@ -21,7 +21,7 @@ INK = np.zeros((30, 20, 1), np.uint8)
 INK[10:20, 8:12] = 200
 
 
-def test_inverts_for_grey_models(page, surface):
+def test_invert_applies_to_grey_models_only(page, surface):
     grey, colour = (model(n, input_shape=[28, 28, c]) for n, c in (("g", 1), ("c", 3)))
     answer = answered({"probabilities": [0, 1]})
     page.open(surface, stub([grey, colour], g=answer, c=answer) + RECORDING)
@@ -44,7 +44,7 @@ def test_inverts_for_grey_models(page, surface):
     assert page.complaints == []
 
 
-def test_an_inverted_photograph_is_upright_and_on_white(page, surface):
+def test_inverted_photograph_is_upright_and_on_white(page, surface):
     answer = answered({"probabilities": [0, 1]})
     net = model("g", input_shape=[28, 28, 1])
     page.open(surface, stub([net], g=answer) + RECORDING)
@@ -71,7 +71,7 @@ def test_an_inverted_photograph_is_upright_and_on_white(page, surface):
         ({"input_shape": [32, 32, 1]}, False),
     ],
 )
-def test_warnings_are_for_models_of_digits(page, surface, fields, warns):
+def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
     net = model(**fields)
     page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})))
     page.drop(("paper.png", tf.io.encode_png(255 - INK).numpy()))
@@ -101,13 +101,13 @@ def test_warnings_are_for_models_of_digits(page, surface, fields, warns):
         ),
     }.values(),
 )
-def test_backgrounds(page, surface, image, plain, inverted):
+def test_warnings_describe_the_background(page, surface, image, plain, inverted):
     net = model(input_shape=[28, 28, 1])
     page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})) + RECORDING)
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.drop(("image.png", tf.io.encode_png(image).numpy()))
     for count, expected in ((1, plain), (2, inverted)):
         page.wait_for(f"sent.length === {count} && {ANSWERED}", 1)
-        said = page.evaluate("document.querySelector('.warning')?.textContent ?? ''")
-        assert said.startswith(expected) and bool(said) == bool(expected)
+        text = page.evaluate("document.querySelector('.warning')?.textContent ?? ''")
+        assert text.startswith(expected) and bool(text) == bool(expected)
         page.evaluate("document.getElementById('invert').click()")

@@ -8,21 +8,21 @@ from elu_zoo.serving.repeated_messages import RepeatedMessageFilter
 
 @pytest.fixture
 def log(monkeypatch):
-    """Logs a message at a second; returns its text, or None if it is dropped."""
+    """Logs a message at a time in seconds; returns the text, or None if dropped."""
     now = [0.0]
     monkeypatch.setattr(repeated_messages.time, "monotonic", lambda: now[0])
-    made = RepeatedMessageFilter()
+    message_filter = RepeatedMessageFilter()
 
     def log(second, message, *arguments, level=logging.ERROR, name="asyncio"):
         now[0] = second
         record = logging.LogRecord(name, level, "", 0, message, arguments, None)
-        return record.getMessage() if made.filter(record) else None
+        return record.getMessage() if message_filter.filter(record) else None
 
-    log.filter = made
+    log.filter = message_filter
     return log
 
 
-def test_equal_messages_pass_once_a_minute(log):
+def test_equal_messages_are_logged_once_a_minute(log):
     assert log(0, "out of %s\nfd 1", "files") == "out of files\nfd 1"
     again = [log(i / 10, "out of files\nfd %d", i) for i in range(1, 500)]
     assert again == [None] * 499
@@ -30,7 +30,7 @@ def test_equal_messages_pass_once_a_minute(log):
     assert log(200, "out of files") == "out of files"
 
 
-def test_different_messages_pass(log):
+def test_different_messages_are_logged(log):
     assert log(0, "a") == "a"
     assert log(1, "b") == "b"
     assert log(2, "a", name="aiohttp.server") == "a"

@@ -18,19 +18,19 @@ _clock = itertools.count(10**18, 10**9)
 
 
 @pytest.fixture
-def tried(monkeypatch):
-    """(name, version) of each load; files with `broken` cannot be loaded."""
-    tried = []
+def loads(monkeypatch):
+    """(name, version) of each load; a version that contains `broken` fails to load."""
+    loads = []
 
     def load(name, version, path, batcher):
-        tried.append((name, version))
+        loads.append((name, version))
         content = (path / servable.FILE).read_text()
         if "broken" in content:
             raise errors.CorruptError(f"{name} {version} is {content}")
         return servable.Servable(name, version, {}, {}, {}, (), {}, content)
 
     monkeypatch.setattr(repository.servable, "load", load)
-    return tried
+    return loads
 
 
 def write(version, content="good"):
@@ -41,33 +41,33 @@ def write(version, content="good"):
     os.utime(version / servable.FILE, ns=(time, time))
 
 
-def opened(base, polls=1):
-    made = Repository(base, lambda name, signature: None)
-    assert not (found(made) or made.serving())
+def open_repo(base, polls=1):
+    repo = Repository(base, lambda name, signature: None)
+    assert not (current(repo) or repo.serving())
     for _ in range(polls):
-        made.poll()
-    return made
+        repo.poll()
+    return repo
 
 
 def spec(name="net", version=None, label=""):
-    made = model_pb2.ModelSpec(name=name)
+    repo = model_pb2.ModelSpec(name=name)
     if version is not None:
-        made.version.value = version
+        repo.version.value = version
     elif label:
-        made.version_label = label
-    return made
+        repo.version_label = label
+    return repo
 
 
-def found(made, name="net"):
-    """Number of the version that answers, or None."""
+def current(repo, name="net"):
+    """Returns the number of the served version, or None."""
     try:
-        return made.find(spec(name)).version
+        return repo.find(spec(name)).version
     except StatusError as error:
         assert error.http_status == 404
 
 
-def states(made, name="net"):
-    rows = made.status(spec(name)).model_version_status
+def states(repo, name="net"):
+    rows = repo.status(spec(name)).model_version_status
     return {row.version: row.state for row in rows}
 
 
@@ -76,19 +76,19 @@ def net(tmp_path):
     return tmp_path / "net"
 
 
-def test_no_folder(tmp_path):
+def test_missing_folder_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     for name in "nothing", "file":
         with pytest.raises(errors.NotFoundError, match=f"no folder .*{name}"):
-            opened(tmp_path / name)
+            open_repo(tmp_path / name)
 
 
 @pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".net/1",)])
-def test_no_model(tmp_path, folders):
+def test_folder_without_models_is_an_error(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    with pytest.raises(errors.UsageError, match="holds no model: expected .*<version>"):
-        opened(tmp_path)
+    with pytest.raises(errors.UsageError, match="contains no model. Expected .*<vers"):
+        open_repo(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_no_model(tmp_path, folders):
     [
         ("01", 1),
         (str(2**63 - 1), 2**63 - 1),
-        (str(2**63), None),  # its number fits in no message
+        (str(2**63), None),  # above the largest int64
         ("0", None),
         ("-1", None),
         ("1.0", None),
@@ -105,58 +105,58 @@ def test_no_model(tmp_path, folders):
         ("²", None),
     ],
 )
-def test_names_of_versions(net, tried, name, version):
+def test_version_names_are_positive_integers(net, loads, name, version):
     write(net / name)
     if version is None:
         with pytest.raises(errors.UsageError):
-            opened(net)
+            open_repo(net)
         return
-    made = opened(net)
-    assert tried == [("net", version)]
-    assert found(made) == version
-    assert states(made) == {version: AVAILABLE}
+    repo = open_repo(net)
+    assert loads == [("net", version)]
+    assert current(repo) == version
+    assert states(repo) == {version: AVAILABLE}
 
 
-def test_other_folders_and_files_are_ignored(net, tried):
+def test_other_folders_and_files_are_ignored(net, loads):
     for name in "1", "latest":
         write(net / name)
     (net / "2").write_text("")
-    assert found(opened(net)) == 1 and tried == [("net", 1)]
+    assert current(open_repo(net)) == 1 and loads == [("net", 1)]
 
 
-def test_a_folder_of_one_model_has_its_own_name(net, tried, monkeypatch):
+def test_single_model_has_the_name_of_its_folder(net, loads, monkeypatch):
     write(net / "3")
     monkeypatch.chdir(net)
     for base in net, net.parent, net.relative_to(net), net / "..":
-        assert found(opened(base)) == 3
+        assert current(open_repo(base)) == 3
 
 
-def test_several_models(tmp_path, tried):
+def test_folder_of_several_models(tmp_path, loads):
     for name in "b", "a", "ü x", ".hidden":
         write(tmp_path / name / "1")
     (tmp_path / "empty").mkdir()
-    made = opened(tmp_path, polls=2)
-    assert [s.name for s in made.serving()] == ["a", "b", "ü x"]
-    assert [found(made, name) for name in ("a", "b", "ü x")] == [1, 1, 1]
-    assert len(tried) == 3
+    repo = open_repo(tmp_path, polls=2)
+    assert [s.name for s in repo.serving()] == ["a", "b", "ü x"]
+    assert [current(repo, name) for name in ("a", "b", "ü x")] == [1, 1, 1]
+    assert len(loads) == 3
 
 
-def test_the_highest_version_answers(net, tried):
+def test_highest_version_is_served(net, loads):
     for version in 1, 9, 10:
         write(net / str(version))
-    made = opened(net)
-    assert tried == [("net", 10)]
-    assert found(made) == 10
-    assert states(made) == {10: AVAILABLE}
+    repo = open_repo(net)
+    assert loads == [("net", 10)]
+    assert current(repo) == 10
+    assert states(repo) == {10: AVAILABLE}
 
 
-def test_a_broken_highest_version_at_the_start(net, tried, caplog):
+def test_highest_version_that_loads_is_served_at_the_start(net, loads, caplog):
     for version, content in (1, "good"), (2, "good"), (3, "broken 3"), (4, "broken 4"):
         write(net / str(version), content)
     with caplog.at_level("INFO", repository.__name__):
-        made = opened(net)
-    assert (tried, found(made)) == ([("net", 4), ("net", 3), ("net", 2)], 2)
-    rows = made.status(spec()).model_version_status
+        repo = open_repo(net)
+    assert (loads, current(repo)) == ([("net", 4), ("net", 3), ("net", 2)], 2)
+    rows = repo.status(spec()).model_version_status
     assert [
         (r.version, r.state, r.status.error_code, r.status.error_message) for r in rows
     ] == [
@@ -166,144 +166,144 @@ def test_a_broken_highest_version_at_the_start(net, tried, caplog):
     ]
     served = "serving net/2: weights of unknown origin"
     assert caplog.messages == ["net 4 is broken 4", "net 3 is broken 3", served]
-    made.poll()
-    assert len(tried) == 3
+    repo.poll()
+    assert len(loads) == 3
 
 
-def test_a_new_version_is_loaded_when_its_files_no_longer_change(net, tried):
+def test_new_version_is_loaded_when_its_files_no_longer_change(net, loads):
     write(net / "1")
-    made = opened(net)
+    repo = open_repo(net)
     write(net / "2")
     (net / "2" / "variables").mkdir()
     for content in "h", "half", "", "whole":
         (net / "2" / "variables" / "data").write_text(content)
-        made.poll()
-        assert found(made) == 1 and len(tried) == 1
-        assert states(made) == {1: AVAILABLE, 2: START}
-    made.poll()
-    assert found(made) == 2
-    assert states(made) == {1: END, 2: AVAILABLE}
-    assert tried == [("net", 1), ("net", 2)]
+        repo.poll()
+        assert current(repo) == 1 and len(loads) == 1
+        assert states(repo) == {1: AVAILABLE, 2: START}
+    repo.poll()
+    assert current(repo) == 2
+    assert states(repo) == {1: END, 2: AVAILABLE}
+    assert loads == [("net", 1), ("net", 2)]
 
 
-def test_the_old_version_answers_while_the_new_one_loads(net, tried, monkeypatch):
+def test_old_version_is_served_while_the_new_version_loads(net, loads, monkeypatch):
     write(net / "1")
-    made = opened(net)
+    repo = open_repo(net)
     write(net / "2")
-    load, seen = repository.servable.load, []
+    load, observed = repository.servable.load, []
 
-    def look(*arguments):
-        seen.append((found(made), states(made)))
+    def observe(*arguments):
+        observed.append((current(repo), states(repo)))
         return load(*arguments)
 
-    monkeypatch.setattr(repository.servable, "load", look)
-    made.poll()
-    made.poll()
-    assert seen == [(1, {1: AVAILABLE, 2: LOADING})]
+    monkeypatch.setattr(repository.servable, "load", observe)
+    repo.poll()
+    repo.poll()
+    assert observed == [(1, {1: AVAILABLE, 2: LOADING})]
 
 
-def test_a_broken_new_version_is_tried_again_when_its_files_change(net, tried):
+def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
     write(net / "1")
-    made = opened(net)
+    repo = open_repo(net)
     for content in "broken", "broken still":
         write(net / "2", content)
-        tried.clear()
+        loads.clear()
         for _ in range(4):
-            made.poll()
-        assert tried == [("net", 2)]
-        assert found(made) == 1 and states(made) == {1: AVAILABLE, 2: END}
-        row = made.status(spec(version=2)).model_version_status[0]
+            repo.poll()
+        assert loads == [("net", 2)]
+        assert current(repo) == 1 and states(repo) == {1: AVAILABLE, 2: END}
+        row = repo.status(spec(version=2)).model_version_status[0]
         assert row.status.error_message == f"net 2 is {content}"
     write(net / "2", "fixed")
-    made.poll()
-    made.poll()
-    assert found(made) == 2
-    assert states(made) == {1: END, 2: AVAILABLE}
-    assert made.status(spec(version=2)).model_version_status[0].status.error_code == 0
+    repo.poll()
+    repo.poll()
+    assert current(repo) == 2
+    assert states(repo) == {1: END, 2: AVAILABLE}
+    assert repo.status(spec(version=2)).model_version_status[0].status.error_code == 0
 
 
-def test_a_lower_version_is_not_loaded(net, tried):
+def test_lower_version_is_not_loaded(net, loads):
     write(net / "5")
-    made = opened(net)
+    repo = open_repo(net)
     write(net / "4")
-    made.poll()
-    made.poll()
-    assert found(made) == 5 and states(made) == {5: AVAILABLE}
+    repo.poll()
+    repo.poll()
+    assert current(repo) == 5 and states(repo) == {5: AVAILABLE}
 
 
-def test_a_deleted_version_is_replaced_by_the_previous_one(net, tried):
+def test_deleted_version_is_replaced_by_the_previous_version(net, loads):
     for version in 1, 2:
         write(net / str(version))
-    made = opened(net)
+    repo = open_repo(net)
     shutil.rmtree(net / "2")
-    made.poll()
-    assert found(made) == 2  # in memory, until 1 can take over
-    made.poll()
-    assert found(made) == 1
-    assert states(made) == {1: AVAILABLE, 2: END}
-    made.poll()
-    assert tried == [("net", 2), ("net", 1)]
+    repo.poll()
+    assert current(repo) == 2  # still in memory, until version 1 is loaded
+    repo.poll()
+    assert current(repo) == 1
+    assert states(repo) == {1: AVAILABLE, 2: END}
+    repo.poll()
+    assert loads == [("net", 2), ("net", 1)]
 
 
-def test_a_version_that_returns_before_the_next_poll_stays_available(net, tried):
+def test_version_that_is_restored_before_the_next_poll_stays_available(net, loads):
     for version in 1, 2:
         write(net / str(version))
-    made = opened(net)
+    repo = open_repo(net)
     shutil.move(net / "2", net / "moved")
-    made.poll()
+    repo.poll()
     shutil.move(net / "moved", net / "2")
-    made.poll()
-    assert found(made) == 2
-    assert states(made)[2] == AVAILABLE
+    repo.poll()
+    assert current(repo) == 2
+    assert states(repo)[2] == AVAILABLE
 
 
 @pytest.mark.parametrize("gone", ["net", "net/1"])
-def test_all_versions_are_deleted_and_one_returns(net, tried, gone):
+def test_model_is_unloaded_when_deleted_and_loaded_when_restored(net, loads, gone):
     write(net / "1")
     write(net.parent / "other" / "1")
-    made = opened(net.parent)
+    repo = open_repo(net.parent)
     shutil.rmtree(net.parent / gone)
-    made.poll()
-    assert found(made) is None and found(made, "other") == 1
-    assert [s.name for s in made.serving()] == ["other"]
+    repo.poll()
+    assert current(repo) is None and current(repo, "other") == 1
+    assert [s.name for s in repo.serving()] == ["other"]
     with pytest.raises(StatusError, match="Could not find any versions of model net"):
-        made.status(spec())
+        repo.status(spec())
     write(net / "1", "half copied")
-    made.poll()
-    assert states(made) == {1: START}
-    made.poll()
-    assert found(made) == 1
-    assert states(made) == {1: AVAILABLE}
+    repo.poll()
+    assert states(repo) == {1: START}
+    repo.poll()
+    assert current(repo) == 1
+    assert states(repo) == {1: AVAILABLE}
 
 
-def test_a_folder_that_cannot_be_read_changes_nothing(net, tried):
+def test_unreadable_folder_changes_nothing(net, loads):
     write(net / "1")
-    made = opened(net)
+    repo = open_repo(net)
     shutil.rmtree(net)
     with pytest.raises(OSError):
-        made.poll()
-    assert found(made) == 1 and states(made) == {1: AVAILABLE}
+        repo.poll()
+    assert current(repo) == 1 and states(repo) == {1: AVAILABLE}
 
 
-def test_a_new_model(net, tried):
+def test_new_model_is_loaded(net, loads):
     write(net / "1")
-    made = opened(net.parent)
+    repo = open_repo(net.parent)
     write(net.parent / "new" / "1", "broken")
     write(net.parent / "new" / "2")
-    made.poll()
-    assert found(made, "new") is None and states(made, "new") == {2: START}
-    made.poll()
-    assert found(made, "new") == 2 and found(made) == 1
+    repo.poll()
+    assert current(repo, "new") is None and states(repo, "new") == {2: START}
+    repo.poll()
+    assert current(repo, "new") == 2 and current(repo) == 1
 
 
 NONE = "Servable not found for request: "
-NO = "Could not find "
+NOT_FOUND = "Could not find "
 MODELS = "net", "other"
 ALL = "down", *MODELS
 
 
 @pytest.mark.parametrize(
-    ("method", "asked", "status", "text", "available"),
+    ("method", "query", "status", "text", "available"),
     [
         ("find", spec(""), 400, "Missing model name in request.", ()),
         ("find", spec("nett"), 404, NONE + "Latest(nett)", MODELS),
@@ -311,18 +311,18 @@ ALL = "down", *MODELS
         ("find", spec("down", 1), 404, NONE + "Specific(down, 1)", MODELS),
         ("find", spec("x" * 999), 404, NONE + f"Latest({'x' * 100}...)", MODELS),
         ("find", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
-        ("status", spec("x"), 404, NO + "any versions of model x", ALL),
-        ("status", spec(version=1), 404, NO + "version 1 of model net", ("2",)),
+        ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL),
+        ("status", spec(version=1), 404, NOT_FOUND + "version 1 of model net", ("2",)),
         ("status", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
     ],
 )
-def test_errors(net, tried, method, asked, status, text, available):
+def test_unknown_names_are_errors(net, loads, method, query, status, text, available):
     for folder in "net/1", "net/2", "other/1", "down/1":
         write(net.parent / folder, "broken" if "down" in folder else "good")
-    made = opened(net.parent)
+    repo = open_repo(net.parent)
     with pytest.raises(StatusError) as raised:
-        getattr(made, method)(asked)
+        getattr(repo, method)(query)
     assert (raised.value.http_status, raised.value.message) == (status, text)
     assert raised.value.available == available
-    assert made.find(spec(version=2)).version == 2
-    assert states(made, "down") == {1: END}
+    assert repo.find(spec(version=2)).version == 2
+    assert states(repo, "down") == {1: END}

@@ -18,7 +18,7 @@ NAMES = "alone doubling free lengths roots scaled serving_default".split()
 
 @pytest.fixture
 def copy(saved, tmp_path):
-    """A copy of the version, which a test may change."""
+    """A copy of `saved`, which a test may change."""
     return shutil.copytree(saved, tmp_path / "net" / "1")
 
 
@@ -48,29 +48,29 @@ def write_warm_up(version, *logs):
 
 
 @pytest.fixture
-def warmed(monkeypatch):
-    """(name of the signature, inputs) of each request that ran."""
-    warmed, run = [], Signature.run
+def runs(monkeypatch):
+    """(name of the signature, inputs) of each warm-up request that ran."""
+    runs, run = [], Signature.run
 
-    def recorded(self, requests):
-        warmed.extend((self.name, request) for request in requests)
+    def record_run(self, requests):
+        runs.extend((self.name, request) for request in requests)
         return run(self, requests)
 
-    monkeypatch.setattr(Signature, "run", recorded)
-    return warmed
+    monkeypatch.setattr(Signature, "run", record_run)
+    return runs
 
 
-def test_signatures_and_queues(saved):
-    asked = []
+def test_load_returns_all_signatures_with_their_queues(saved):
+    queued = []
 
     def batcher(name, signature):
-        asked.append((name, signature))
+        queued.append((name, signature))
         return f"queue of {signature.name}"
 
     loaded = load(saved, batcher)
     assert (loaded.name, loaded.version) == ("net", 1)
     assert sorted(loaded.signatures) == sorted(loaded.batchers) == NAMES
-    assert sorted(asked, key=lambda pair: pair[1].name) == [
+    assert sorted(queued, key=lambda pair: pair[1].name) == [
         ("net", loaded.signatures[name]) for name in NAMES
     ]
     assert loaded.batchers["scaled"] == "queue of scaled"
@@ -83,7 +83,7 @@ def test_signatures_and_queues(saved):
     } == set(NAMES) - {"alone", "free"}
 
 
-def test_signature_by_name(loaded):
+def test_signature_is_found_by_name(loaded):
     assert loaded.signature("") is loaded.signatures["serving_default"]
     assert loaded.signature("scaled") is loaded.signatures["scaled"]
     with pytest.raises(StatusError) as raised:
@@ -94,7 +94,7 @@ def test_signature_by_name(loaded):
     assert sorted(raised.value.available) == NAMES
 
 
-def test_a_model_of_another_program(tmp_path):
+def test_model_without_signatures_is_loaded(tmp_path):
     tf.saved_model.save(tf.Module(), str(tmp_path / "1"))
     loaded = load(tmp_path / "1")
     assert loaded.signatures == loaded.batchers == {}
@@ -102,7 +102,7 @@ def test_a_model_of_another_program(tmp_path):
         loaded.signature("")
 
 
-def test_labels_and_origin(copy):
+def test_labels_and_origin_are_read(copy):
     put(copy / "assets/labels.txt", "plane\ncañon\n\nbird\n".encode())
     put(copy / "assets.extra/elu_zoo.json", b'{"activation": "elu"}')
     loaded = load(copy)
@@ -135,7 +135,7 @@ def with_another_tag(path):
     path.write_bytes(saved.SerializeToString())
 
 
-def garble(path):
+def overwrite(path):
     put(path, b"\xff{" * 20)
 
 
@@ -150,13 +150,13 @@ def garble(path):
         (DATA, truncate, ""),
         (DATA, flip_bit, ""),
         (INDEX, flip_bit, ""),
-        (WARM_UP, garble, "truncated|corrupted"),
-        ("assets/labels.txt", garble, "decode"),
-        ("assets.extra/elu_zoo.json", garble, ""),
+        (WARM_UP, overwrite, "truncated|corrupted"),
+        ("assets/labels.txt", overwrite, "decode"),
+        ("assets.extra/elu_zoo.json", overwrite, ""),
         ("assets.extra/elu_zoo.json", lambda path: put(path, b"[]"), ""),
     ],
 )
-def test_damaged(copy, file, damage, text):
+def test_damaged_files_are_reported(copy, file, damage, text):
     damage(copy / file)
     with pytest.raises(errors.CorruptError, match=f"(?s): .*({text})") as raised:
         load(copy)
@@ -165,7 +165,7 @@ def test_damaged(copy, file, damage, text):
     assert not message.endswith(": ") and "\n" not in message and len(message) < 600
 
 
-def test_warm_up_requests_run(copy, warmed):
+def test_warm_up_requests_run(copy, runs):
     write_warm_up(
         copy,
         predict_log("scaled", values=[1.0, 2.0]),
@@ -174,16 +174,16 @@ def test_warm_up_requests_run(copy, warmed):
         predict_log("lengths", texts=[[b"a", b"b"]]),
     )
     loaded = load(copy)
-    assert [name for name, _ in warmed] == ["scaled", "lengths"]
-    assert warmed[0][1]["values"].tolist() == [1, 2]
+    assert [name for name, _ in runs] == ["scaled", "lengths"]
+    assert runs[0][1]["values"].tolist() == [1, 2]
     assert sorted(loaded.signatures) == NAMES
 
 
-def test_the_most_warm_up_requests(copy, warmed, monkeypatch):
+def test_warm_up_requests_are_limited(copy, runs, monkeypatch):
     monkeypatch.setattr(servable, "_MAX_WARM_UP_REQUESTS", 3)
     write_warm_up(copy, *[predict_log("scaled", values=[float(i)]) for i in range(5)])
     load(copy)
-    assert [request["values"].tolist() for _, request in warmed] == [[0], [1], [2]]
+    assert [request["values"].tolist() for _, request in runs] == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize(
@@ -194,16 +194,16 @@ def test_the_most_warm_up_requests(copy, warmed, monkeypatch):
         (predict_log("", wrong=1.0), "input size does not match"),  # serving_default
     ],
 )
-def test_a_wrong_warm_up_request(copy, log, text):
+def test_wrong_warm_up_request_fails_the_load(copy, log, text):
     write_warm_up(copy, predict_log("scaled", values=[1.0]), log)
     with pytest.raises(errors.CorruptError, match=f"cannot be served: .*{text}"):
         load(copy)
 
 
-def test_a_damaged_record_after_good_ones(copy, warmed):
+def test_damaged_warm_up_record_fails_the_load(copy, runs):
     write_warm_up(copy, *[predict_log("scaled", values=[1.0])] * 2)
     records = (copy / WARM_UP).read_bytes()
     put(copy / WARM_UP, records + records[:-5])
     with pytest.raises(errors.CorruptError, match="record"):
         load(copy)
-    assert len(warmed) >= 2
+    assert len(runs) >= 2

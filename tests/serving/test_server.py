@@ -1,4 +1,4 @@
-"""Settings of a server: start, limits and stop, in this process."""
+"""A server in this process: settings, start, health and stop."""
 
 import concurrent.futures
 import json
@@ -22,7 +22,7 @@ BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 
 @pytest.fixture
 def predicting():
-    """Starts a Predict call over gRPC."""
+    """Returns a function that starts a Predict call over gRPC."""
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
     request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
@@ -34,8 +34,8 @@ def predicting():
     return predict
 
 
-def batches(running):
-    """Returns the number of batches that ran, and of their examples."""
+def batch_counts(running):
+    """Returns the number of batches that ran, and the number of examples in them."""
     lines = running.get("/monitoring/prometheus/metrics")[1].splitlines()
     values = {}
     for line in lines:
@@ -45,23 +45,23 @@ def batches(running):
 
 
 @pytest.mark.parametrize(("batched", "expected"), [(True, [2, 7]), (False, [7, 7])])
-def test_enable_batching(run, gate, monkeypatch, batched, expected):
+def test_enable_batching_joins_requests(run, gate, monkeypatch, batched, expected):
     monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
     running = run(enable_batching=batched)
     with concurrent.futures.ThreadPoolExecutor(7) as pool:
-        answers = [
+        responses = [
             pool.submit(running.get, "/v1/models/net:predict", BODY) for _ in range(7)
         ]
         batcher = running.server._repository.serving()[0].batchers["scaled"]
         until(lambda: batcher._waiting == 6)
         gate.set()
-        assert {answer.result() for answer in answers} == {
+        assert {response.result() for response in responses} == {
             (200, '{"predictions":[2.0]}')
         }
-    assert batches(running) == expected
+    assert batch_counts(running) == expected
 
 
-def test_host(run):
+def test_server_listens_on_the_host_only(run):
     running = run(host="127.0.0.2")
     assert running.get("/livez") == (200, "ok\n")
     for address in running.server.rest_address, running.server.grpc_address:
@@ -72,44 +72,44 @@ def test_host(run):
 
 
 @pytest.mark.parametrize("setting", ["port", "rest_api_port"])
-def test_a_taken_port_is_an_error_before_a_model_is_loaded(run, monkeypatch, setting):
+def test_occupied_port_is_an_error_before_a_model_is_loaded(run, monkeypatch, setting):
     monkeypatch.setattr(servable, "load", pytest.fail)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
         with pytest.raises(errors.ResourceError, match="ports with --rest_api_port"):
-            run(**{setting: taken.getsockname()[1]})
+            run(**{setting: occupied.getsockname()[1]})
 
 
-def test_an_address_of_another_machine(run):
-    with pytest.raises(errors.ResourceError, match="192.0.2.1 with the ports 0"):
+def test_address_of_another_machine_is_an_error(run):
+    with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
 
 
-def test_a_stop_waits_for_a_request(run, gate):
+def test_stop_waits_for_a_running_request(run, gate):
     running = run()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answer = pool.submit(running.get, "/v1/models/net:predict", BODY)
+        response = pool.submit(running.get, "/v1/models/net:predict", BODY)
         until(lambda: running.server._rest.running)
         stop = pool.submit(running.call, running.server.stop())
         time.sleep(0.5)
         assert not stop.done()
         gate.set()
-        assert answer.result() == (200, '{"predictions":[2.0]}')
+        assert response.result() == (200, '{"predictions":[2.0]}')
         stop.result()
 
 
-def test_drain_seconds_end_the_wait(run, gate):
+def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
     running = run(drain_seconds=0.2)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        answer = pool.submit(running.get, "/v1/models/net:predict", BODY)
+        response = pool.submit(running.get, "/v1/models/net:predict", BODY)
         until(lambda: running.server._rest.running)
         start = time.monotonic()
         running.call(running.server.stop())
         assert time.monotonic() - start < 4
         with pytest.raises(OSError):
-            answer.result()
+            response.result()
 
 
-def test_drain_seconds_end_the_wait_of_more_calls_than_threads(run, gate, predicting):
+def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, predicting):
     running = run(drain_seconds=0.2)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         calls = [predicting(channel) for _ in range(80)]
@@ -120,7 +120,7 @@ def test_drain_seconds_end_the_wait_of_more_calls_than_threads(run, gate, predic
         assert all(call.exception(SECONDS) for call in calls)
 
 
-def test_readiness_and_health(run, folder):
+def test_readiness_and_health_follow_the_loaded_models(run, folder):
     running = run(file_system_poll_wait_seconds=0.02)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
@@ -131,15 +131,15 @@ def test_readiness_and_health(run, folder):
     assert running.get("/livez") == (200, "ok\n")
 
 
-def test_a_deleted_folder_leaves_the_loaded_models(run, folder, caplog):
+def test_loaded_models_stay_in_service_when_the_folder_is_deleted(run, folder, caplog):
     running = run(file_system_poll_wait_seconds=0.02)
     folder.rename(folder.with_name("elsewhere"))
-    until(lambda: "the loaded models are still served" in caplog.text)
+    until(lambda: "The loaded models stay in service" in caplog.text)
     assert running.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
     time.sleep(0.2)
-    said = [record for record in caplog.records if "is gone" in record.getMessage()]
-    assert len(said) == 1 and not said[0].exc_info
+    warnings = [r for r in caplog.records if "was deleted" in r.getMessage()]
+    assert len(warnings) == 1 and not warnings[0].exc_info
     folder.with_name("elsewhere").rename(folder)
     time.sleep(0.2)
     folder.rename(folder.with_name("elsewhere"))
-    until(lambda: caplog.text.count("is gone") == 2)
+    until(lambda: caplog.text.count("was deleted") == 2)

@@ -17,7 +17,7 @@ def counters():
 
 
 def samples(counters, name):
-    """{labels: value} of the samples of that name; labels sorted by name."""
+    """Returns {label values: value} for a sample name; labels are sorted by name."""
     families = parser.text_string_to_metric_families(counters.text().decode())
     return {
         tuple(value for _, value in sorted(sample.labels.items())): sample.value
@@ -33,16 +33,16 @@ def run(counters, error=None, model="net", entrypoint="REST"):
             raise error
 
 
-def test_names_are_tensorflow_servings(counters):
+def test_names_are_those_of_tensorflow_serving(counters):
     run(counters)
     lines = counters.text().decode().splitlines()
     assert f'{COUNT}{{model_name="net",status="OK"}} 1.0' in lines
     labels = 'API="predict",entrypoint="REST",model_name="net"'
     assert f"{LATENCY}_count{{{labels}}} 1.0" in lines
     assert f"# TYPE {LATENCY} histogram" in lines
-    ends = [float(end) for *_, end, _ in samples(counters, f"{LATENCY}_bucket")]
-    assert ends[:3] == pytest.approx([10, 18, 32.4])
-    assert ends[-2] > 1e9 and ends[-1] == float("inf")
+    bounds = [float(bound) for *_, bound, _ in samples(counters, f"{LATENCY}_bucket")]
+    assert bounds[:3] == pytest.approx([10, 18, 32.4])
+    assert bounds[-2] > 1e9 and bounds[-1] == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_names_are_tensorflow_servings(counters):
         (ValueError("a fault of the server"), "INTERNAL"),
     ],
 )
-def test_counts_by_outcome(counters, error, status):
+def test_requests_are_counted_by_status(counters, error, status):
     with pytest.raises(type(error)):
         run(counters, error)
     run(counters)
@@ -66,21 +66,21 @@ def test_counts_by_outcome(counters, error, status):
     }
 
 
-def test_latency_of_successful_requests(counters, monkeypatch):
+def test_latency_is_recorded_for_successful_requests(counters, monkeypatch):
     clock = iter([1.0, 1.5, 2.0, 2.25, 3.0])
     monkeypatch.setattr(metrics.time, "perf_counter", lambda: next(clock))
     run(counters)
     run(counters, entrypoint="GRPC")
     with pytest.raises(StatusError):
         run(counters, invalid_argument("text"))
-    # TensorFlow Serving writes the API of gRPC with a capital letter.
+    # TensorFlow Serving capitalizes the API label of gRPC requests.
     assert samples(counters, f"{LATENCY}_sum") == {
         ("predict", "REST", "net"): 0.5e6,
         ("Predict", "GRPC", "net"): 0.25e6,
     }
 
 
-def test_batch_sizes(counters):
+def test_batch_sizes_are_recorded_by_signature(counters):
     for size in 1, 3, 64:
         counters.batch("net", "serving_default", size)
     counters.batch("net", "other", 2)
@@ -89,5 +89,5 @@ def test_batch_sizes(counters):
     assert samples(counters, f"{name}_count") == {key: 3, ("net", "other"): 1}
     assert samples(counters, f"{name}_sum")[key] == 68
     buckets = samples(counters, f"{name}_bucket")
-    ends = ("1.0", "2.0", "4.0", "32.0", "64.0")
-    assert [buckets[end, *key] for end in ends] == [1, 1, 2, 2, 3]
+    bounds = ("1.0", "2.0", "4.0", "32.0", "64.0")
+    assert [buckets[bound, *key] for bound in bounds] == [1, 1, 2, 2, 3]

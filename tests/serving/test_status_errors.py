@@ -24,7 +24,7 @@ HTTP = {
 }
 
 
-def test_http_status():
+def test_http_status_follows_the_grpc_code():
     codes = [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK]
     assert {code.name: StatusError(code, "").http_status for code in codes} == HTTP
     assert StatusError(grpc.StatusCode.INTERNAL, "", http_status=413).http_status == 413
@@ -34,6 +34,6 @@ def test_http_status():
     ("text", "expected"),
     [("", ""), ("é" * 100, "é" * 100), ("é" * 101, "é" * 100 + "...")],
 )
-def test_shorten(text, expected):
+def test_shorten_cuts_long_text(text, expected):
     assert shorten(text) == expected
     assert shorten("abcd", 3) == "abc..."

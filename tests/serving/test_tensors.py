@@ -6,7 +6,7 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 from elu_zoo.serving import tensors
 from elu_zoo.serving.status_errors import StatusError
 
-# DataType: (field of TensorProto, values).
+# Name of the DataType: (field of TensorProto, values).
 NUMBERS = {
     "float": ("float_val", [0.1, -3e38, 1e-45]),
     "double": ("double_val", [0.1, -1e308, 5e-324]),
@@ -39,14 +39,14 @@ def proto_of(data_type, shape, content=b"", **fields):
     return proto
 
 
-def assert_equal(got, expected):
-    assert got.dtype == expected.dtype
-    np.testing.assert_array_equal(got, expected, strict=True)
+def assert_equal(actual, expected):
+    assert actual.dtype == expected.dtype
+    np.testing.assert_array_equal(actual, expected, strict=True)
 
 
 @pytest.fixture
 def read(signature):
-    """Reads one tensor as the input x of a signature."""
+    """Reads a TensorProto as the input x of a signature."""
 
     def read(proto, data_type="float", shape=(None, 2)):
         return tensors.read({"x": proto}, signature({"x": (data_type, shape)}))["x"]
@@ -67,7 +67,7 @@ def error_of(read):
 
 @pytest.mark.parametrize("data_type", NUMBERS)
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1, 1)])
-def test_reads_content(read, data_type, shape):
+def test_read_accepts_tensor_content(read, data_type, shape):
     expected = array_of(data_type, VALUES[data_type]).reshape(shape)
     proto = proto_of(data_type, shape, expected.tobytes())
     assert_equal(read(proto, data_type, (None, *shape[1:])), expected)
@@ -75,7 +75,7 @@ def test_reads_content(read, data_type, shape):
 
 
 @pytest.mark.parametrize("data_type", VALUES)
-def test_reads_values(read, data_type):
+def test_read_accepts_fields_of_values(read, data_type):
     values = VALUES[data_type]
     field = "string_val" if data_type == "string" else NUMBERS[data_type][0]
     proto = proto_of(data_type, (3, 1), **{field: values})
@@ -88,18 +88,18 @@ def test_reads_values(read, data_type):
         assert_equal(read(proto, data_type, declared), expected)
 
 
-def test_reads_several(signature):
-    made = signature({"a": ("float", (None,)), "b": ("string", (None,))})
+def test_read_returns_several_inputs(signature):
+    tested = signature({"a": ("float", (None,)), "b": ("string", (None,))})
     arrays = {"b": np.array([b"x", b"y"], object), "a": np.ones(2, np.float32)}
     protos = {name: tf.make_tensor_proto(array) for name, array in arrays.items()}
-    got = tensors.read(protos, made)
-    assert list(got) == ["a", "b"]
+    actual = tensors.read(protos, tested)
+    assert list(actual) == ["a", "b"]
     for name, array in arrays.items():
-        assert_equal(got[name], array)
+        assert_equal(actual[name], array)
     with pytest.raises(StatusError, match="input size does not match signature: 1!=2"):
-        tensors.read({"a": protos["a"]}, made)
+        tensors.read({"a": protos["a"]}, tested)
     with pytest.raises(StatusError, match="{a,c}, or default input"):
-        tensors.read({"a": protos["a"], "c": protos["b"]}, made)
+        tensors.read({"a": protos["a"], "c": protos["b"]}, tested)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_reads_several(signature):
         (999, "999"),
     ],
 )
-def test_wrong_types(error_of, data_type, provided):
+def test_wrong_types_are_rejected(error_of, data_type, provided):
     message = error_of(proto_of(data_type, (1, 2), b"\0" * 8))
     assert message == f"Expected x to be float but {provided} provided"
 
 
-def test_no_shape(error_of):
+def test_missing_shape_is_rejected(error_of):
     proto = proto_of("float", (), float_val=[1])
     assert "Shape of tensor x [] is not compatible" in error_of(proto)
     proto.tensor_shape.unknown_rank = True
@@ -133,7 +133,7 @@ def test_no_shape(error_of):
         (2**62, 4),
     ],
 )
-def test_a_shape_alone_allocates_no_memory(error_of, little_memory, shape, declared):
+def test_large_shape_allocates_no_memory(error_of, little_memory, shape, declared):
     for values in [1.0], [1.0, 2.0], []:
         with little_memory():
             error_of(proto_of("float", shape, float_val=values), shape=declared)
@@ -144,27 +144,27 @@ def test_a_shape_alone_allocates_no_memory(error_of, little_memory, shape, decla
 @pytest.mark.parametrize(
     ("shape", "fields", "text"),
     [
-        ((2, 2), {"float_val": [1]}, "has 1 values, which its shape [2, 2] does"),
-        ((2, 2), {}, "has 0 values"),
-        ((2, 2), {"content": b"\0" * 17}, "has -1 values"),
-        ((2, 2), {"content": b"\0" * 12}, "has 3 values"),
-        ((2, 2), {"double_val": [1] * 4}, "has 0 values"),
-        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "has 4 values"),
-        ((0, 2), {}, "of at least one example"),
+        ((2, 2), {"float_val": [1]}, "x of shape [2, 2] must have 4 values, got 1"),
+        ((2, 2), {}, "must have 4 values, got 0"),
+        ((2, 2), {"content": b"\0" * 17}, "got values that cannot be read"),
+        ((2, 2), {"content": b"\0" * 12}, "must have 4 values, got 3"),
+        ((2, 2), {"double_val": [1] * 4}, "must have 4 values, got 0"),
+        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "6 values, got 4"),
+        ((0, 2), {}, "and at least one example"),
     ],
 )
-def test_wrong_numbers_of_values(error_of, shape, fields, text):
+def test_number_of_values_must_match_the_shape(error_of, shape, fields, text):
     assert text in error_of(proto_of("float", shape, **fields))
 
 
-def test_a_shape_without_values(read):
-    got = read(proto_of("float", (2, 0)), shape=(None, None))
-    assert_equal(got, np.zeros((2, 0), np.float32))
+def test_shape_of_zero_values_is_accepted(read):
+    actual = read(proto_of("float", (2, 0)), shape=(None, None))
+    assert_equal(actual, np.zeros((2, 0), np.float32))
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (-1,)])
 @pytest.mark.parametrize("declared", [(None,), None])
-def test_strings_have_no_content(error_of, shape, declared):
+def test_strings_in_tensor_content_are_rejected(error_of, shape, declared):
     for content in b"abc", b"a" * np.dtype(object).itemsize:
         error_of(proto_of("string", shape, content), "string", declared)
 
@@ -173,26 +173,27 @@ def test_strings_have_no_content(error_of, shape, declared):
     ("data_type", "value"),
     [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)],
 )
-def test_a_value_out_of_range(error_of, data_type, value):
+def test_values_out_of_range_are_rejected(error_of, data_type, value):
     proto = proto_of(data_type, (1,), int_val=[value])
     assert "Tensor x" in error_of(proto, data_type=data_type, shape=(None,))
 
 
 @pytest.mark.parametrize("data_type", ["float", "double"])
-def test_numbers_must_be_finite(error_of, data_type):
-    values = array_of(data_type, [[1, np.nan]])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_must_be_finite(error_of, data_type, value):
+    values = array_of(data_type, [[1, value]])
     for proto in (
         proto_of(data_type, (1, 2), values.tobytes()),
         proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),
     ):
         assert error_of(proto, data_type) == (
-            "Tensor x holds values that are NaN or infinite."
+            "Values of tensor x must be finite, got NaN or infinity."
         )
 
 
 @pytest.mark.parametrize("data_type", VALUES)
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1), (0,), (0, 3), (2, 0)])
-def test_writes(signature, data_type, shape):
+def test_write_uses_the_fields_of_tensorflow_serving(signature, data_type, shape):
     values = array_of(data_type, VALUES[data_type])
     array = values.reshape(shape) if np.prod(shape) else values[:0].reshape(shape)
     tensor = signature({}, {"y": (data_type, None)}).outputs["y"]
@@ -206,7 +207,7 @@ def test_writes(signature, data_type, shape):
     assert proto.dtype == number_of(data_type)
 
 
-def test_writes_values_that_are_not_finite(signature):
+def test_write_keeps_values_that_are_not_finite(signature):
     tensor = signature({}, {"y": ("float", (None,))}).outputs["y"]
     array = np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)
     proto = tensor_pb2.TensorProto()
@@ -215,7 +216,7 @@ def test_writes_values_that_are_not_finite(signature):
 
 
 @pytest.mark.parametrize("data_type", ["half", "bfloat16", "complex64"])
-def test_types_without_a_field(signature, read, data_type):
+def test_types_without_a_field_are_read_and_written(signature, read, data_type):
     tensor = signature({}, {"y": (data_type, (None,))}).outputs["y"]
     proto = tensor_pb2.TensorProto()
     tensors.write(array_of(data_type, [1, -2.5]), tensor, proto)
@@ -225,10 +226,10 @@ def test_types_without_a_field(signature, read, data_type):
 
 
 @pytest.mark.parametrize("name", ["total", "word"])
-def test_writes_outputs_without_dimensions(loaded, name):
+def test_write_accepts_scalars(loaded, name):
     alone = loaded.signatures["alone"]
-    answer = alone.run([{"numbers": np.array([1, 2, 4], np.float32)}])[0]
+    result = alone.run([{"numbers": np.array([1, 2, 4], np.float32)}])[0]
     proto = tensor_pb2.TensorProto()
-    tensors.write(answer[name], alone.outputs[name], proto)
+    tensors.write(result[name], alone.outputs[name], proto)
     assert tf.make_ndarray(proto) == {"total": 7, "word": b"1.000000"}[name]
     assert not proto.tensor_shape.dim

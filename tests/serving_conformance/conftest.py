@@ -27,9 +27,9 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def exports(request, tmp_path_factory):
-    """Folder of a dense and a conv net, version 1; tests must not change it."""
+    """Folder with exports of a dense and a conv net, which tests must not change."""
     if request.config.getoption("--serving_rest", default=None):
-        pytest.skip("starts our own server, but an address was given")
+        pytest.skip("needs a server started by the tests, but --serving_rest is set")
     from elu_zoo import zoo
     from elu_zoo.export import predictor
     from elu_zoo.export.saved_model import export_saved_model
@@ -49,7 +49,7 @@ def exports(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(request, tmp_path_factory):
-    """The server at the given address, else our own."""
+    """The server at --serving_rest and --serving_grpc, or our server by default."""
     import served
 
     rest, address = (
@@ -60,7 +60,7 @@ def server(request, tmp_path_factory):
         yield served.Server(rest, address)
         return
     if rest or address:
-        pytest.exit("--serving_rest and --serving_grpc go together", 2)
+        pytest.exit("Set both --serving_rest and --serving_grpc, or neither.", 2)
     log = tmp_path_factory.mktemp("server") / "log"
     with served.started(request.getfixturevalue("exports"), log) as started:
         yield started
@@ -75,7 +75,7 @@ def model(request, server):
 
 @pytest.fixture(scope="session")
 def conv(server, model):
-    """The conv net; for a given address, the same as `model`."""
+    """The conv net. For a server at a given address, the same model as `model`."""
     return model if server.process is None else server.model(CONV)
 
 
@@ -87,17 +87,17 @@ def images(model):
 
 @pytest.fixture
 def ours(server):
-    """Skips a test of what only our server promises."""
+    """Skips a test of a promise that only our server makes."""
     import served
 
-    found = server.get("/livez").headers.get("Server", "")
-    if not found.startswith(served.OURS):
-        pytest.skip(f"only {served.OURS} promises this; this server is {found!r}")
+    name = server.get("/livez").headers.get("Server", "")
+    if not name.startswith(served.OURS):
+        pytest.skip(f"tests a promise of {served.OURS}, but the server is {name!r}")
 
 
 @pytest.fixture
 def own(server):
-    """Folder of the served models; skips the test if it is unknown."""
+    """Folder of the served models; skips the test if the folder is unknown."""
     if server.folder is None:
         pytest.skip("needs the folder of the served models")
     return server.folder

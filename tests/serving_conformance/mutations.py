@@ -1,4 +1,4 @@
-"""Random requests, most of them malformed."""
+"""Random requests, most of which are malformed."""
 
 import base64
 import copy
@@ -26,7 +26,7 @@ class Rpc:
 
 
 def make(seed: int, index: int, model: Model) -> Http | Rpc:
-    """Returns request number `index` of a seed: HTTP if it is even, else gRPC."""
+    """Returns a random request: HTTP if `index` is even, gRPC if it is odd."""
     random = np.random.default_rng((seed, index))
     kinds = _RPCS if index % 2 else _HTTPS
     return kinds[random.integers(len(kinds))](random, model)
@@ -41,7 +41,7 @@ def _images(random, model):
 
 
 def _document(random, model):
-    """Returns a valid request in one of the formats."""
+    """Returns a valid JSON request in a random format."""
     images = _images(random, model)
     if random.random() < 0.2:
         files = [{"b64": base64.b64encode(png(x)).decode()} for x in images]
@@ -68,7 +68,7 @@ def _mutate(random, content):
     for _ in range(random.integers(1, 5)):
         if not content:
             break
-        # The beginning holds the structure, the rest is pixels.
+        # Half of the changes hit the first bytes, which hold the structure.
         end = len(content) if random.random() < 0.5 else min(60, len(content))
         i = random.integers(end)
         kind = random.integers(5)
@@ -104,7 +104,7 @@ _LITERALS = (
 
 
 def _replaced_value(random, model):
-    """Replaces a value at a random depth, by JSON text that may be invalid."""
+    """Replaces a value at a random depth by JSON text, which may be invalid."""
     document = _document(random, model)
     parent, key, value = None, None, document
     for _ in range(random.integers(1, 8)):
@@ -223,7 +223,7 @@ def _wrong_tensor(random, model):
 
 
 def _large_shape(random, model):
-    """Sends one value with a shape of many."""
+    """Declares a random shape for a tensor that contains one value."""
     tensor = tf.make_tensor_proto(np.float32(1))
     for _ in range(random.integers(0, 40)):
         tensor.tensor_shape.dim.add().size = int(_pick(random, _SIZES))

@@ -1,4 +1,4 @@
-"""Clients of a server: our own in a new process, or one at an address."""
+"""Clients of a server: our server in a new process, or a server at an address."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ _OPTIONS = [("grpc.max_send_message_length", -1)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class Response:
     """An HTTP response."""
 
     status: int
@@ -49,13 +49,13 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """An image model of a server.
+    """An image classifier of a server.
 
     Attributes:
         name: name of the model.
-        version: the version that answers.
-        shape: (height, width, channels) of its images.
-        outputs: sorted names of the outputs of each signature.
+        version: number of the served version.
+        shape: (height, width, channels) of the images.
+        outputs: sorted output names, by name of the signature.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Model:
     outputs: Mapping[str, tuple[str, ...]]
 
     def images(self, count: int, seed: int = 0) -> np.ndarray:
-        """Returns noise of whole numbers 0..255, float32."""
+        """Returns random images of integers 0..255, float32 (count, *shape)."""
         size = count, *self.shape
         return np.random.default_rng(seed).integers(0, 256, size).astype("float32")
 
@@ -77,8 +77,8 @@ class Server:
     """A client for the REST and gRPC addresses of a server.
 
     Attributes:
-        process: process of a server that the tests started, else None.
-        folder: folder of its models, else None.
+        process: process of the server, None if the tests did not start the server.
+        folder: folder of the models, None if the tests did not start the server.
     """
 
     def __init__(
@@ -105,28 +105,28 @@ class Server:
     def connect(self, seconds: float = _SECONDS) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=seconds)
 
-    def ask(
+    def send(
         self,
         method: str,
         path: str,
         body: bytes | Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Sends an HTTP request; a mapping is sent as JSON."""
         if isinstance(body, Mapping):
             body = json.dumps(body).encode()
         with contextlib.closing(self.connect()) as connection:
             connection.request(method, path, body, headers or {})
-            return answer(connection)
+            return read_response(connection)
 
-    def get(self, path: str) -> Answer:
-        return self.ask("GET", path)
+    def get(self, path: str) -> Response:
+        return self.send("GET", path)
 
-    def post(self, path: str, body: bytes | Mapping[str, Any]) -> Answer:
-        return self.ask("POST", path, body)
+    def post(self, path: str, body: bytes | Mapping[str, Any]) -> Response:
+        return self.send("POST", path, body)
 
     def model(self, name: str) -> Model:
-        """Returns a model by GetModelMetadata."""
+        """Returns a model, as described by GetModelMetadata."""
         request = get_model_metadata_pb2.GetModelMetadataRequest(
             metadata_field=["signature_def"]
         )
@@ -148,7 +148,7 @@ class Server:
         )
 
     def states(self, name: str) -> dict[int, tuple[str, str]]:
-        """Returns state and message of each version by GetModelStatus."""
+        """Returns (state, message) by version, as reported by GetModelStatus."""
         request = get_model_status_pb2.GetModelStatusRequest()
         request.model_spec.name = name
         found = self.get_status(request, timeout=_SECONDS).model_version_status
@@ -159,7 +159,7 @@ class Server:
         }
 
     def stop(self) -> int:
-        """Stops the process that the tests started; returns its exit code."""
+        """Stops the server's process; returns the exit code."""
         self.channel.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -170,23 +170,23 @@ class Server:
             return self.process.wait()
 
 
-def answer(connection: http.client.HTTPConnection) -> Answer:
-    """Returns the next response of a connection."""
+def read_response(connection: http.client.HTTPConnection) -> Response:
+    """Returns the next response on a connection."""
     response = connection.getresponse()
-    return Answer(response.status, dict(response.getheaders()), response.read())
+    return Response(response.status, dict(response.getheaders()), response.read())
 
 
 @contextlib.contextmanager
 def started(
     folder: Path, log: Path, *flags: str, files: int | None = None
 ) -> Iterator[Server]:
-    """Yields our server in a new process, on free ports.
+    """Starts our server in a new process on free ports, and yields a client.
 
     Args:
-        folder: folder of one model or of several.
+        folder: folder of one model or of several models.
         log: file for the stderr of the process.
-        *flags: more flags.
-        files: limit of file descriptors.
+        *flags: additional flags of elu-zoo-serve.
+        files: limit of file descriptors, None for no limit.
     """
     command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
     if files:
@@ -220,7 +220,7 @@ def predict_request(
     version: int | None = None,
     outputs: tuple[str, ...] = (),
 ) -> predict_pb2.PredictRequest:
-    """Returns a PredictRequest; inputs are arrays or TensorProtos."""
+    """Returns a PredictRequest. Each input is an array or a TensorProto."""
     request = predict_pb2.PredictRequest(output_filter=outputs)
     request.model_spec.name = name
     request.model_spec.signature_name = signature
@@ -234,12 +234,12 @@ def predict_request(
 
 
 def arrays(response: predict_pb2.PredictResponse) -> dict[str, np.ndarray]:
-    """Returns the outputs of a response."""
+    """Returns the outputs of a response as arrays."""
     return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
 
 
 def assert_equal(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Checks that outputs are equal, to 1e-5."""
+    """Checks that outputs are equal, up to a relative or absolute error of 1e-5."""
     assert set(found) == set(expected)
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, 1e-5, 1e-5)

@@ -1,4 +1,4 @@
-"""Files that are not images: each is an error of its request alone."""
+"""Files that are not images. Only the request with the file must fail."""
 
 import base64
 import concurrent.futures
@@ -37,45 +37,45 @@ def request(model, *files):
 
 
 @pytest.mark.parametrize("file", BAD_FILES.values(), ids=BAD_FILES)
-def test_a_bad_file(server, model, file):
-    answer = server.post(f"{model.path}:predict", body(file))
-    assert answer.status == 400 and answer.error
+def test_bad_file_is_rejected(server, model, file):
+    response = server.post(f"{model.path}:predict", body(file))
+    assert response.status == 400 and response.error
     with pytest.raises(grpc.RpcError) as caught:
         server.predict(request(model, file), timeout=60)
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert caught.value.details()
 
 
-def test_one_bad_file_of_a_request(server, model, images):
-    answer = server.post(f"{model.path}:predict", body(png(images[0]), b"hello"))
-    assert answer.status == 400
+def test_request_with_one_bad_file_is_rejected(server, model, images):
+    response = server.post(f"{model.path}:predict", body(png(images[0]), b"hello"))
+    assert response.status == 400
 
 
-def test_a_decompression_bomb(server, model, ours):
-    """12 KB become 100 MB of bytes and 400 MB of floats per channel."""
-    answer = server.post(f"{model.path}:predict", body(blank(10_000)))
-    assert 400 <= answer.status < 500
+def test_decompression_bomb_is_rejected(server, model, ours):
+    """A file of 12 KB would become 100 MB of bytes or 400 MB of floats a channel."""
+    response = server.post(f"{model.path}:predict", body(blank(10_000)))
+    assert 400 <= response.status < 500
 
 
-def test_bad_files_do_not_change_the_other_answers(server, model):
+def test_bad_files_do_not_change_other_responses(server, model):
     images = model.images(60)
     inputs = served.predict_request(model.name, {"images": images})
     expected = served.arrays(server.predict(inputs))["logits"]
     bad = [content for name, content in BAD_FILES.items() if "pixels" not in name]
 
     def send(index):
-        """Returns the logits, or the code of the error."""
+        """Returns the logits, or the gRPC status code of an error."""
         file = png(images[index]) if index % 3 else bad[index // 3 % len(bad)]
         try:
-            answer = server.predict(request(model, file), timeout=60)
+            response = server.predict(request(model, file), timeout=60)
         except grpc.RpcError as error:
             return error.code()
-        return served.arrays(answer)["logits"][0]
+        return served.arrays(response)["logits"][0]
 
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(send, range(len(images))))
-    for index, answer in enumerate(found):
+        results = list(pool.map(send, range(len(images))))
+    for index, response in enumerate(results):
         if index % 3:
-            np.testing.assert_allclose(answer, expected[index], 1e-4, 1e-4)
+            np.testing.assert_allclose(response, expected[index], 1e-4, 1e-4)
         else:
-            assert answer == grpc.StatusCode.INVALID_ARGUMENT
+            assert response == grpc.StatusCode.INVALID_ARGUMENT

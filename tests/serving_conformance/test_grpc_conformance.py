@@ -18,13 +18,13 @@ STATUS = get_model_status_pb2.GetModelStatusRequest
 
 
 @pytest.fixture(scope="module")
-def ask(server):
+def send(server):
     """Sends a PredictRequest."""
     return lambda request: server.predict(request, timeout=60)
 
 
 @pytest.fixture
-def good(model, images):
+def valid(model, images):
     """A valid request."""
     return served.predict_request(model.name, {"images": images})
 
@@ -36,9 +36,9 @@ def by_rest(server, model, images):
     return {name: np.array(value) for name, value in answer.json["outputs"].items()}
 
 
-def test_tensor_content(ask, good, by_rest):
-    assert good.inputs["images"].tensor_content
-    served.assert_equal(served.arrays(ask(good)), by_rest)
+def test_tensor_content_is_accepted(send, valid, by_rest):
+    assert valid.inputs["images"].tensor_content
+    served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
 def float_values(images):
@@ -48,21 +48,21 @@ def float_values(images):
     return tensor
 
 
-def test_float_values(ask, good, images, by_rest):
-    good.inputs["images"].CopyFrom(float_values(images))
-    served.assert_equal(served.arrays(ask(good)), by_rest)
+def test_float_values_are_accepted(send, valid, images, by_rest):
+    valid.inputs["images"].CopyFrom(float_values(images))
+    served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_outputs_equal_those_of_the_export(ask, good, own, model, images):
+def test_outputs_equal_those_of_the_export(send, valid, own, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
-        served.arrays(ask(good)), load_saved_model(own / model.name).predict(images)
+        served.arrays(send(valid)), load_saved_model(own / model.name).predict(images)
     )
 
 
-def test_outputs_are_in_the_fields_of_their_types(ask, good, by_rest):
-    outputs = ask(good).outputs
+def test_outputs_are_in_the_fields_of_their_types(send, valid, by_rest):
+    outputs = send(valid).outputs
     assert outputs["logits"].dtype == types_pb2.DT_FLOAT
     assert outputs["classes"].dtype == types_pb2.DT_INT64
     logits = np.reshape(outputs["logits"].float_val, by_rest["logits"].shape)
@@ -70,8 +70,8 @@ def test_outputs_are_in_the_fields_of_their_types(ask, good, by_rest):
     assert list(outputs["classes"].int64_val) == by_rest["classes"].tolist()
 
 
-def test_the_response_names_model_and_version(ask, good, model):
-    spec = ask(good).model_spec
+def test_the_response_names_model_and_version(send, valid, model):
+    spec = send(valid).model_spec
     assert (spec.name, spec.version.value) == (model.name, model.version)
     assert spec.signature_name == "serving_default"
 
@@ -79,45 +79,45 @@ def test_the_response_names_model_and_version(ask, good, model):
 @pytest.mark.parametrize(
     "outputs", [("logits",), ("classes", "probabilities")], ids=" ".join
 )
-def test_output_filter(ask, good, by_rest, outputs):
-    good.output_filter.extend(outputs)
+def test_output_filter_selects_outputs(send, valid, by_rest, outputs):
+    valid.output_filter.extend(outputs)
     served.assert_equal(
-        served.arrays(ask(good)), {name: by_rest[name] for name in outputs}
+        served.arrays(send(valid)), {name: by_rest[name] for name in outputs}
     )
 
 
-def test_a_version_and_a_signature(ask, good, model, by_rest):
-    good.model_spec.version.value = model.version
-    good.model_spec.signature_name = "serving_default"
-    served.assert_equal(served.arrays(ask(good)), by_rest)
+def test_version_and_signature_are_accepted(send, valid, model, by_rest):
+    valid.model_spec.version.value = model.version
+    valid.model_spec.signature_name = "serving_default"
+    served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_files(ask, model, images, by_rest):
+def test_image_files_are_accepted(send, model, images, by_rest):
     files = [png_files.png(image) for image in images]
     request = served.predict_request(
         model.name, {"image_bytes": np.array(files, object)}, "serve_bytes"
     )
-    served.assert_equal(served.arrays(ask(request)), by_rest)
+    served.assert_equal(served.arrays(send(request)), by_rest)
 
 
-def test_features_alone(server, ask, model, images):
+def test_features_equal_those_of_rest(server, send, model, images):
     if "features" not in model.outputs:
         pytest.skip(f"{model.name} has no signature features")
     request = served.predict_request(model.name, {"images": images}, "features")
     body = {"signature_name": "features", "instances": images.tolist()}
     answer = server.post(f"{model.path}:predict", body)
     served.assert_equal(
-        served.arrays(ask(request)), {"features": np.array(answer.json["predictions"])}
+        served.arrays(send(request)), {"features": np.array(answer.json["predictions"])}
     )
 
 
-def test_concurrent_calls(server, good, by_rest):
-    calls = [server.predict.future(good, timeout=60) for _ in range(20)]
+def test_concurrent_calls_return_equal_outputs(server, valid, by_rest):
+    calls = [server.predict.future(valid, timeout=60) for _ in range(20)]
     for call in calls:
         served.assert_equal(served.arrays(call.result()), by_rest)
 
 
-def test_metadata(server, model):
+def test_metadata_has_the_signatures(server, model):
     request = METADATA(metadata_field=["signature_def"])
     request.model_spec.name = model.name
     request.model_spec.version.value = model.version
@@ -135,7 +135,7 @@ def test_metadata(server, model):
 
 
 @pytest.mark.parametrize("version", [False, True], ids=["all", "version"])
-def test_status(server, model, version):
+def test_status_is_available(server, model, version):
     request = STATUS()
     request.model_spec.name = model.name
     if version:
@@ -146,7 +146,7 @@ def test_status(server, model, version):
     assert (row.status.error_code, row.status.error_message) == (0, "")
 
 
-def test_health(server, ours):
+def test_health_is_serving(server, ours):
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     check = health_pb2_grpc.HealthStub(server.channel).Check

@@ -24,13 +24,13 @@ STATUS = get_model_status_pb2.GetModelStatusRequest
 
 
 @pytest.fixture
-def good(model, images):
+def valid(model, images):
     """A valid request, which tests make invalid."""
     return served.predict_request(model.name, {"images": images})
 
 
 def error_of(call, *arguments, **keywords):
-    """Returns code and details of a call's error."""
+    """Returns the status code and the details of the error that a call raises."""
     with pytest.raises(grpc.RpcError) as caught:
         call(*arguments, timeout=60, **keywords)
     return caught.value.code(), caught.value.details()
@@ -58,7 +58,7 @@ def other_tensor(*shape, dtype="float32"):
 
 
 def to_model(*first, last=()):
-    """Sends zeros of the model's shape, with other first or last sizes."""
+    """Replaces the images by zeros, with other first or last sizes."""
 
     def change(request):
         shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
@@ -129,23 +129,23 @@ BAD_REQUESTS = {
 
 
 @pytest.mark.parametrize("case", BAD_REQUESTS)
-def test_a_bad_request(server, good, model, case):
+def test_bad_request_is_rejected(server, valid, model, case):
     change, code, text = BAD_REQUESTS[case]
-    change(good)
-    found = error_of(server.predict, good)
-    assert found[0] == code and text.format(name=model.name) in found[1]
+    change(valid)
+    actual = error_of(server.predict, valid)
+    assert actual[0] == code and text.format(name=model.name) in actual[1]
 
 
-def test_a_batch_over_the_maximum(server, model, own):
+def test_batch_over_the_maximum_is_rejected(server, model, own):
     request = served.predict_request(model.name, {"images": model.images(65)})
     code, text = error_of(server.predict, request)
     assert code == INVALID and "larger than maximum input batch size 64" in text
 
 
-def test_errors_list_available_names(server, good, model, ours):
-    good.model_spec.name = "nope"
+def test_errors_list_available_names(server, valid, model, ours):
+    valid.model_spec.name = "nope"
     with pytest.raises(grpc.RpcError) as caught:
-        server.predict(good, timeout=60)
+        server.predict(valid, timeout=60)
     assert ("elu-zoo-available", model.name) in caught.value.trailing_metadata()
 
 
@@ -156,11 +156,11 @@ BAD_METADATA = {
 
 
 @pytest.mark.parametrize("case", BAD_METADATA)
-def test_bad_metadata_fields(server, model, case):
+def test_bad_metadata_fields_are_rejected(server, model, case):
     request, code, text = BAD_METADATA[case]
     request.model_spec.name = model.name
-    found = error_of(server.get_metadata, request)
-    assert found[0] == code and text in found[1]
+    actual = error_of(server.get_metadata, request)
+    assert actual[0] == code and text in actual[1]
 
 
 MODELS = {
@@ -176,19 +176,19 @@ CALLS = {
 
 @pytest.mark.parametrize("case", MODELS)
 @pytest.mark.parametrize("call", CALLS)
-def test_unknown_models(server, model, call, case):
+def test_unknown_models_are_rejected(server, model, call, case):
     fields, code, text = MODELS[case]
     request = copy.deepcopy(CALLS[call])
     if fields:
         request.model_spec.name = model.name
         spec(**fields)(request)
-    found = error_of(getattr(server, call), request)
-    assert found[0] == code and text in found[1]
+    actual = error_of(getattr(server, call), request)
+    assert actual[0] == code and text in actual[1]
 
 
 # TensorFlow Serving's GetModelStatus ignores labels.
 @pytest.mark.parametrize("call", CALLS)
-def test_an_unknown_label(server, model, ours, call):
+def test_unknown_label_is_rejected(server, model, ours, call):
     request = copy.deepcopy(CALLS[call])
     spec(name=model.name, version_label="nope")(request)
     code, text = error_of(getattr(server, call), request)
@@ -204,16 +204,16 @@ UNIMPLEMENTED = {
 
 
 @pytest.mark.parametrize("method", UNIMPLEMENTED)
-def test_unsupported_methods(server, ours, method):
+def test_unsupported_methods_are_unimplemented(server, ours, method):
     stub, request = UNIMPLEMENTED[method]
     code, _ = error_of(getattr(server.stubs[stub], method), request)
     assert code == Code.UNIMPLEMENTED
 
 
-def test_an_unknown_method(server):
+def test_unknown_method_is_unimplemented(server):
     call = server.channel.unary_unary("/tensorflow.serving.Nope/Predict", bytes, bytes)
     assert error_of(call, b"")[0] == Code.UNIMPLEMENTED
 
 
-def test_bytes_that_are_not_a_message(server, ours):
+def test_bytes_that_are_not_a_message_are_rejected(server, ours):
     assert error_of(server.predict_raw, b"\xff" * 9)[0] == INVALID

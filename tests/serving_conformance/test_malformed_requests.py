@@ -1,4 +1,4 @@
-"""Random malformed requests: client errors, and no harm to other requests."""
+"""Random malformed requests, which must fail without harm to other requests."""
 
 import collections
 import concurrent.futures
@@ -23,10 +23,10 @@ CODES = {
 
 
 def send_malformed(server, model, index):
-    """Sends a random request; returns its outcome. A few of them are valid."""
+    """Sends a random request; returns the status. Some requests happen to be valid."""
     request = mutations.make(SEED, index, model)
     if isinstance(request, mutations.Http):
-        status = server.ask(
+        status = server.send(
             request.method, request.path, request.body, request.headers
         ).status
         is_expected = status in (200, 501) or 400 <= status < 500
@@ -42,31 +42,31 @@ def send_malformed(server, model, index):
 
 
 def send_valid(server, model, expected):
-    """Sends a valid request over REST and gRPC, and checks the answers."""
+    """Sends a valid request over REST and gRPC, and checks the outputs."""
     images = model.images(1)
-    answer = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
-    assert answer.status == 200, answer.content
-    served.assert_equal(answer.json["outputs"], expected)
+    response = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
+    assert response.status == 200, response.content
+    served.assert_equal(response.json["outputs"], expected)
     request = served.predict_request(model.name, {"images": images})
     served.assert_equal(served.arrays(server.predict(request, timeout=60)), expected)
     return "valid"
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_requests(server, model, conv, ours, count):
+def test_malformed_requests_get_client_errors(server, model, conv, ours, count):
     expected = {}
-    for asked in (model, conv):
-        request = served.predict_request(asked.name, {"images": asked.images(1)})
-        expected[asked.name] = served.arrays(server.predict(request, timeout=60))
+    for target in (model, conv):
+        request = served.predict_request(target.name, {"images": target.images(1)})
+        expected[target.name] = served.arrays(server.predict(request, timeout=60))
     with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-        calls = []
+        futures = []
         for index in range(count):
-            asked = (model, conv)[index // 2 % 2]
-            calls.append(pool.submit(send_malformed, server, asked, index))
+            target = (model, conv)[index // 2 % 2]
+            futures.append(pool.submit(send_malformed, server, target, index))
             if index % 4 == 0:
-                answer = expected[asked.name]
-                calls.append(pool.submit(send_valid, server, asked, answer))
-        outcomes = collections.Counter(call.result() for call in calls)
+                response = expected[target.name]
+                futures.append(pool.submit(send_valid, server, target, response))
+        outcomes = collections.Counter(call.result() for call in futures)
     assert outcomes["valid"] == count // 4
     assert outcomes["HTTP 400"] > count // 5
     assert outcomes["gRPC INVALID_ARGUMENT"] > count // 5

@@ -15,10 +15,10 @@ def base64_object(content):
     return {"b64": base64.b64encode(content).decode()}
 
 
-def columns(answer):
+def columns(response):
     """Returns the outputs of a response in either format, as arrays."""
-    assert answer.status == 200, answer.content
-    document = answer.json
+    assert response.status == 200, response.content
+    document = response.json
     if "outputs" in document:
         found = document["outputs"]
         return {name: np.array(value) for name, value in found.items()}
@@ -34,7 +34,7 @@ def by_grpc(server, model, images):
 
 
 @pytest.fixture(scope="module")
-def ask(server, model):
+def send(server, model):
     """Sends a body to the model's :predict."""
 
     def post(body, path=""):
@@ -55,19 +55,19 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_outputs_equal_those_of_grpc(ask, images, by_grpc, form):
-    served.assert_equal(columns(ask(FORMATS[form](images.tolist()))), by_grpc)
+def test_outputs_equal_those_of_grpc(send, images, by_grpc, form):
+    served.assert_equal(columns(send(FORMATS[form](images.tolist()))), by_grpc)
 
 
-def test_outputs_equal_those_of_the_export(ask, own, model, images):
+def test_outputs_equal_those_of_the_export(send, own, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     expected = load_saved_model(own / model.name).predict(images)
-    served.assert_equal(columns(ask({"instances": images.tolist()})), expected)
+    served.assert_equal(columns(send({"instances": images.tolist()})), expected)
 
 
-def test_the_row_format(ask, images):
-    document = ask({"instances": images.tolist()}).json
+def test_row_format_has_one_object_per_example(send, images):
+    document = send({"instances": images.tolist()}).json
     assert list(document) == ["predictions"] and len(document["predictions"]) == 3
     row = document["predictions"][0]
     assert isinstance(row["classes"], int) and isinstance(row["logits"][0], float)
@@ -76,11 +76,11 @@ def test_the_row_format(ask, images):
 @pytest.mark.parametrize(
     ("form", "key"), [("rows", "predictions"), ("columns", "outputs")]
 )
-def test_a_single_output_is_a_plain_list(server, model, ask, images, form, key):
+def test_single_output_is_a_plain_list(server, model, send, images, form, key):
     if "features" not in model.outputs:
         pytest.skip(f"{model.name} has no signature features")
     body = FORMATS[form](images.tolist()) | {"signature_name": "features"}
-    found = np.array(ask(body).json[key])
+    found = np.array(send(body).json[key])
     request = served.predict_request(model.name, {"images": images}, "features")
     expected = served.arrays(server.predict(request, timeout=60))["features"]
     np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
@@ -96,23 +96,23 @@ BYTES_FORMATS = {
 
 @pytest.mark.parametrize("padding", ["=", ""])
 @pytest.mark.parametrize("form", BYTES_FORMATS)
-def test_images_as_base64(ask, images, by_grpc, form, padding):
+def test_images_as_base64_are_accepted(send, images, by_grpc, form, padding):
     # A PNG may end in any number of bytes.
-    pictures = [png_files.png(image) + bytes(2 * i)
+    image_files = [png_files.png(image) + bytes(2 * i)
                 for i, image in enumerate(images)]  # fmt: skip
-    files = [base64_object(picture) for picture in pictures]
+    files = [base64_object(image_file) for image_file in image_files]
     if not padding:
         files = [{"b64": file["b64"].rstrip("=")} for file in files]
     body = {"signature_name": "serve_bytes", **BYTES_FORMATS[form](files)}
-    served.assert_equal(columns(ask(body)), by_grpc)
+    served.assert_equal(columns(send(body)), by_grpc)
 
 
-def test_large_whole_numbers_are_rounded(ask, images):
+def test_large_whole_numbers_are_rounded(send, images):
     by_pixel = []
     for pixel in 2**24, 2**24 + 1:
         rows = images[:1].astype(int).tolist()
         rows[0][0][0][0] = pixel
-        by_pixel.append(columns(ask({"instances": rows})))
+        by_pixel.append(columns(send({"instances": rows})))
     served.assert_equal(*by_pixel)
 
 
@@ -129,7 +129,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_paths(server, model, images, by_grpc, path):
+def test_forms_of_the_path_are_accepted(server, model, images, by_grpc, path):
     names = {"name": model.name, "version": model.version}
     path = PATHS[path].format(encoded=encoded(model.name), **names)
     served.assert_equal(
@@ -146,21 +146,21 @@ STATUS_PATHS = {
 
 
 @pytest.mark.parametrize("path", STATUS_PATHS)
-def test_status(server, model, path):
+def test_status_is_available(server, model, path):
     names = {"name": model.name, "version": model.version}
     path = STATUS_PATHS[path].format(encoded=encoded(model.name), **names)
-    answer = server.get(path)
-    assert answer.status == 200
-    assert answer.headers["Content-Type"].startswith("application/json")
+    response = server.get(path)
+    assert response.status == 200
+    assert response.headers["Content-Type"].startswith("application/json")
     assert {
         "version": str(model.version),
         "state": "AVAILABLE",
         "status": {"error_code": "OK", "error_message": ""},
-    } in answer.json["model_version_status"]
+    } in response.json["model_version_status"]
 
 
 @pytest.mark.parametrize("suffix", ["", "/versions/{version}"])
-def test_metadata(server, model, suffix):
+def test_metadata_has_the_signatures(server, model, suffix):
     path = f"{model.path}{suffix.format(version=model.version)}/metadata"
     document = server.get(path).json
     assert document["model_spec"] == {
@@ -183,17 +183,17 @@ def test_metadata(server, model, suffix):
     assert signatures["serve_bytes"]["inputs"]["image_bytes"]["dtype"] == "DT_STRING"
 
 
-def test_requests_on_one_connection(server, model, images, by_grpc):
+def test_connection_survives_a_bad_request(server, model, images, by_grpc):
     body = json.dumps({"instances": images.tolist()})
     with contextlib.closing(server.connect()) as connection:
         for sent in (body, "{}", body):
             connection.request("POST", f"{model.path}:predict", sent)
-            answer = served.answer(connection)
-            assert answer.status == (400 if sent == "{}" else 200)
-        served.assert_equal(columns(answer), by_grpc)
+            response = served.read_response(connection)
+            assert response.status == (400 if sent == "{}" else 200)
+        served.assert_equal(columns(response), by_grpc)
 
 
-def test_a_body_in_chunks(server, model, images, by_grpc):
+def test_chunked_body_is_accepted(server, model, images, by_grpc):
     body = json.dumps({"instances": images.tolist()}).encode()
     chunks = iter([body[:1000], body[1000:]])
     served.assert_equal(columns(server.post(f"{model.path}:predict", chunks)), by_grpc)

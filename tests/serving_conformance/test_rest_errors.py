@@ -11,13 +11,13 @@ served = pytest.importorskip("served")
 
 
 @pytest.fixture(scope="module")
-def ask(server, model):
+def send(server, model):
     """Sends a body to the model's :predict."""
     return lambda body: server.post(f"{model.path}:predict", body)
 
 
 def replaced(value):
-    """Makes a body of one image whose first pixel is the JSON text `value`."""
+    """Returns a function that makes a body whose first pixel is the JSON `value`."""
 
     def body(x):
         x[0][0][0][0] = "@"
@@ -108,23 +108,23 @@ BAD_BODIES = {
 }
 
 
-def assert_error(answer, text):
-    assert answer.status == 400
-    assert answer.headers["Content-Type"].startswith("application/json")
-    assert text in answer.error
+def assert_error(response, text):
+    assert response.status == 400
+    assert response.headers["Content-Type"].startswith("application/json")
+    assert text in response.error
 
 
 @pytest.mark.parametrize("case", BAD_BODIES)
-def test_a_bad_body(ask, images, case):
+def test_bad_body_is_rejected(send, images, case):
     body, text = BAD_BODIES[case]
-    assert_error(ask(body(images.tolist())), text)
+    assert_error(send(body(images.tolist())), text)
 
 
-def test_a_batch_over_the_maximum(server, model, own):
-    answer = server.post(
+def test_batch_over_the_maximum_is_rejected(server, model, own):
+    response = server.post(
         f"{model.path}:predict", {"instances": model.images(65).tolist()}
     )
-    assert_error(answer, "larger than maximum input batch size 64")
+    assert_error(response, "larger than maximum input batch size 64")
 
 
 NOT_FOUND = "Servable not found for request: "
@@ -152,11 +152,11 @@ PATH_ERRORS = [
 @pytest.mark.parametrize(
     ("method", "path", "status", "text"), PATH_ERRORS, ids=lambda value: str(value)[:40]
 )
-def test_a_bad_path(server, model, images, method, path, status, text):
+def test_bad_path_is_rejected(server, model, images, method, path, status, text):
     body = {"instances": images.tolist()} if method != "GET" else None
-    answer = server.ask(method, path.format(path=model.path), body)
-    assert answer.status == status
-    assert text.format(name=model.name) in answer.error
+    response = server.send(method, path.format(path=model.path), body)
+    assert response.status == status
+    assert text.format(name=model.name) in response.error
 
 
 AVAILABLE = {
@@ -170,18 +170,18 @@ AVAILABLE = {
 def test_errors_list_available_names(server, model, ours, case):
     path, name = AVAILABLE[case]
     body = {"signature_name": "nope", "instances": [1]}
-    answer = server.post(path.format(path=model.path), body)
+    response = server.post(path.format(path=model.path), body)
     expected = name.format(name=model.name, version=model.version)
-    assert expected in answer.json["available"]
+    assert expected in response.json["available"]
 
 
 @pytest.mark.parametrize("method", ["classify", "regress"])
-def test_unsupported_methods(server, model, ours, method):
-    answer = server.post(f"{model.path}:{method}", {"examples": [{"a": 1}]})
-    assert answer.status == 501 and method in answer.error
+def test_unsupported_methods_are_unimplemented(server, model, ours, method):
+    response = server.post(f"{model.path}:{method}", {"examples": [{"a": 1}]})
+    assert response.status == 501 and method in response.error
 
 
-def test_a_bad_chunk(server, model, ours):
+def test_bad_chunk_is_rejected(server, model, ours):
     head = f"POST {model.path}:predict HTTP/1.1\r\nHost: localhost\r\n"
     with contextlib.closing(server.connect(10)) as connection:
         connection.connect()

@@ -1,4 +1,4 @@
-"""Clients that leave, send half a request or too many; in a server of low limits."""
+"""Clients that disconnect, send incomplete requests, or send too many requests."""
 
 import contextlib
 import json
@@ -45,29 +45,29 @@ def limited(exports, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(limited):
+def conv_model(limited):
     return limited.model(CONV)
 
 
 @pytest.fixture
-def quick(limited, asked):
-    """Sends a request of one image, and checks the answer."""
-    request = served.predict_request(CONV, {"images": asked.images(1)})
+def check_quick(limited, conv_model):
+    """Returns a function that sends a request of one image and checks the outputs."""
+    request = served.predict_request(CONV, {"images": conv_model.images(1)})
     expected = served.arrays(limited.predict(request, timeout=60))
 
     def ask():
-        answer = limited.predict(request, timeout=60)
-        served.assert_equal(served.arrays(answer), expected)
+        response = limited.predict(request, timeout=60)
+        served.assert_equal(served.arrays(response), expected)
 
     return ask
 
 
-def counted(server, status):
-    """Returns how many requests have ended with a status, by the metrics."""
+def count_requests(server, status):
+    """Returns the number of requests with a final status, as the metrics report it."""
     line = rf'^:tensorflow:serving:request_count{{.*status="{status}"}} (.*)$'
     url = f"http://{server.host}:{server.port}/monitoring/prometheus/metrics"
-    with urllib.request.urlopen(url, timeout=20) as answer:
-        text = answer.read().decode()
+    with urllib.request.urlopen(url, timeout=20) as response:
+        text = response.read().decode()
     return sum(map(float, re.findall(line, text, re.MULTILINE)))
 
 
@@ -78,114 +78,114 @@ def slow_request(count=BATCH):
 
 
 @pytest.mark.slow
-def test_a_deadline_of_a_millisecond(limited, quick):
+def test_deadline_of_a_millisecond_is_exceeded(limited, check_quick):
     with pytest.raises(grpc.RpcError) as caught:
         limited.predict(slow_request(), timeout=0.001)
     assert caught.value.code() == Code.DEADLINE_EXCEEDED
-    quick()
+    check_quick()
 
 
-def test_requests_leave_the_queue_when_their_client_leaves(limited, asked, quick):
+def test_cancelled_requests_leave_the_queue(limited, conv_model, check_quick):
     limited.predict(slow_request(1), timeout=60)  # nothing else waits
     running = limited.predict.future(slow_request(), timeout=60)
-    one = served.predict_request(
+    single = served.predict_request(
         CONV, {"image_bytes": np.array([blank(8)], object)}, "serve_bytes"
     )
     codes = []
     for _ in range(3 * BATCH):
         try:
-            limited.predict(one, timeout=0.005)
+            limited.predict(single, timeout=0.005)
         except grpc.RpcError as error:
             codes.append(error.code())
     running.result()
-    # On a busy machine the server learns late that clients have left.
+    # On a busy machine, the server learns late that clients have cancelled.
     assert set(codes) <= {Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE}
     assert codes and codes.count(Code.UNAVAILABLE) <= len(codes) // 5
-    quick()
+    check_quick()
 
 
-def test_a_full_queue(limited, asked, quick):
+def test_full_queue_rejects_requests(limited, conv_model, check_quick):
     calls = [limited.predict.future(slow_request(), timeout=60) for _ in range(5)]
     served.wait_until(lambda: any(call.done() for call in calls))
     body = {"signature_name": "serve_bytes", "instances": [{"b64": ""}]}
-    answer = limited.post(f"{asked.path}:predict", body)
-    assert answer.status == 503 and FULL in answer.error
+    response = limited.post(f"{conv_model.path}:predict", body)
+    assert response.status == 503 and FULL in response.error
     rejected = [call for call in calls if call.exception()]
     assert 1 <= len(rejected) < len(calls)
     for call in rejected:
         assert call.code() == Code.UNAVAILABLE and FULL in call.details()
-    quick()
+    check_quick()
 
 
-def test_http_clients_that_leave(limited, asked, quick):
-    body = json.dumps({"instances": asked.images(2).tolist()}).encode()
+def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_quick):
+    body = json.dumps({"instances": conv_model.images(2).tolist()}).encode()
     for index in range(40):
         with contextlib.closing(limited.connect()) as connection:
-            connection.putrequest("POST", f"{asked.path}:predict")
+            connection.putrequest("POST", f"{conv_model.path}:predict")
             connection.putheader("Content-Length", str(len(body)))
             connection.endheaders()
             connection.send(body[: len(body) // (1 + index % 3)])
-    # Two in three have sent only a part of the body.
-    served.wait_until(lambda: counted(limited, "CANCELLED") >= 20)
-    quick()
-    assert limited.post(f"{asked.path}:predict", body).status == 200
+    # Two in three clients have sent only a part of the body.
+    served.wait_until(lambda: count_requests(limited, "CANCELLED") >= 20)
+    check_quick()
+    assert limited.post(f"{conv_model.path}:predict", body).status == 200
 
 
-def test_a_body_that_never_comes(limited, asked, quick):
+def test_unfinished_body_times_out(limited, conv_model, check_quick):
     with contextlib.closing(limited.connect()) as connection:
-        connection.putrequest("POST", f"{asked.path}:predict")
+        connection.putrequest("POST", f"{conv_model.path}:predict")
         connection.putheader("Content-Length", "100")
         connection.endheaders(b'{"instances": ')
-        quick()
-        answer = served.answer(connection)
-    assert answer.status == 504 and answer.error
+        check_quick()
+        response = served.read_response(connection)
+    assert response.status == 504 and response.error
 
 
-def test_a_message_over_the_limit(limited, quick):
+def test_message_over_the_limit_is_rejected(limited, check_quick):
     images = served.predict_request(CONV, {"images": np.zeros(BODY, "float32")})
     with pytest.raises(grpc.RpcError) as caught:
         limited.predict(images, timeout=60)
     assert caught.value.code() == Code.RESOURCE_EXHAUSTED
-    quick()
+    check_quick()
 
 
-def test_new_connections_replace_incomplete_requests(limited, asked):
-    body = {"instances": asked.images(1).tolist()}
-    request = served.predict_request(CONV, {"images": asked.images(1)})
+def test_new_connections_replace_incomplete_requests(limited, conv_model):
+    body = {"instances": conv_model.images(1).tolist()}
+    request = served.predict_request(CONV, {"images": conv_model.images(1)})
     grpc_port = int(limited.grpc_address.rpartition(":")[2])
     for name, content in INCOMPLETE.items():
         port = grpc_port if name == "gRPC" else limited.port
         with contextlib.ExitStack() as stack:
             for _ in range(FILES):
-                made = socket.create_connection((limited.host, port), 20)
-                stack.enter_context(made)
+                connection_ = socket.create_connection((limited.host, port), 20)
+                stack.enter_context(connection_)
                 with contextlib.suppress(ConnectionError):
-                    made.sendall(content)
+                    connection_.sendall(content)
             with grpc.insecure_channel(limited.grpc_address) as channel:
                 ask = channel.unary_unary(served.PREDICT, bytes, bytes)
                 message = request.SerializeToString()
                 assert ask(message, timeout=20, wait_for_ready=True), name
             start = time.monotonic()
-            assert limited.post(f"{asked.path}:predict", body).status == 200, name
+            assert limited.post(f"{conv_model.path}:predict", body).status == 200, name
             assert time.monotonic() - start < 5, name
     assert limited.process.poll() is None
 
 
-# 127.0.0.1 on an IPv4 socket, and on gRPC's socket of both families.
+# 127.0.0.1 as in /proc/net, for an IPv4 socket and for gRPC's IPv6 socket.
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 def listening():
-    """Returns the addresses that this machine listens on, by port."""
-    found = {}
+    """Returns the addresses of this machine's listening sockets, by port."""
+    addresses = {}
     for name in ("tcp", "tcp6"):
         table = Path("/proc/net", name)
         rows = table.read_text().splitlines()[1:] if table.exists() else []
         for _, local, _, state, *_ in map(str.split, rows):
             address, port = local.split(":")
             if state == "0A":
-                found.setdefault(int(port, 16), set()).add(address)
-    return found
+                addresses.setdefault(int(port, 16), set()).add(address)
+    return addresses
 
 
 def test_only_this_machine_can_connect(limited):

@@ -1,4 +1,4 @@
-"""Failed starts of our server: one line and an exit code."""
+"""Failed starts of our server, which must print one line and set an exit code."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ pytest.importorskip("served")
         (["--max_batch_size=0"], 2, "max_batch_size"),
     ],
 )
-def test_a_failed_start(tmp_path, flags, code, text):
+def test_failed_start_prints_one_line(tmp_path, flags, code, text):
     (tmp_path / "model" / "1").mkdir(parents=True)
     (tmp_path / "model" / "1" / "saved_model.pb").write_bytes(b"not a graph")
     result = subprocess.run(

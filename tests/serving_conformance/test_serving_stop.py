@@ -1,4 +1,4 @@
-"""SIGTERM under load: requests that have arrived are answered."""
+"""SIGTERM under load. Requests that have arrived must still be answered."""
 
 import concurrent.futures
 import contextlib
@@ -15,7 +15,7 @@ from png_files import blank
 served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
-# A request sent this long ago has arrived.
+# Requests that were sent before this time are assumed to have arrived.
 TRANSIT_SECONDS = 0.2
 
 
@@ -23,7 +23,7 @@ class Load:
     """Clients that send requests until `ends` is set or a request fails.
 
     Attributes:
-        outcomes: (surface, start, end, status or code or error) of each request.
+        outcomes: (REST or gRPC, start, end, status or error) of each request.
     """
 
     def __init__(self, server, model, threads):
@@ -36,10 +36,10 @@ class Load:
         self._body = json.dumps({"instances": model.images(1).tolist()})
         self.ends = threading.Event()
         self.outcomes = []
-        asks = [self._rest] * threads["REST"] + [self._grpc] * threads["gRPC"]
+        clients = [self._rest] * threads["REST"] + [self._grpc] * threads["gRPC"]
         self._channel = grpc.insecure_channel(server.grpc_address)
-        self._pool = concurrent.futures.ThreadPoolExecutor(len(asks))
-        self._clients = [self._pool.submit(ask) for ask in asks]
+        self._pool = concurrent.futures.ThreadPoolExecutor(len(clients))
+        self._clients = [self._pool.submit(ask) for ask in clients]
 
     def _rest(self):
         with contextlib.closing(self._server.connect()) as connection:
@@ -52,7 +52,7 @@ class Load:
                     return
                 try:
                     connection.request("POST", self._path, self._body)
-                    outcome = served.answer(connection).status
+                    outcome = served.read_response(connection).status
                 except OSError as error:
                     outcome = repr(error)
                     connection.close()
@@ -93,7 +93,7 @@ def server(exports, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stop_under_load_loses_no_request(server):
+def test_stop_under_load_loses_no_request(server):
     # More calls than the server has threads.
     load = Load(server, server.model(CONV), {"REST": 8, "gRPC": 80})
     time.sleep(3)
@@ -105,11 +105,11 @@ def test_a_stop_under_load_loses_no_request(server):
     load.wait()
     before = [o for o in load.outcomes if o[1] < stopped]
     after = [o for o in load.outcomes if o[1] >= stopped]
-    late = [o for o in before if o[2] > stopped + TRANSIT_SECONDS]
+    late_finished = [o for o in before if o[2] > stopped + TRANSIT_SECONDS]
     assert code == 0
-    assert len(late) >= 16
+    assert len(late_finished) >= 16
     assert {outcome for *_, outcome in before} == {200, "OK"}
-    # Later requests may find their connection closed.
+    # The connections of later requests may already be closed.
     assert {o for *_, o in after if isinstance(o, int)} <= {200, 503}
     for surface in ("REST", "gRPC"):
         assert sum(name == surface for name, *_ in before) > 20

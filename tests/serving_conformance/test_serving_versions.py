@@ -1,4 +1,4 @@
-"""New, deleted and damaged versions while our server runs."""
+"""Versions that are added, damaged or deleted while our server runs."""
 
 import shutil
 import threading
@@ -21,8 +21,8 @@ def folder(exports, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def watching(folder, tmp_path_factory):
-    """Our server, polling twenty times a second."""
+def server(folder, tmp_path_factory):
+    """Our server, which polls for versions twenty times a second."""
     log = tmp_path_factory.mktemp("watching") / "log"
     poll = "--file_system_poll_wait_seconds=0.05"
     with served.started(folder, log, poll) as server:
@@ -30,7 +30,7 @@ def watching(folder, tmp_path_factory):
 
 
 class Requests:
-    """Sends requests in a thread; records the versions that answered and the errors."""
+    """Sends requests in a thread; records the version of each response and errors."""
 
     def __init__(self, server, model):
         images = {"images": model.images(1)}
@@ -42,8 +42,8 @@ class Requests:
     def _ask(self):
         while not self._ends.wait(0.005):
             try:
-                answer = self._server.predict(self._request, timeout=60)
-                self.versions.append(answer.model_spec.version.value)
+                response = self._server.predict(self._request, timeout=60)
+                self.versions.append(response.model_spec.version.value)
             except grpc.RpcError as error:
                 self.errors.append(error.details())
 
@@ -56,7 +56,7 @@ class Requests:
         self._thread.join()
 
 
-def is_answered_by(server, version):
+def serves(server, version):
     return lambda: server.model(CONV).version == version
 
 
@@ -64,51 +64,51 @@ def state(server, name, version):
     return server.states(name).get(version, ("", ""))[0]
 
 
-def test_versions(watching, folder):
+def test_versions_are_loaded_replaced_and_unloaded(server, folder):
     """One test, because each step starts where the previous one ended."""
-    model = watching.model(CONV)
+    model = server.model(CONV)
     one, two, three = (folder / CONV / str(version) for version in (1, 2, 3))
     images = {"images": model.images(2)}
     expected = served.arrays(
-        watching.predict(served.predict_request(CONV, images), timeout=60)
+        server.predict(served.predict_request(CONV, images), timeout=60)
     )
-    with Requests(watching, model) as requests:
-        # Half copied: a part of the graph, no variables.
+    with Requests(server, model) as requests:
+        # A version that is still being copied: half of the graph, no variables.
         two.mkdir()
         graph = (one / "saved_model.pb").read_bytes()
         (two / "saved_model.pb").write_bytes(graph[: len(graph) // 2])
-        served.wait_until(lambda: state(watching, CONV, 2) == "END")
-        states = watching.states(CONV)
+        served.wait_until(lambda: state(server, CONV, 2) == "END")
+        states = server.states(CONV)
         assert states[1] == ("AVAILABLE", "") and states[2][1]
-        assert watching.model(CONV).version == 1
-        document = watching.get(f"{model.path}/versions/2").json
+        assert server.model(CONV).version == 1
+        document = server.get(f"{model.path}/versions/2").json
         (row,) = document["model_version_status"]
         assert row["state"] == "END" and row["status"]["error_message"]
         assert row["status"]["error_code"] != "OK"
 
         shutil.copytree(one, two, dirs_exist_ok=True)
-        served.wait_until(is_answered_by(watching, 2))
-        served.wait_until(lambda: state(watching, CONV, 1) == "END")
-        assert watching.states(CONV)[2] == ("AVAILABLE", "")
+        served.wait_until(serves(server, 2))
+        served.wait_until(lambda: state(server, CONV, 1) == "END")
+        assert server.states(CONV)[2] == ("AVAILABLE", "")
 
         three.mkdir()
         (three / "saved_model.pb").write_bytes(b"no graph")
-        served.wait_until(lambda: state(watching, CONV, 3) == "END")
-        assert watching.states(CONV)[3][1]
-        assert watching.model(CONV).version == 2
-        assert watching.get("/readyz").status == 200
+        served.wait_until(lambda: state(server, CONV, 3) == "END")
+        assert server.states(CONV)[3][1]
+        assert server.model(CONV).version == 2
+        assert server.get("/readyz").status == 200
 
         shutil.rmtree(three)
         shutil.rmtree(two)
-        served.wait_until(is_answered_by(watching, 1))
-        served.wait_until(lambda: state(watching, CONV, 2) == "END")
-        assert watching.states(CONV)[1] == ("AVAILABLE", "")
+        served.wait_until(serves(server, 1))
+        served.wait_until(lambda: state(server, CONV, 2) == "END")
+        assert server.states(CONV)[1] == ("AVAILABLE", "")
         served.wait_until(lambda: requests.versions[-1] == 1)
     assert not requests.errors
     assert sorted(set(requests.versions)) == [1, 2]
     changes = np.flatnonzero(np.diff(requests.versions))
     assert len(changes) == 2
-    found = watching.predict(served.predict_request(CONV, images), timeout=60)
+    found = server.predict(served.predict_request(CONV, images), timeout=60)
     served.assert_equal(served.arrays(found), expected)
 
 
@@ -116,13 +116,13 @@ def names(server):
     return [found["name"] for found in server.get("/models").json]
 
 
-def test_a_new_and_a_deleted_model(watching, folder):
+def test_new_model_is_loaded_and_deleted_model_is_unloaded(server, folder):
     shutil.copytree(folder / CONV / "1", folder / "second" / "7")
-    served.wait_until(lambda: "second" in names(watching))
-    assert watching.model("second").version == 7
-    assert watching.states("second") == {7: ("AVAILABLE", "")}
+    served.wait_until(lambda: "second" in names(server))
+    assert server.model("second").version == 7
+    assert server.states("second") == {7: ("AVAILABLE", "")}
     shutil.rmtree(folder / "second")
-    served.wait_until(lambda: "second" not in names(watching))
-    assert watching.post("/v1/models/second:predict", {}).status == 404
-    assert names(watching) == [CONV]
-    assert watching.get("/readyz").status == 200
+    served.wait_until(lambda: "second" not in names(server))
+    assert server.post("/v1/models/second:predict", {}).status == 404
+    assert names(server) == [CONV]
+    assert server.get("/readyz").status == 200

@@ -111,7 +111,7 @@ def test_an_error_is_one_line(run, images, tmp_path, capsys):
     with pytest.raises(SystemExit) as caught:
         run(f"--folder={images}", f"--output={tmp_path / 'out'}", "--image_size=16")
     text = str(caught.value)
-    assert text.startswith("error: 1 images cannot be used, max_bad_examples is 0.")
+    assert text.startswith("error: 1 images cannot be used, but max_bad_examples is 0.")
     assert f"{images}/b/7.JPEG: the file is empty" in text and "\n" not in text
     assert capsys.readouterr().out == ""
     assert not (tmp_path / "out").exists()

@@ -213,7 +213,7 @@ def test_a_failed_upload_changes_nothing(
         monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
     else:
         monkeypatch.setattr(hub, "damages", True)
-        reason = f"no source gave it: {TO}: its SHA-256 is "
+        reason = f"no source sent the file: {TO}: its SHA-256 is "
     with pytest.raises(errors.ResourceError, match=reason) as caught:
         release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
     assert "\n" not in str(caught.value)

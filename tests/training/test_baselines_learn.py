@@ -44,7 +44,7 @@ def test_the_loss_falls_and_the_weights_load_without_training_parts(net, tmp_pat
     assert set(rates) == ({0.0} if net == "fmp" else set())
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
-        with pytest.raises(errors.UsageError, match="Leave auxiliary_heads out"):
+        with pytest.raises(errors.UsageError, match="Remove the .* auxiliary_heads"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 

@@ -26,7 +26,7 @@ def test_resolve_returns_config_values_and_hash(smoke):
 
 
 def test_resolve_checks_the_config(smoke):
-    with pytest.raises(errors.UsageError, match="train.epochs is >= 1"):
+    with pytest.raises(errors.UsageError, match="train.epochs must be >= 1"):
         resolve(smoke({"train.epochs": 0}))
 
 

@@ -102,9 +102,12 @@ def test_the_flag_without_a_change_records_nothing(smoke, train, tmp_path):
 @pytest.mark.parametrize(
     "entries, words",
     [
-        ({"data.train_examples": 320}, "data.train_examples: 0?.* what an epoch is"),
-        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32 changes what an epoch"),
-        ({"train.epochs": 1}, "at iteration 14, and the changed config ends at 10"),
+        (
+            {"data.train_examples": 320},
+            "with data.train_examples: .* the examples of an epoch",
+        ),
+        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32, which changes the ex"),
+        ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
     ],
 )
 def test_changes_of_the_epoch_or_below_the_reached_iteration_are_refused(

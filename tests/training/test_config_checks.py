@@ -71,80 +71,80 @@ def test_values_at_the_ends_of_their_ranges_are_accepted(name, entries):
 
 # Each row: field, wrong value (None deletes the field), part of the message.
 RANGES = [
-    ("train.batch_size", 0, "train.batch_size is >= 1. Received: 0"),
-    ("train.epochs", -1, "train.epochs is >= 1. Received: -1"),
-    ("train.evaluate_every", 0, "train.evaluate_every is >= 1"),
-    ("train.checkpoint_every", 0, "train.checkpoint_every is >= 1"),
-    ("train.checkpoints_kept", 0, "train.checkpoints_kept is >= 1"),
-    ("data.train_examples", -1, "data.train_examples is >= 0"),
-    ("schedule_epochs", 0, "schedule_epochs is >= 1. Received: 0"),
-    ("train.momentum", 1.0, r"train.momentum is in \[0, 1\). Received: 1.0"),
-    ("train.momentum", -0.1, r"train.momentum is in \[0, 1\). Received: -0.1"),
-    ("train.momentum", NAN, r"train.momentum is in \[0, 1\). Received: nan"),
-    ("train.label_smoothing", 1.0, r"label_smoothing is in \[0, 1\), .*: 1.0"),
-    ("train.label_smoothing", -0.1, r"label_smoothing is in \[0, 1\), .*: -0.1"),
-    ("train.nesterov", True, "train.nesterov needs train.momentum > 0"),
+    ("train.batch_size", 0, "train.batch_size must be >= 1. Received: 0"),
+    ("train.epochs", -1, "train.epochs must be >= 1. Received: -1"),
+    ("train.evaluate_every", 0, "train.evaluate_every must be >= 1"),
+    ("train.checkpoint_every", 0, "train.checkpoint_every must be >= 1"),
+    ("train.checkpoints_kept", 0, "train.checkpoints_kept must be >= 1"),
+    ("data.train_examples", -1, "data.train_examples must be >= 0"),
+    ("schedule_epochs", 0, "schedule_epochs must be >= 1. Received: 0"),
+    ("train.momentum", 1.0, r"train.momentum must be in \[0, 1\). Received: 1.0"),
+    ("train.momentum", -0.1, r"train.momentum must be in \[0, 1\). Received: -0.1"),
+    ("train.momentum", NAN, r"train.momentum must be in \[0, 1\). Received: nan"),
+    ("train.label_smoothing", 1.0, r"label_smoothing must be in \[0, 1\), .*: 1.0"),
+    ("train.label_smoothing", -0.1, r"label_smoothing must be in \[0, 1\), .*: -0.1"),
+    ("train.nesterov", True, "train.nesterov=True needs train.momentum > 0"),
     ("schedule", "papers", "Unknown schedule 'papers'. Did you mean 'paper'"),
     ("train.loss", "mse", "Unknown loss 'mse'. Known: softmax_cross_entropy"),
     ("train.precision", "float64", "Unknown precision 'float64'.*Known: float32"),
     ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
-    ("data.name", "", "data.name is missing. Pass --data"),
+    ("data.name", "", "data.name is missing. Set --data"),
     ("data.augmentation", "pad_crop", "of mnist_5k 'pad_crop'. Did you mean 'pad"),
     ("data.augmentation", "crop_flip", "Known: none, pad_crop_flip, affine_recolor"),
 ]
 FIELDS = [
-    ("schedule", None, "has no entry schedule"),
-    ("train.loss", None, "has no entry train.loss"),
-    ("data", None, "no entry data.augmentation, data.cutout"),
-    ("train", 3, "has no entry train.batch_size"),
+    ("schedule", None, "are missing: schedule"),
+    ("train.loss", None, "are missing: train.loss"),
+    ("data", None, "missing: data.augmentation, data.cutout"),
+    ("train", 3, "are missing: train.batch_size"),
     ("train.epoch", 1, "'train.epoch'. .*'train.epochs'"),
     ("speed", 1, "Unknown config entry 'speed'"),
-    ("train.epochs", 2.5, "train.epochs is of type int. Received: 2.5 .* float"),
+    ("train.epochs", 2.5, "train.epochs must be of type int. Received: 2.5 .* float"),
     ("train.epochs", True, "of type int. Received: True of type bool"),
-    ("train.momentum", "x", "train.momentum is of type float. Received: 'x'"),
-    ("model.batch_norm", 1, "model.batch_norm is of type bool. Received: 1"),
-    ("model.activation", "elu", "model.activation is of type ConfigDict"),
-    ("train.learning_rates", 0.1, "learning_rates is of type tuple"),
+    ("train.momentum", "x", "train.momentum must be of type float. Received: 'x'"),
+    ("model.batch_norm", 1, "model.batch_norm must be of type bool. Received: 1"),
+    ("model.activation", "elu", "model.activation must be of type ConfigDict"),
+    ("train.learning_rates", 0.1, "learning_rates must be of type tuple"),
     ("train.dropout", ((0.1,),), "Unknown config entry 'train.dropout'"),
     ("train.phase_boundaries", (), "Unknown config entry 'train.phase_boundaries'"),
     ("model.padding", "same", "Unknown config entry 'model.padding'"),
 ]
 CIFAR = [
-    ("train.dropout", None, "The config has no entry train.dropout."),
-    ("train.phase_boundaries", None, "no entry train.phase_boundaries"),
-    ("train.dropout", 0.5, "train.dropout is of type tuple. Received: 0.5"),
-    ("model.padding", 1, "model.padding is of type str. Received: 1 of type int"),
+    ("train.dropout", None, "of the config are missing: train.dropout."),
+    ("train.phase_boundaries", None, "missing: train.phase_boundaries"),
+    ("train.dropout", 0.5, "train.dropout must be of type tuple. Received: 0.5"),
+    ("model.padding", 1, "model.padding must be of type str. Received: 1 of type int"),
     ("model.paddin", "same", "entry 'model.paddin'. Did you mean 'model.padding'"),
     ("model.dropout", (0.5,), "Unknown config entry 'model.dropout'"),
     ("model.conv_dtype", "bfloat16", "Unknown config entry 'model.conv_dtype'"),
     ("model.num_classes", 7, "Unknown config entry 'model.num_classes'"),
     ("model.name", 3, "Unknown config entry 'model.init_scale'. Did you mean"),
-    ("model.name", None, "has no entry .*model.name"),
+    ("model.name", None, "are missing: .*model.name"),
     ("model.name", "elu_cifar", "Unknown model 'elu_cifar'. Did you mean"),
     ("data.name", "imagenet2012", "elu_cifar_11 cannot be trained on imagenet2012"),
     ("data.folder", "", "Unknown config entry 'data.folder'"),
 ]
 IMAGENET = [
-    ("data.name", "cifar10", "elu_imagenet_15 cannot be trained on cifar10: .* no"),
+    ("data.name", "cifar10", "elu_imagenet_15 cannot be trained on cifar10. A net"),
     ("data.augmentation", "pad_crop_flip", "of imagenet2012 .*Known: none, crop_flip"),
-    ("data.crop_size", 257, "at most data.image_size. Received: 257 and 256"),
-    ("data.crop_size", 0, "data.crop_size is >= 1 .* Received: 0 and 256"),
-    ("data.image_size", 223, "at most data.image_size. Received: 224 and 223"),
+    ("data.crop_size", 257, "<= data.image_size. Received: 257, .* 256"),
+    ("data.crop_size", 0, "data.crop_size must be >= 1 .* Received: 0"),
+    ("data.image_size", 223, "<= data.image_size. Received: 224, .* 223"),
     ("data.validation_images", 0, "validation_images is an integer >= 1"),
-    ("data.train_on_validation", True, "of imagenet2012 are test images. data.train"),
+    ("data.train_on_validation", True, "of imagenet2012 are its test images. Set"),
     ("train.loss", "half_squared_error", "does not fit elu_imagenet_15, which"),
-    ("data.folder", None, r"The config has no entry data.folder\."),
-    ("data.validation_images", None, r"has no entry data.validation_images\."),
-    ("data.image_size", 256.0, "data.image_size is of type int. Received: 256.0"),
-    ("model.stem_stride", 2.0, "model.stem_stride is of type int"),
-    ("model.dropout", (0.5,), "model.dropout is of type float"),
+    ("data.folder", None, r"of the config are missing: data.folder\."),
+    ("data.validation_images", None, r"are missing: data.validation_images\."),
+    ("data.image_size", 256.0, "data.image_size must be of type int. Received: 256.0"),
+    ("model.stem_stride", 2.0, "model.stem_stride must be of type int"),
+    ("model.dropout", (0.5,), "model.dropout must be of type float"),
 ]
 AUGMENTED = [
     ("data.cutout", 65, r"in \[0, 64\] pixels, .* Received: 65, and pad_crop_flip"),
     ("data.cutout", -1, r"in \[0, 64\] pixels, .* Received: -1, and pad_crop_flip"),
-    ("data.padding", 0, "data.padding is >= 1, and .* 0, and pad_crop_flip"),
-    ("data.padding", 4.5, "data.padding is of type int"),
-    ("data.field_size", 94, "data.field_size is >= 1, and for the .* affine_r"),
+    ("data.padding", 0, "data.padding must be >= 1, .* 0, and .* pad_crop_flip"),
+    ("data.padding", 4.5, "data.padding must be of type int"),
+    ("data.field_size", 94, "data.field_size must be >= 1, and needs .* affine_r"),
     ("data.whole_epochs", -1, "data.whole_epochs, .* Received: -1"),
     ("data.whole_epochs", 3, r"\[0, train.epochs\] = \[0, 2\]. Received: 3"),
 ]
@@ -165,10 +165,18 @@ AUGMENTED = [
             *("digits", {"data.measure_test": False, "data.train_on_validation": True}),
             "data.measure_test=False.* Set data.train_on_validation to False",
         ),
-        ("fmp", {**FIELD, "data.field_size": 0}, "field_size is >= 1, .*: 0, and aff"),
-        ("fmp", {**FIELD, "data.padding": 4}, "data.padding is .* 4, and affine_re"),
+        (
+            "fmp",
+            {**FIELD, "data.field_size": 0},
+            "field_size must be >= 1, .*: 0, and .* aff",
+        ),
+        (
+            "fmp",
+            {**FIELD, "data.padding": 4},
+            "data.padding must .* 4, and .* affine_re",
+        ),
         # nin takes whitened images; the MLPs take images of one size.
-        ("nin", FIELD, "affine_recolor is for .* Received: nin. Use pad_crop_flip"),
+        ("nin", FIELD, "affine_recolor needs .* Received: nin. Set data.aug"),
         ("mlp", {"data.augmentation": "affine_recolor"}, "any size. Received: mnist"),
         ("mlp", {"data.name": "imagenet2012"}, "mnist_mlp_8x128 cannot be trained on"),
     ],
@@ -196,8 +204,8 @@ def test_only_losses_that_fit_the_outputs_of_the_model_are_accepted(
         config_checks.check(smoke({"model.name": model, "train.loss": loss}))
     for loss in wrong:
         words = (
-            f"train.loss {loss} does not fit {model}, which gives {outputs}. "
-            f"Use {' or '.join(fitting)}."
+            f"train.loss {loss} does not fit {model}, which outputs {outputs}. "
+            f"Set it to {' or '.join(fitting)}."
         )
         with pytest.raises(errors.UsageError, match=words):
             config_checks.check(smoke({"model.name": model, "train.loss": loss}))
@@ -205,7 +213,7 @@ def test_only_losses_that_fit_the_outputs_of_the_model_are_accepted(
 
 def test_label_smoothing_needs_the_softmax_cross_entropy(smoke):
     entries = {"train.loss": "squared_hinge", "train.label_smoothing": 0.1}
-    with pytest.raises(errors.UsageError, match="Received: 0.1, and squared_hinge"):
+    with pytest.raises(errors.UsageError, match="Received: 0.1, .* squared_hinge"):
         config_checks.check(smoke(entries))
 
 
@@ -221,10 +229,15 @@ def test_an_unknown_field_lists_each_known_field_once():
 @pytest.mark.parametrize(
     ("size", "replicas", "parts", "words"),
     [
-        (65, 2, 1, "a multiple of 2: 2 replicas. Received: 65; take 64 or 66"),
-        (1, 2, 1, "2 replicas. Received: 1; take 2"),
-        (64, 1, 3, "multiple of 3: --accumulate=3. Received: 64; take 63 or 66"),
-        (64, 2, 6, "of 12: 2 replicas and --accumulate=6. .*; take 60 or 72"),
+        (
+            65,
+            2,
+            1,
+            "a multiple of 2, because of 2 replicas. Received: 65. Set it to 64 or 66",
+        ),
+        (1, 2, 1, "2 replicas. Received: 1. Set it to 2"),
+        (64, 1, 3, "of 3, because of --accumulate=3. Received: 64. Set it to 63 or 66"),
+        (64, 2, 6, "of 12, because of 2 replicas and --accumulate=6. .* 60 or 72"),
     ],
 )
 def test_a_batch_that_cannot_be_split_is_refused(smoke, size, replicas, parts, words):
@@ -242,7 +255,7 @@ def test_a_batch_that_can_be_split_is_accepted(smoke, replicas, parts):
     [
         (
             *("digits", {"train.boundaries": (5,), "train.learning_rates": (1, 0.1)}),
-            *(6, "train.boundaries increases, within the run's 5 iterations"),
+            *(6, "train.boundaries must increase, between 0 and the run's 5 iter"),
         ),
         (
             "cifar",
@@ -253,11 +266,14 @@ def test_a_batch_that_can_be_split_is_accepted(smoke, replicas, parts):
                 "train.boundaries": (),
                 "train.learning_rates": (0.1,),
             },
-            *(6, "train.phase_boundaries increases, within the run's 5 iterations"),
+            *(
+                6,
+                "train.phase_boundaries must increase, between 0 and the run's 5 iter",
+            ),
         ),
         (
             *("digits", {"train.momentum_rise": (0.0, 5)}),
-            *(6, "train.momentum_rise's end increases"),
+            *(6, "train.momentum_rise's end must increase"),
         ),
     ],
 )

@@ -48,8 +48,8 @@ def created(monkeypatch):
     "name, num_devices, words",
     [
         ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
-        ("one", 2, "one has one device, num_devices is 2. Use --strategy=mirrored"),
-        ("mirrored", 3, "num_devices is 3, but TensorFlow runs with 2 .* Create the"),
+        ("one", 2, "one uses one device, but num_devices is 2. Set --strategy=m"),
+        ("mirrored", 3, "num_devices is 3, but .* started with 2 .* Start training"),
         ("multi_worker", None, "needs the environment variable TF_CONFIG"),
     ],
 )
@@ -60,14 +60,16 @@ def test_strategies_that_do_not_fit_the_devices_are_refused(name, num_devices, w
 
 def test_more_gpus_than_tensorflow_sees_are_refused(gpus):
     gpus(2)
-    with pytest.raises(errors.UsageError, match="is 3, TensorFlow sees 2 GPU"):
+    with pytest.raises(errors.UsageError, match="is 3, but TensorFlow sees only 2 GPU"):
         devices.create_strategy("mirrored", 3)
 
 
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
 def test_invalid_tf_config_is_refused(monkeypatch, name):
     monkeypatch.setenv("TF_CONFIG", "{")
-    with pytest.raises(errors.UsageError, match="TF_CONFIG is JSON.*Received: '{'"):
+    with pytest.raises(
+        errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
+    ):
         devices.create_strategy(name, None)
 
 
@@ -222,10 +224,13 @@ def test_network_devices_and_flag_choose_the_compilation(
     "arguments, words",
     [
         ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
-        ((2, "on", None), "compile=on is not possible with several.*Use compile=auto"),
+        (
+            (2, "on", None),
+            "compile=on is not possible with several.*Set --compile=auto",
+        ),
         (
             (2, "auto", None, 4),
-            "accumulate is 1 with several replicas .*Received: 4",
+            "accumulate must be 1 with several replicas .*Received: 4",
         ),
     ],
 )

@@ -144,7 +144,7 @@ def test_the_random_state_of_rrelu_does_not_change_an_evaluation(split):
 )
 def test_images_of_the_wrong_shape_are_refused(shape, words):
     evaluator = Evaluator(build("mnist_autoencoder"), None)
-    words = rf"mnist_autoencoder takes images of shape \(6, 5, 1\). Received: {words}"
+    words = rf"mnist_autoencoder needs images of shape \(6, 5, 1\). Received: {words}"
     with pytest.raises(errors.UsageError, match=words):
         evaluator.outputs(np.zeros((2, *shape), "uint8"))
 

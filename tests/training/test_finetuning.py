@@ -67,7 +67,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path
     assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
     assert entry["classes"] == ["dark", "grey", "light"]
     for words in (
-        "shades.npz: those of its images",
+        "shades.npz: the terms of its images",
         "The weights it began with, MNIST",
     ):
         assert words in entry["data_terms"]
@@ -111,7 +111,7 @@ def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, fr
 
 def test_the_classifier_is_new_and_the_body_is_loaded(parent, own):
     for classes in (3, 10):  # the parent has ten classes
-        config, weights = finetuning.resolved(make_config(parent, own))
+        config, weights = finetuning.resolve(make_config(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
@@ -161,14 +161,14 @@ def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_a
         (None, "", ("relu", 0.1, True)),
     ],
 )
-def test_resolved_takes_arguments_from_the_weights(parent, weights, arg, expected):
+def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
     config = make_config(weights or parent, "mnist_5k", arg)
-    found, _ = finetuning.resolved(config)
+    found, _ = finetuning.resolve(config)
     config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert finetuning.resolved(found)[0] == found
-    assert config.model.width is None  # `resolved` returned a copy
+    assert finetuning.resolve(found)[0] == found
+    assert config.model.width is None  # `resolve` returned a copy
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_resolved_takes_arguments_from_the_weights(parent, weights, arg, expecte
         ("activation=elu", {}, "trained with activation=.*relu"),
         ("", {"model.weights": "cifar100"}, "Unknown weights of mnist_mlp_8x128"),
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
-        ("freeze=body+classifier", {}, "leaves nothing to train"),
-        ("", {"data.name": ""}, "data.name is missing. Pass --data"),
+        ("freeze=body+classifier", {}, "freezes every layer"),
+        ("", {"data.name": ""}, "data.name is missing. Set --data"),
         ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
     ],
 )
@@ -204,7 +204,7 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
 def test_image_shape_is_of_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert finetuning.image_shape(*finetuning.resolved(config)) == expected
+    assert finetuning.image_shape(*finetuning.resolve(config)) == expected
 
 
 def test_an_autoencoder_starts_from_all_weights(own, train, tmp_path):

@@ -70,7 +70,7 @@ def test_files_of_a_finished_run(whole, folder, rows):
     described = {"kind": "mean_crop", "statistics": statistics, "crop": [16, 16]}
     assert entry["preprocessing"] == described
     assert entry["classes"] == ["class000", "class001", "class002"]
-    assert entry["data_terms"] == "Those of its images."
+    assert entry["data_terms"] == "The terms of its images."
     keys = "step epoch train_loss validation_loss validation_error_percent"
     metrics = rows(workdir / "metrics.jsonl")
     assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
@@ -138,11 +138,11 @@ def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path):
     state = dataclasses.asdict(TrainState(config, "three-0-24", step=14, seconds=2.5))
     del state["images"], state["epochs_recorded"], state["config"]
     state["config_hash"] = dict_hash(config)
-    restored = TrainState(config, "three-1-24").restored(state, tmp_path, length)
+    restored = TrainState(config, "three-1-24").resume(state, tmp_path, length)
     expected = TrainState(config, "three-1-24", step=14, seconds=2.5, epochs_recorded=2)
     assert restored == expected
     with pytest.raises(errors.CorruptError, match="another config, with hash"):
-        TrainState({"seed": 4}, "three-1-24").restored(state, tmp_path, length, True)
+        TrainState({"seed": 4}, "three-1-24").resume(state, tmp_path, length, True)
 
 
 def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_after):
@@ -153,7 +153,7 @@ def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_a
     with pytest.raises(errors.Interrupted, match="after iteration 2 of 10"):
         training.train(config, workdir)
     (folder / "train/class001/image3.png").unlink()
-    message = f"images changed since the run in {workdir} began: .* three-.*-24 and fo"
+    message = f"images have changed since the run in {workdir} began. .* three-.*-24, "
     with pytest.raises(errors.DataError, match=message):
         training.train(config, workdir)
 

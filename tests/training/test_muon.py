@@ -118,8 +118,8 @@ def test_a_kernel_of_zeros_stays_finite():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weight_decay": 0.01}, "have no decay. Received: weight_decay=0.01"),
-        ({"momentum": 1.0}, r"momentum is in \[0, 1\). Received: 1.0"),
+        ({"weight_decay": 0.01}, "have a decay. Received: weight_decay=0.01"),
+        ({"momentum": 1.0}, r"momentum must be in \[0, 1\). Received: 1.0"),
         ({"newton_schulz_steps": 0}, "is an integer >= 1. Received: 0"),
         ({"sgd_factor": 0.0}, "sgd_factor is finite and > 0. Received: 0.0"),
         ({"sgd_decay": -1.0}, "sgd_decay is finite and >= 0. Received: -1.0"),

@@ -50,7 +50,7 @@ def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_pa
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("units", 7.5, "model.units is of type int. Received: 7.5"),
+        ("units", 7.5, "model.units must be of type int. Received: 7.5"),
         ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
     ],
 )

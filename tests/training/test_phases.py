@@ -124,15 +124,21 @@ THREE = ((0.1,) * 8,) * 3
 @pytest.mark.parametrize(
     "entries, words",
     [
-        ({"phase_boundaries": (0, 14)}, r"train.phase_boundaries increases, .*\(0, 14"),
-        ({"phase_boundaries": (8, 20)}, "within the run's 20 iterations"),
+        (
+            {"phase_boundaries": (0, 14)},
+            r"train.phase_boundaries must increase, .*\(0, 14",
+        ),
+        ({"phase_boundaries": (8, 20)}, "between 0 and the run's 20 iterations"),
         (
             {"phase_boundaries": (8,)},
-            "train.dropout has one entry for each of the 2 phases that "
-            "train.phase_boundaries makes. Received: 3",
+            "train.dropout must have 2 entries, one for each phase of "
+            "train.phase_boundaries. Received: 3 entries",
         ),
-        ({"dropout": THREE[:2]}, "train.dropout has .* of the 3 phases.* Received: 2"),
-        ({"dropout_placement": ("all",) * 4}, "dropout_placement has .*: 4"),
+        (
+            {"dropout": THREE[:2]},
+            "train.dropout must have 3 .* each phase.* Received: 2",
+        ),
+        ({"dropout_placement": ("all",) * 4}, "dropout_placement must have .*: 4"),
         ({"dropout": ((0.1,) * 7,) * 3}, "dropout has 8 rates .* Received: "),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
         (

@@ -178,7 +178,7 @@ def test_unknown_name_suggests_the_nearest(name, meant):
 def test_a_global_dtype_policy_other_than_float32_is_refused():
     keras.config.set_dtype_policy("mixed_float16")
     try:
-        with pytest.raises(errors.UsageError, match="policy is mixed_float16, but tr"):
+        with pytest.raises(errors.UsageError, match="policy is mixed_float16, but mu"):
             precision.check("float32")
     finally:
         keras.config.set_dtype_policy("float32")

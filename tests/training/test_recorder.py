@@ -248,17 +248,32 @@ class Several:
 
 
 ENCODED = dataclasses.replace(DATA, train=OnDisk())
-ALONE = "Only runs on one machine keep losses"
+ALONE = "Only a run on one machine can record losses"
 MEASURES = Observe(test_every=5, measured_images=9)
 
 
 @pytest.mark.parametrize(
     ("observe", "data", "machines", "words"),
     [
-        (Observe(activation_images=97), DATA, None, "is 97; mnist_5k has 96 training"),
-        (dataclasses.replace(MEASURES, measured_images=97), DATA, None, "is 97; mnist"),
-        (Observe(activation_images=-1), ENCODED, None, "activation_images is 0 for"),
-        (MEASURES, ENCODED, None, "measured_images is 0 for .* disk"),
+        (
+            Observe(activation_images=97),
+            DATA,
+            None,
+            "at most 96, .*mnist_5k. Received: 97",
+        ),
+        (
+            dataclasses.replace(MEASURES, measured_images=97),
+            DATA,
+            None,
+            "at most 96, .*mnist",
+        ),
+        (
+            Observe(activation_images=-1),
+            ENCODED,
+            None,
+            "activation_images must be 0 for",
+        ),
+        (MEASURES, ENCODED, None, "measured_images must be 0 for .* disk"),
         (Observe(losses=True), DATA, Several, ALONE),
     ],
 )
@@ -288,5 +303,7 @@ def test_check_kept_names_the_missing_records(tmp_path, whole):
     recorder.check_kept(whole[0], OBSERVE)
     recorder.check_kept(tmp_path, Observe())
     (tmp_path / "test.jsonl").touch()
-    with pytest.raises(errors.DataError, match="no losses.float32, activations, snap"):
+    with pytest.raises(
+        errors.DataError, match="not record losses.float32, activations, snap"
+    ):
         recorder.check_kept(tmp_path, OBSERVE)

@@ -90,7 +90,7 @@ def test_a_missing_weight_file_is_written_or_refused(smoke, train, tmp_path, cap
     path.unlink()
     assert train(smoke(), tmp_path)["sha256"] == entry["sha256"]
     assert path.read_bytes() == content
-    assert f"The weight file {path} is missing. It is written again" in caplog.text
+    assert f"The weight file {path} is missing. The file will be" in caplog.text
 
     path.unlink()
     shutil.rmtree(tmp_path / "checkpoints")

@@ -67,8 +67,8 @@ def test_a_missing_file_of_metrics_is_logged(tmp_path, records, rows, caplog):
     path.unlink()
     with caplog.at_level(logging.WARNING, "absl"):
         records(length, 3).write({"step": 40, "epoch": 4})
-    assert f"{path} is missing. The run goes on without the rows of" in caplog.text
-    assert "its first 3 epochs. To get all rows, train again in" in caplog.text
+    assert f"{path} is missing. The run continues without the rows of" in caplog.text
+    assert "its first 3 epochs. Train again in another --workdir" in caplog.text
     assert rows(path) == [{"step": 40, "epoch": 4}]
 
 
@@ -90,7 +90,7 @@ def test_cut_and_foreign_rows_are_refused(tmp_path, records, change, epochs):
     length = path.stat().st_size
     path.write_bytes(change(path.read_bytes()))
     before = path.read_bytes()
-    words = "metrics.jsonl is cut or belongs to another run: .* Restore .* or delete it"
+    words = "metrics.jsonl is incomplete or belongs to .* Restore .* or delete the"
     with pytest.raises(errors.CorruptError, match=words):
         records(length, epochs)
     assert path.read_bytes() == before

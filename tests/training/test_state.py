@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training.state import FORMAT, Checkpoints, sealed
+from elu_zoo.training.state import FORMAT, Checkpoints, seal
 
 STEPS = (10, 20, 30)
 
@@ -152,23 +152,55 @@ def test_a_damaged_checkpoint_is_skipped_and_logged(saved, caplog, damage):
         assert restore(saved) == make_state(20)
     assert f"step-{30:09d} is damaged" in caplog.text
     # The damaged checkpoint is written again; an intact checkpoint is not.
-    assert Checkpoints(saved, make_variables(30), 3).save(make_state(30))
+    checkpoints = Checkpoints(saved, make_variables(30), 3)
+    assert checkpoints.save(make_state(30))
     assert restore(saved) == make_state(30)
-    assert not Checkpoints(saved, make_variables(99), 3).save(make_state(30))
+    assert not checkpoints.save(make_state(30))
 
 
-def test_a_file_with_the_name_of_a_checkpoint_is_skipped_and_replaced(saved, caplog):
+OBSTACLES = {
+    "a file": lambda p: p.write_text("no folder"),
+    "an empty folder": Path.mkdir,
+    "a named pipe": os.mkfifo,
+    "a link to nothing": lambda p: p.symlink_to("nothing"),
+    "a link to a folder": lambda p: p.symlink_to(p.parent.parent),
+}
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
+    saved, caplog, kind
+):
     newest = saved / "checkpoints" / f"step-{40:09d}"
-    newest.write_text("no folder")
+    OBSTACLES[kind](newest)
     assert restore(saved) == make_state(30)
-    assert f"{newest} is damaged (NotADirectoryError" in caplog.text
-    assert Checkpoints(saved, make_variables(40), 3).save(make_state(40))
+    assert f"{newest} is damaged (" in caplog.text
+    assert not os.path.lexists(newest)
+
+
+@pytest.mark.parametrize("kind", OBSTACLES)
+def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
+    target = saved / "checkpoints" / f"step-{40:09d}"
+    checkpoints = Checkpoints(saved, make_variables(40), 3)
+    OBSTACLES[kind](target)
+    with caplog.at_level(logging.WARNING, "absl"):
+        assert checkpoints.save(make_state(40))
+    assert f"{target} was not written by this run. It was renamed to" in caplog.text
+    assert os.path.lexists(f"{target}.moved")
+    assert restore(saved) == make_state(40)
+
+
+def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
+    later = saved / "checkpoints" / f"step-{50:09d}"
+    later.touch()
+    Checkpoints(saved, make_variables(40), 1).save(make_state(40))
+    assert folders(saved) == [f"step-{s:09d}" for s in (40, 50)]
 
 
 def test_checkpoints_that_are_all_damaged_are_refused_and_kept(saved):
     for step in STEPS:
         flip(step)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)
-    words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete that folder"
+    words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete this folder"
     with pytest.raises(errors.CorruptError, match=words):
         restore(saved)
     assert len(folders(saved)) == 3
@@ -176,12 +208,12 @@ def test_checkpoints_that_are_all_damaged_are_refused_and_kept(saved):
 
 def change_manifest(saved, **entries):
     path = saved / "checkpoints" / f"step-{30:09d}" / MANIFEST
-    path.write_text(sealed({**json.loads(path.read_text()), **entries}))
+    path.write_text(seal({**json.loads(path.read_text()), **entries}))
 
 
 def test_a_checkpoint_of_a_newer_format_is_refused_and_kept(saved):
     change_manifest(saved, format=FORMAT + 1)
-    with pytest.raises(errors.CorruptError, match="format 2; .* up to 1. Upgrade"):
+    with pytest.raises(errors.CorruptError, match="format 2, but .* up to 1. Upgrade"):
         restore(saved)
     assert len(folders(saved)) == 3
 
@@ -190,7 +222,7 @@ def test_a_checkpoint_of_other_versions_is_restored_and_logged(saved, caplog):
     change_manifest(saved, versions={"elu_zoo": "0.0.1"})
     with caplog.at_level(logging.WARNING, "absl"):
         assert restore(saved) == make_state(30)
-    assert "0.0.1" in caplog.text and "no longer promised" in caplog.text
+    assert "0.0.1" in caplog.text and "may therefore differ" in caplog.text
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -240,7 +272,7 @@ def test_a_checkpoint_that_cannot_be_read_is_not_deleted(saved, monkeypatch, num
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_bytes", refuse)
-        with pytest.raises(errors.ResourceError, match="Nothing was changed; try aga"):
+        with pytest.raises(errors.ResourceError, match="Nothing was changed. Run"):
             restore(saved)
     assert len(folders(saved)) == 3 and restore(saved) == make_state(30)
 

@@ -104,16 +104,16 @@ def test_moving_averages_of_batch_norm_are_updated(folder):
     [
         ("strategy", "UsageError: KERAS_BACKEND=jax trains on one device. Received: "
          "strategy 'mirrored'"),
-        ("devices", "num_devices 2. Use strategy 'one', or KERAS_BACKEND=tensorflow"),
+        ("devices", "num_devices 2. Set --strategy=one, or set KERAS_BACKEND=tens"),
         ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
         ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
          "compile 'off'"),
-        ("accumulate 2", "UsageError: KERAS_BACKEND=jax computes a batch in one part. "
-         "Received: accumulate 2. Leave it out, or use KERAS_BACKEND=tensorflow."),
+        ("accumulate 2", "UsageError: KERAS_BACKEND=jax cannot split a batch. "
+         "Received: accumulate 2. Remove --accumulate, or set KERAS_BACKEND=tens"),
         ("accumulate 0", "UsageError: accumulate is an integer >= 1. Received: 0."),
-        ("images", "UsageError: KERAS_BACKEND=jax trains on data sets in memory. Use "
-         "KERAS_BACKEND=tensorflow for images that stay on the disk."),
-        ("machines", "one machine, TF_CONFIG names 2 tasks. Unset it, or use"),
+        ("images", "UsageError: KERAS_BACKEND=jax trains only on data sets that fit in "
+         "memory. Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
+        ("machines", "one machine, but TF_CONFIG has 2 tasks. Unset TF_CONFIG, or"),
         pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
                      "data set once", marks=pytest.mark.data),
     ],

@@ -105,12 +105,12 @@ def test_another_config_in_the_folder_is_refused(smoke, train, tmp_path, stop_af
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(smoke(), tmp_path)
-    with pytest.raises(errors.UsageError, match="stopped at 10 of 20 iterations"):
+    with pytest.raises(errors.UsageError, match="stopped after 10 of 20 iterations"):
         elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
         r"train.epochs: 2 -> 3; train.learning_rates: \[0.05\] -> \[0.02\]\. "
-        "Name another --workdir"
+        "Pass another --workdir"
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
@@ -131,7 +131,7 @@ def test_another_config_in_the_folder_is_refused(smoke, train, tmp_path, stop_af
             "3501 .* 3500",
         ),
         ({"train.boundaries": (20,)}, errors.UsageError, "one entry more"),
-        ({"train.batch_size": 63}, errors.UsageError, "take 62 or 64"),
+        ({"train.batch_size": 63}, errors.UsageError, "Set it to 62 or 64"),
     ],
 )
 def test_configs_that_do_not_fit_the_data_leave_no_config_file(

@@ -1,4 +1,4 @@
-"""A small network with its weight file, and a server of files."""
+"""Fixtures: a small network with its weight file, and a server of files."""
 
 import file_sources
 import loopback
@@ -37,7 +37,7 @@ def server():
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty $ELU_ZOO_HOME; no proxy for the loopback interface."""
+    """An empty $ELU_ZOO_HOME, without a proxy for the loopback interface."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return tmp_path / "home"
@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def made_run():
-    """(entry, content, model) of `run`."""
+    """The tuple (entry, content, model) of `run`."""
     return published_weights.make()
 
 

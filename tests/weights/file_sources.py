@@ -1,4 +1,4 @@
-"""Servers of a file, with many kinds of faults."""
+"""A server of one file, with many kinds of faults."""
 
 import hashlib
 from pathlib import Path
@@ -34,7 +34,7 @@ def present(folder: Path) -> list[str]:
 
 
 class Handler(loopback.Handler):
-    """A server whose folders are named after the methods that answer."""
+    """A request handler that calls the method named by the first folder of a path."""
 
     content = CONTENT
 
@@ -106,7 +106,7 @@ class Handler(loopback.Handler):
         self.spread(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
 
     def moved(self):
-        """Redirects, with a body larger than the memory."""
+        """Redirects to `good`, with a body that is larger than the memory."""
         self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
         self.spread(self.content, seconds=0)
 

@@ -16,8 +16,8 @@ def beside(path):
     return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
 
-def entered(**changes):
-    """Returns a function that changes fields of an entry."""
+def change_entry(**changes):
+    """Returns a function that changes fields of the entry beside a weight file."""
 
     def change(path):
         entry = json.loads(beside(path).read_text())
@@ -27,18 +27,19 @@ def entered(**changes):
 
 
 def check_refused(run, home, monkeypatch, row):
-    """Spoils a run, and checks the error of `get_model` and that no file is written.
+    """Spoils a run, and checks that `get_model` raises an error and writes no file.
 
     Args:
         run: the path of good weights.
         home: an empty $ELU_ZOO_HOME.
         monkeypatch: the fixture.
-        row: (function that spoils the path and may return another, arguments of
-            `get_model`, class of the error, pattern of its message).
+        row: tuple of a function that spoils the file at a path and may return another
+            path, the arguments of `get_model`, the class of the error, and the pattern
+            of its message.
     """
     spoil, arguments, kind, message = row
     weights = spoil(run) or run
-    there = present(run.parent.parent)
+    before = present(run.parent.parent)
     monkeypatch.setattr(
         weight_file, "assign", lambda *_: pytest.fail("weights were assigned")
     )
@@ -46,4 +47,4 @@ def check_refused(run, home, monkeypatch, row):
         elu_zoo.get_model(made_weights.MODEL, weights=weights, **arguments)
     assert type(caught.value) is kind
     assert str(caught.value).replace("\0", "").isprintable()
-    assert present(run.parent.parent) == there and not home.exists()
+    assert present(run.parent.parent) == before and not home.exists()

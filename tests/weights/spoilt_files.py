@@ -4,43 +4,43 @@ import copy
 
 from hypothesis import strategies as st
 
-# Each damage takes the bytes of a file and two random numbers.
+# Each function below damages the bytes of a file at an offset, with a random number.
 
 
-def flip(content, place, number):
-    content[place] ^= 1 << number % 8
+def flip(content, offset, number):
+    content[offset] ^= 1 << number % 8
 
 
-def overwrite(content, place, number):
-    """HDF5 stores sizes and addresses as eight bytes."""
+def overwrite(content, offset, number):
+    """Overwrites eight bytes, the length of sizes and addresses in HDF5."""
     values = 0, 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1, number
-    content[place : place + 8] = values[number % 8].to_bytes(8, "little")
+    content[offset : offset + 8] = values[number % 8].to_bytes(8, "little")
 
 
-def delete(content, place, number):
-    del content[place : place + 1 + number % 64]
+def delete(content, offset, number):
+    del content[offset : offset + 1 + number % 64]
 
 
-def duplicate(content, place, number):
-    content[place:place] = content[place : place + 1 + number % 512]
+def duplicate(content, offset, number):
+    content[offset:offset] = content[offset : offset + 1 + number % 512]
 
 
-def move(content, place, number):
-    """A block from elsewhere in the file, such as a tree that leads back to itself."""
-    place, source = (x % len(content) // 8 * 8 for x in (place, number))
-    count = min(64, len(content) - max(place, source))
-    content[place : place + count] = content[source : source + count]
+def copy_block(content, offset, number):
+    """Overwrites a block with another block, which may make a tree contain itself."""
+    offset, source = (x % len(content) // 8 * 8 for x in (offset, number))
+    count = min(64, len(content) - max(offset, source))
+    content[offset : offset + count] = content[source : source + count]
 
 
-def truncate(content, place, number):
-    del content[place:]
+def truncate(content, offset, number):
+    del content[offset:]
 
 
-DAMAGES = flip, overwrite, delete, duplicate, move, truncate
+DAMAGES = flip, overwrite, delete, duplicate, copy_block, truncate
 
 
-def damaged(draw, content):
-    """Draws bytes that differ from `content` after one to five damages."""
+def draw_damaged(draw, content):
+    """Returns bytes that differ from `content` by one to five drawn damages."""
     found = bytearray(content)
     numbers = st.integers(0, 2**60)
     for _ in range(draw(st.integers(1, 5))):
@@ -81,20 +81,20 @@ values = st.recursive(
 ) | st.sampled_from([[[[[]]]] * 3, ["x"] * 10, [2, 2, 1], [[]] * 1000])
 
 
-def changed(draw, entry):
-    """Draws a copy of nested dicts with one to three other values."""
-    found = copy.deepcopy(entry)
+def draw_changed(draw, entry):
+    """Returns a copy of nested dicts with one to three drawn changes."""
+    copied = copy.deepcopy(entry)
     for _ in range(draw(st.integers(1, 3))):
-        place = found
+        parent = copied
         while True:
-            keys = sorted(place)
+            keys = sorted(parent)
             key = draw(st.sampled_from([*keys, "new"]) if keys else st.just("new"))
-            inner = place.get(key)
+            inner = parent.get(key)
             if not isinstance(inner, dict) or not inner or draw(st.booleans()):
                 break
-            place = inner
-        if key in place and draw(st.integers(0, 3)) == 0:
-            del place[key]
+            parent = inner
+        if key in parent and draw(st.integers(0, 3)) == 0:
+            del parent[key]
         else:
-            place[key] = draw(values)
-    return found
+            parent[key] = draw(values)
+    return copied

@@ -1,10 +1,10 @@
-"""Bad entries beside good weights are refused by `get_model`."""
+"""Refusal of bad entries beside good weights by `get_model`."""
 
 import json
 
 import published_weights as made_weights
 import pytest
-from spoiling import beside, check_refused, entered
+from spoiling import beside, change_entry, check_refused
 
 import elu_zoo
 from elu_zoo import errors, files
@@ -19,14 +19,14 @@ NOT_FOUND, USAGE, CORRUPT = errors.NotFoundError, errors.UsageError, errors.Corr
 def with_arguments(**changes):
     def change(path):
         entry = json.loads(beside(path).read_text())
-        entered(arguments={**entry["arguments"], **changes})(path)
+        change_entry(arguments={**entry["arguments"], **changes})(path)
 
     return change
 
 
 def with_statistics(name, content=STATISTICS):
     def change(path):
-        entered(preprocessing={"kind": "gcn_zca", "statistics": name})(path)
+        change_entry(preprocessing={"kind": "gcn_zca", "statistics": name})(path)
         path.with_name(f"{NAMED}.npz").write_bytes(content)
 
     return change
@@ -57,7 +57,7 @@ def outcome_elsewhere(tag):
 
 
 def edited_alpha(path):
-    """The hash of the fields is the one before the edit."""
+    """Changes alpha without changing the hash of the fields."""
     entry = json.loads(beside(path).read_text())
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     entry["arguments"]["activation"]["alpha"] = 0.3
@@ -68,14 +68,16 @@ ROWS = {
     "an edited alpha": (edited_alpha, {}, CORRUPT, "json was edited: its mean"),
     "another activation": (
         with_arguments(activation={"name": "relu"}), {}, CORRUPT,
-        "contradicts itself: its tag is .*_elu-.*; .*activation.* give .*_relu-",
+        "contradicts itself: its tag is .*_elu-.*, but .*activation.* is .*_relu-",
     ),
     "another data set": (
-        entered(dataset="../../etc"), {}, CORRUPT, "contradicts itself.*[.][.]/etc_elu"
+        change_entry(dataset="../../etc"), {}, CORRUPT,
+        "contradicts itself.*[.][.]/etc_elu",
     ),
     "entry that is a link": (entry_link_out, {}, CORRUPT, "json is a link out of its"),
     "tag with a folder": (
-        entered(tag="../../etc/x"), {}, CORRUPT, "tag must be a file name without a"
+        change_entry(tag="../../etc/x"), {}, CORRUPT,
+        "tag must be a file name without a",
     ),
     "outcome in another folder": (
         outcome_elsewhere("../other/x"), {}, CORRUPT, "outcome.json: tag must be a file"
@@ -83,7 +85,9 @@ ROWS = {
     "outcome of another run": (
         outcome_elsewhere("x.mnist_elu-00000000"), {}, NOT_FOUND, "no file .*x.m"
     ),
-    "newer format": (entered(format=2), {}, CORRUPT, "format 2; .*reads format 1. Up"),
+    "newer format": (
+        change_entry(format=2), {}, CORRUPT, "format 2; .*reads format 1. Up"
+    ),
     "large entry": (
         entry_of(b" " * (5 << 20)), {}, CORRUPT, "5242880 bytes; an entry has at most"
     ),
@@ -104,7 +108,8 @@ ROWS = {
         {}, USAGE, "alpha must be a finite number > 0",
     ),
     "more classes than outputs": (
-        entered(classes=["x"] * 11), {}, CORRUPT, "11 classes; its num_classes is 10"
+        change_entry(classes=["x"] * 11), {}, CORRUPT,
+        "11 classes, but its num_classes is 10",
     ),
     "statistics in another folder": (
         with_statistics(f"../{NAMED}"), {}, NOT_FOUND, "no whitening statistics '../x_"
@@ -120,20 +125,20 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_bad_entries(run, home, monkeypatch, row):
+def test_bad_entries_are_refused(run, home, monkeypatch, row):
     check_refused(run, home, monkeypatch, ROWS[row])
 
 
 CHANGES = {
     "arguments": with_arguments(activation={"name": "elu", "alpha": 0.5}),
-    "preprocessing": entered(preprocessing={"kind": "rescale", "scale": 1.0}),
-    "classes": entered(classes=list("9876543210")),
-    "config": entered(config={"train": {"loss": "half_squared_error"}}),
+    "preprocessing": change_entry(preprocessing={"kind": "rescale", "scale": 1.0}),
+    "classes": change_entry(classes=list("9876543210")),
+    "config": change_entry(config={"train": {"loss": "half_squared_error"}}),
 }
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_entry_that_contradicts_the_manifest(run, made_run, monkeypatch, field):
+def test_edited_published_entries_are_refused(run, made_run, monkeypatch, field):
     tag = made_run[0]["tag"]
     monkeypatch.setattr(manifest, "published", lambda: {tag: made_run[0]})
     elu_zoo.get_model(MODEL, weights=run)

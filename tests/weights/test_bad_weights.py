@@ -1,4 +1,4 @@
-"""Bad weight files are refused by `get_model`."""
+"""Refusal of bad weight files by `get_model`."""
 
 import os
 
@@ -64,7 +64,7 @@ def with_nan(path):
 
 
 def of_relu(path):
-    """The shapes are equal; only the hash differs."""
+    """Writes weights of equal shapes and another hash."""
     path.write_bytes(made_weights.make(activation="relu")[1])
 
 
@@ -91,7 +91,7 @@ ROWS = {
     "a zero byte": (lambda path: "/x\0.weights.h5", {}, NOT_FOUND, "There is no file"),
     "a folder": (folder, {}, USAGE, "is a folder with 0 weight files; expected the"),
     "a named pipe": (fifo, {}, CORRUPT, "not a regular file: it is a named pipe"),
-    "truncated": (truncated, {}, CORRUPT, r"it is 1000 bytes, its entry says \d+. Del"),
+    "truncated": (truncated, {}, CORRUPT, r"1000 bytes, but its entry states \d+. Del"),
     "a terabyte": (huge, {}, CORRUPT, r"is 1099511627776 bytes; .*at most \d+"),
     "one bit": (one_bit, {}, CORRUPT, "is [0-9a-f]{64}, expected [0-9a-f]{64}. Delete"),
     "another activation": (of_relu, {}, CORRUPT, "damaged or another file: its SHA"),
@@ -104,11 +104,11 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_bad_weights(run, home, monkeypatch, row):
+def test_bad_weight_files_are_refused(run, home, monkeypatch, row):
     check_refused(run, home, monkeypatch, ROWS[row])
 
 
-def test_good_weights(run, made_run):
+def test_good_weights_are_loaded(run, made_run):
     found = elu_zoo.get_model(MODEL, weights=run)
     for value, exact in zip(
         found.get_weights(), made_run[2].get_weights(), strict=True

@@ -1,4 +1,4 @@
-"""Model cards agree with entries and results."""
+"""Model cards: their content, their code examples and their errors."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ HEADINGS = [
 
 
 @published
-def test_card(tag):
+def test_a_card_states_the_facts_of_its_entry(tag):
     entry = manifest.published()[tag]
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
@@ -63,7 +63,7 @@ def test_card(tag):
 
 
 @published
-def test_code(tag):
+def test_the_code_of_a_card_runs(tag):
     card = cards.text(manifest.published()[tag], [])
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     zoo = mock.Mock()
@@ -95,7 +95,7 @@ NORMALISED = MNIST["arguments"] | {"batch_norm": True}
         (IMAGES, {}, "The squared error is that of pixels in [0, 1], summed"),
         (CIFAR, {}, "Sorts colour images of 32 x 32 pixels into the 100 classes of c"),
         (CIFAR, {}, "people (among the classes: baby, boy, girl, man, woman)"),
-        (CIFAR, {}, "- Trained by our schedule `fast`, not the paper's: "),
+        (CIFAR, {}, "- Trained with our schedule `fast` instead of the paper's. "),
         (CIFAR, {}, "- One seed: "),
         (IMAGES, {}, "Reconstructs grey images of 28 x 28 pixels"),
         (CIFAR, {}, "About 10 % of the test images have near-duplicates"),
@@ -107,7 +107,7 @@ NORMALISED = MNIST["arguments"] | {"batch_norm": True}
         (MNIST, {"tag": "mine"}, 'weights = "mine.weights.h5"'),
     ],
 )
-def test_branches(entry, changes, text):
+def test_sentences_that_depend_on_the_entry(entry, changes, text):
     assert text in cards.text(entry | changes, ROWS)
 
 
@@ -115,7 +115,7 @@ def test_branches(entry, changes, text):
     ("entry", "changes", "text"),
     [
         (MNIST, {}, "One seed"),
-        (MNIST, {}, "not the paper's"),
+        (MNIST, {}, "instead of the paper's"),
         (MNIST, {}, "(among the classes"),
         (MNIST, {"dataset": "photos"}, "MNIST's digits"),
         (CIFAR, {}, "the paper, section"),
@@ -135,20 +135,20 @@ def test_images_of_a_model_that_crops():
 
 
 @pytest.mark.parametrize("field", sorted(cards.FIELDS))
-def test_missing_field(field):
+def test_an_entry_without_a_field_is_refused(field):
     less = {key: value for key, value in MNIST.items() if key != field}
     for entry in (less, MNIST | {field: ""}):
         with pytest.raises(errors.CorruptError, match=f"lacks {field}, which a model"):
             cards.text(entry, ROWS)
 
 
-def test_missing_split():
+def test_an_entry_without_the_size_of_a_split_is_refused():
     with pytest.raises(errors.CorruptError, match="lacks examples.validation, which"):
         cards.text(MNIST | {"examples": {"train": 1, "test": 1}}, ROWS)
 
 
 @published
-def test_front_matter(tag):
+def test_the_front_matter_agrees_with_the_entry(tag):
     entry = manifest.published()[tag]
     plain, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
     assert card.startswith("---\n") and card.endswith(f"---\n\n{plain}")
@@ -175,7 +175,7 @@ def test_front_matter(tag):
         assert measured["value"] == entry["metrics"]["test_squared_error"]
 
 
-def test_front_matter_of_a_user_data_set():
+def test_the_front_matter_of_a_user_data_set_names_no_data_set_of_the_hub():
     card = cards.text(MNIST | {"dataset": "my: photos"}, [], front_matter=True)
     found = yaml.safe_load(card.split("---\n")[1])
     assert "datasets" not in found
@@ -199,12 +199,12 @@ def run(tmp_path):
 @pytest.mark.parametrize(
     "name", [".", "mine.mnist_elu-00000000.weights.h5", "mine.mnist_elu-00000000.json"]
 )
-def test_model_card_of_a_run(run, name, capsys):
+def test_the_card_of_a_run_is_printed(run, name, capsys):
     elu_zoo.model_card(run / name)
     assert capsys.readouterr().out.startswith("# mine.mnist_elu-00000000\n")
 
 
-def test_model_card_of_a_tag(capsys):
+def test_the_card_of_a_tag_is_printed(capsys):
     elu_zoo.model_card(MNIST["tag"])
     assert capsys.readouterr().out == cards.text(MNIST, ROWS)
 
@@ -223,13 +223,13 @@ def test_model_card_of_a_tag(capsys):
         (3, errors.UsageTypeError, "Received: 3 of type int"),
     ],
 )
-def test_wrong_names(name, kind, message):
+def test_wrong_names_are_refused(name, kind, message):
     with pytest.raises(kind, match=message):
         elu_zoo.model_card(name)
 
 
-def test_a_folder_without_a_finished_run(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="outcome.json to make a card of"):
+def test_a_folder_without_a_finished_run_is_refused(tmp_path):
+    with pytest.raises(errors.NotFoundError, match="outcome.json, from which to make"):
         elu_zoo.model_card(tmp_path)
 
 

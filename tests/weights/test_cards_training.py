@@ -1,4 +1,4 @@
-"""Sections of a model card on the training, and the run's command."""
+"""Sections of a model card on the training data and the training procedure."""
 
 import importlib
 
@@ -11,7 +11,7 @@ from elu_zoo.weights import cards_training, manifest
 
 def parsed(command):
     """Returns the config of a command, as plain JSON values."""
-    config_flag.resolved(command.split())  # raises for what the command line refuses
+    config_flag.resolved(command.split())  # raises an error for a wrong command line
     flag, *others = command.removeprefix("elu-zoo-train --config=").split()
     name, _, arguments = flag.partition(":")
     module = importlib.import_module(f"elu_zoo.configs.{name}")
@@ -50,10 +50,10 @@ def changed(**changes):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "0, on straight lines to 0.05 at iteration 2,250, 0 at iteration 15,000"),
+        ({}, "0, linearly to 0.05 at iteration 2,250, 0 at iteration 15,000"),
         (
             {"boundaries": [0.5]},
-            "0, on straight lines to 0.05 at iteration 7,500, 0 at iteration 15,000",
+            "0, linearly to 0.05 at iteration 7,500, 0 at iteration 15,000",
         ),
         (
             {"learning_rate_shape": "steps", "boundaries": [5000, 0.5]},
@@ -102,7 +102,7 @@ def test_learning_rate(changes, text):
         ),
         (
             {"learning_rate_factors": [["bias", 2.0], ["h0/kernel", 0.05]]},
-            "times the rate | bias 2, h0/kernel 0.05 |",
+            "learning rate factors | bias 2, h0/kernel 0.05 |",
         ),
         ({"heads_until": 0.0}, "auxiliary heads | never learn |"),
         ({"heads_until": 0.25}, "auxiliary heads | for the first 25% of the run |"),
@@ -120,13 +120,13 @@ MUON = {"optimizer": "muon", "sgd_factor": 2.5, "sgd_decay": 0.0005}
     [
         (
             MUON,
-            "update | Muon on batches of 100, of kernels at a constant norm, Nesterov "
+            "update | Muon on batches of 100, with kernels of constant norm, Nesterov "
             "momentum 0.9 |\n| biases and classifier | SGD, Nesterov momentum 0.9, 2.5 "
-            "times the rate, L2 decay 0.0005 of the classifier's kernel |",
+            "times the learning rate, L2 decay 0.0005 of the classifier's kernel |",
         ),
         (
             {**MUON, "sgd_decay": 0.0},
-            "biases and classifier | SGD, Nesterov momentum 0.9, 2.5 times the rate |",
+            "biases and classifier | SGD, Nesterov momentum 0.9, 2.5 times the learn",
         ),
         (
             {"label_smoothing": 0.1},
@@ -141,9 +141,10 @@ def test_muon_and_label_smoothing(changes, lines):
     assert f"\n| {lines}" in cards_training.procedure(entry)
 
 
-def test_an_autoencoder_has_no_classifier_to_move():
+def test_the_update_of_an_autoencoder_names_no_classifier():
     found = cards_training.procedure(changed(**MUON) | {"classes": []})
-    assert "\n| biases | SGD, Nesterov momentum 0.9, 2.5 times the rate |\n" in found
+    row = "| biases | SGD, Nesterov momentum 0.9, 2.5 times the learning rate |"
+    assert f"\n{row}\n" in found
 
 
 def baseline(**model):
@@ -157,17 +158,17 @@ def baseline(**model):
     ("model", "line"),
     [
         ({"classifier_decay": 0.01}, "L2 decay 0.0005, 0.01 of the classifier |"),
-        ({"constrained": True}, "L2 decay 0.0005, norms of kernels bounded |"),
+        ({"constrained": True}, "L2 decay 0.0005, bounded norms of kernels |"),
         ({"dropout": 0.25}, "\n| dropout | 0.25 |"),
         ({"dropout": [0.1, 0.25]}, "\n| dropout | 0.1, 0.25 |"),
         ({}, "| schedule | ours, not its authors'"),
     ],
 )
-def test_a_baseline_of_table_1(model, line):
+def test_procedure_of_a_baseline_of_table_1(model, line):
     assert line in cards_training.procedure(baseline(**model))
 
 
-def test_entries_of_early_versions_lack_some_settings():
+def test_missing_settings_of_early_entries_have_their_defaults():
     entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "precision" not in entry["config"]["train"]
     found = cards_training.procedure(entry)
@@ -190,21 +191,21 @@ def test_schedule(changes, text):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "`configs/elu_cifar_11.py` says what the paper leaves open and what was"),
+        ({}, "`configs/elu_cifar_11.py` describes what the paper leaves open, and our"),
         ({"command": "x --config=elu_cifar_18"}, "```sh\nx --config=elu_cifar_18\n```"),
         (
             {"command": "x --config 'elu_cifar_18:a=b'"},
-            "`configs/elu_cifar_18.py` says",
+            "`configs/elu_cifar_18.py` describes",
         ),
         ({"command": "x --config=my/own.py"}, "```\n\n| | |"),
         ({"command": "x --config=my/quickstart.py:seed=1"}, "```\n\n| | |"),
         ({"command": None}, "The entry holds the config, which was made in Python."),
         (
             {"parent": "net.mnist_elu-0"},
-            "| began with | the weights net.mnist_elu-0, but for the classifier |",
+            "| initial weights | net.mnist_elu-0, except for the classifier |",
         ),
-        ({"wall_time_seconds": 159.6}, "| took | 2.7 minutes on AMD EPYC, 2 cores |"),
-        ({"wall_time_seconds": 7200.0}, "| took | 2 hours on AMD EPYC, 2 cores |"),
+        ({"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD EPYC, 2 c"),
+        ({"wall_time_seconds": 7200.0}, "| duration | 2 hours on AMD EPYC, 2 cores |"),
     ],
 )
 def test_procedure(changes, text):
@@ -214,13 +215,13 @@ def test_procedure(changes, text):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "50,000 images to train on, none to validate, 10,000 to test. Classes: "),
+        ({}, "50,000 training images, no validation images and 10,000 test images. Cl"),
         ({}, "beetle, bicycle, bottle and 90 more.\n\nTerms of the data: CIFAR: A. "),
         ({"classes": ["cat", "dog"]}, " Classes: cat, dog.\n"),
-        ({"classes": []}, "10,000 to test.\n"),
+        ({"classes": []}, "10,000 test images.\n"),
         (
             {"examples": {"train": 1, "validation": 2000, "test": 3}},
-            "cifar100: 1 images to train on, 2,000 to validate, 3 to test.",
+            "cifar100: 1 training images, 2,000 validation images and 3 test images.",
         ),
     ],
 )
@@ -232,12 +233,12 @@ def test_training_data(changes, text):
     ("description", "text"),
     [
         ({"kind": "rescale", "scale": 1 / 255}, "pixels are multiplied by 0.003922."),
-        ({"kind": "gcn_zca", "statistics": "x_zca-1"}, "by the statistics `x_zca-1`"),
+        ({"kind": "gcn_zca", "statistics": "x_zca-1"}, "with the statistics `x_zca-1`"),
         (
             {"kind": "mean_crop", "statistics": "x_mean-1", "crop": [8, 8]},
             "the mean image `x_mean-1` is subtracted",
         ),
-        ({"kind": "new"}, "does the rest itself: new."),
+        ({"kind": "new"}, "preprocesses them: new."),
     ],
 )
 def test_preprocessing(description, text):
@@ -245,16 +246,16 @@ def test_preprocessing(description, text):
 
 
 def test_augmentation():
-    assert "went through `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
+    assert "augmented by `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
     config = ENTRY["config"]
     for data, words in (
-        ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around them."),
+        ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around each image."),
         (
             {"augmentation": "affine_recolor", "field_size": 94, "whole_epochs": 10},
-            "`affine_recolor`, in a field of 94 x 94 pixels, but in the last 10 ep",
+            "`affine_recolor`, in a field of 94 x 94 pixels, except in the last 10 ep",
         ),
     ):
         entry = ENTRY | {"config": config | {"data": config["data"] | data}}
         assert words in cards_training.preprocessing(entry)
     entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
-    assert "went through" not in cards_training.preprocessing(entry)
+    assert "augmented" not in cards_training.preprocessing(entry)

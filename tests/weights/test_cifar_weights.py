@@ -25,8 +25,7 @@ def error_percent(found, labels):
 
 
 @of_each_tag
-def test_rounding_of_the_statistics(tag):
-    """Rounding to float16 changes at most two of 10,000 predictions."""
+def test_rounded_statistics_change_at_most_two_of_10000_predictions(tag):
     entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     fitted = statistics.fit(data.train.images, data.validation.images)
@@ -39,7 +38,7 @@ def test_rounding_of_the_statistics(tag):
 
 
 @of_each_tag
-def test_an_export_gives_the_same_classes(tag, tmp_path):
+def test_an_export_predicts_the_same_classes(tag, tmp_path):
     entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     model = elu_zoo.get_model(entry["model"], weights=tag)

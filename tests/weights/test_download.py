@@ -1,4 +1,4 @@
-"""Files of entries: found, downloaded, verified, fetched by pattern."""
+"""Files of entries: search, download, verification and selection by pattern."""
 
 import concurrent.futures
 import json
@@ -23,7 +23,7 @@ from elu_zoo.weights.hdf5 import http_stream
 
 @pytest.fixture
 def publish(monkeypatch):
-    """A function that replaces the manifest by the given entries."""
+    """Function that replaces the manifest by entries, and returns the first entry."""
 
     def publish(*made):
         table = {entry["tag"]: entry for entry in made}
@@ -33,12 +33,13 @@ def publish(monkeypatch):
     return publish
 
 
-def test_no_source(home):
-    with pytest.raises(FileNotFoundError, match="no source is known. Put .* there"):
+def test_a_missing_file_without_a_source_is_refused(home):
+    message = "no source is known. Copy .* to this folder"
+    with pytest.raises(FileNotFoundError, match=message):
         download.ensure(entry())
 
 
-def test_a_model(server, home, publish, monkeypatch):
+def test_get_model_downloads_missing_weights_once(server, home, publish, monkeypatch):
     made, content, model = made_weights.make(sources=[f"{server.address}/good"])
     publish(made)
     monkeypatch.setattr(Handler, "content", content)
@@ -50,14 +51,14 @@ def test_a_model(server, home, publish, monkeypatch):
 
     path = home / "weights" / (made["tag"] + manifest.SUFFIX)
     path.write_bytes(content[:-1])
-    with pytest.raises(errors.CorruptError, match="Delete it: the next use of these"):
+    with pytest.raises(errors.CorruptError, match="Delete the file. The next use"):
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
     assert elu_zoo.fetch_weights() == [path]
     assert path.read_bytes() == content and len(server.requests) == 2
 
 
 class Together(Handler):
-    """Sends the first half of two answers before the second half of either."""
+    """Sends the first half of two responses before the second half of each response."""
 
     barrier = threading.Barrier(2, timeout=10)
 
@@ -78,7 +79,7 @@ print(*elu_zoo.fetch_weights())
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_two_at_once(home, publish, kind):
+def test_two_downloads_of_a_file_at_once_succeed(home, publish, kind):
     with loopback.serve(Together) as server:
         made = publish(entry(f"{server.address}/good"))
         code = [sys.executable, "-c", PROCESS, json.dumps({made["tag"]: made})]
@@ -98,7 +99,7 @@ def test_two_at_once(home, publish, kind):
     assert path.read_bytes() == CONTENT and present(home) == [f"weights/{NAME}"]
 
 
-def test_an_interruption_leaves_nothing(home, monkeypatch):
+def test_an_interrupted_download_leaves_no_file(home, monkeypatch):
     def chunks(*_):
         yield CONTENT[:1000]
         assert len(present(home)) == 1
@@ -121,7 +122,7 @@ def test_leftovers_of_killed_downloads_are_removed(server, home):
     assert present(folder) == [f".{NAME}.new", ".other.old", NAME]
 
 
-def test_full_disk(server, home, monkeypatch):
+def test_a_full_disk_is_an_error_and_leaves_no_file(server, home, monkeypatch):
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
@@ -137,7 +138,7 @@ STATISTICS = f"images_zca-{SHA256[:16]}"
 
 
 @pytest.mark.parametrize("name", [STATISTICS, STATISTICS.replace("zca", "mean")])
-def test_statistics(server, home, tmp_path, name):
+def test_statistics_are_downloaded_with_the_weights(server, home, tmp_path, name):
     source = f"{server.address}/good"
     described = entry(source, preprocessing={"kind": "x", "statistics": name})
     paths = [home / "weights" / NAME, home / "statistics" / f"{name}.npz"]
@@ -150,7 +151,7 @@ def test_statistics_are_verified_and_limited(server, home, monkeypatch):
     described = {"preprocessing": {"statistics": STATISTICS}}
     (home / "weights").mkdir(parents=True)
     (home / "weights" / NAME).write_bytes(CONTENT)
-    remedy = f"Put {STATISTICS}.npz there .SHA-256 {SHA256[:16]}\\.\\.\\..\\."
+    remedy = f"copy {STATISTICS}.npz to .* .SHA-256 {SHA256[:16]}\\.\\.\\..\\."
     with pytest.raises(errors.ResourceError, match=f"its SHA-256 is .*{remedy}"):
         download.ensure(entry(f"{server.address}/wrong", **described))
     monkeypatch.setattr(download, "_STATISTICS_BYTES", 149_999)
@@ -160,12 +161,12 @@ def test_statistics_are_verified_and_limited(server, home, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [None, "images", "../x_zca-0123456789abcdef", 3])
-def test_other_statistics_are_not_looked_for(home, name):
+def test_statistics_with_other_names_are_ignored(home, name):
     described = {"preprocessing": {"statistics": name}}
     assert len(download.files_of(entry(**described))) == 1
 
 
-def test_fetching_by_pattern(server, home, publish, caplog):
+def test_fetching_all_matches_names_failures(server, home, publish, caplog):
     good, bad = f"{server.address}/good", f"{server.address}/absent"
     described = {"preprocessing": {"statistics": STATISTICS}}
     publish(
@@ -190,7 +191,7 @@ def test_fetching_by_pattern(server, home, publish, caplog):
         elu_zoo.fetch_weights("bad.b")
 
 
-def test_an_unknown_pattern(publish):
+def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
     publish(entry(tag="mnist_mlp.mnist_elu-1", model="mnist_mlp"))
     with pytest.raises(
         errors.UsageError,
@@ -199,13 +200,16 @@ def test_an_unknown_pattern(publish):
         elu_zoo.fetch_weights("mnist_mpl*")
 
 
-@pytest.mark.parametrize("place", ["package", "home"])
-def test_damage_without_a_source(home, publish, tmp_path, monkeypatch, place):
-    publish(entry("https://host") if place == "package" else entry())
-    folder = tmp_path / "package" if place == "package" else home / "weights"
+@pytest.mark.parametrize("folder_kind", ["package", "home"])
+def test_unrecoverable_files_are_refused(
+    home, publish, tmp_path, monkeypatch, folder_kind
+):
+    in_package = folder_kind == "package"
+    publish(entry("https://host") if in_package else entry())
+    folder = tmp_path / "package" if in_package else home / "weights"
     folder.mkdir(parents=True)
     (folder / NAME).write_bytes(WRONG)
     monkeypatch.setattr(download.resources, "files", lambda name: tmp_path / "package")
-    remedy = "Install elu-zoo" if place == "package" else "Delete it and get it"
+    remedy = "Install elu-zoo" if in_package else "Delete the file and download it"
     with pytest.raises(errors.CorruptError, match=f"is damaged or.*{remedy} again"):
         elu_zoo.fetch_weights()

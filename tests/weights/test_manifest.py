@@ -1,4 +1,4 @@
-"""The manifest and its entries: their form and their order."""
+"""The manifest and its entries: checks of fields, and the order of entries."""
 
 import math
 
@@ -20,7 +20,7 @@ def entry():
     ("activation", "batch_norm", "expected"),
     [("elu", False, "elu"), ("relu", True, "relu_bn")],
 )
-def test_tag(activation, batch_norm, expected):
+def test_the_parts_of_a_tag(activation, batch_norm, expected):
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
@@ -30,27 +30,27 @@ def test_tag(activation, batch_norm, expected):
     assert tag == f"net.mnist_{expected}-01234567"
 
 
-def test_read(entry, tmp_path):
+def test_an_entry_is_read_from_its_file(entry, tmp_path):
     path = tmp_path / "x.json"
     files.write_json(path, entry)
     assert manifest.read(path) == entry
 
 
 @pytest.mark.parametrize("field", sorted(manifest.FIELDS - {"format"}))
-def test_missing_field(entry, field):
+def test_a_missing_field_is_refused(entry, field):
     less = {k: v for k, v in entry.items() if k != field}
     with pytest.raises(errors.CorruptError, match=f"here lacks {field}"):
         manifest.check(less, "here")
 
 
 @pytest.mark.parametrize("form", [2, None, True])
-def test_format(entry, form):
+def test_another_format_is_refused(entry, form):
     with pytest.raises(errors.CorruptError, match="here has format.*format 1. Upgrade"):
         manifest.check({**entry, "format": form}, "here")
 
 
 @pytest.mark.parametrize("field", sorted(manifest._TYPES))
-def test_type(entry, field):
+def test_a_field_of_another_type_is_refused(entry, field):
     with pytest.raises(errors.CorruptError, match=f"here: {field} must be a"):
         manifest.check({**entry, field: 3}, "here")
 
@@ -87,7 +87,7 @@ NAMED = "activation must be a dict with a name. Received: "
         ),
     ],
 )
-def test_form(entry, changes, message):
+def test_invalid_values_are_refused(entry, changes, message):
     with pytest.raises(errors.CorruptError, match=f"here:? {message}"):
         manifest.check_beside(manifest.check({**entry, **changes}, "here"), "here")
 
@@ -104,37 +104,34 @@ OTHER_MEANING = {
 
 
 @pytest.mark.parametrize("field", OTHER_MEANING)
-def test_edited_field(entry, field):
+def test_an_edited_field_is_refused(entry, field):
     entry = {**entry, manifest.MEANING_HASH: manifest.meaning_hash(entry)}
     assert manifest.check(entry, "here") == entry
     with pytest.raises(errors.CorruptError, match="here was edited"):
         manifest.check({**entry, field: OTHER_MEANING[field]}, "here")
 
 
-def test_not_a_dict():
+def test_an_entry_that_is_not_a_dict_is_refused():
     with pytest.raises(errors.CorruptError, match="here is not the entry"):
         manifest.check([], "here")
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        *(b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"x": NaN}'),
-    ],
+    "content", [b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"x": NaN}']
 )
-def test_not_json(tmp_path, content):
+def test_a_file_that_is_not_json_is_refused(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(errors.CorruptError, match="x.json is not JSON"):
         manifest.read(tmp_path / "x.json")
 
 
-def test_natural_order():
+def test_numbers_in_names_are_sorted_by_value():
     names = ["x_18", "x_5", "x", "a_10b2", "a_10b10", "a_9"]
     expected = ["a_9", "a_10b2", "a_10b10", "x", "x_5", "x_18"]
     assert sorted(names, key=manifest.natural) == expected
 
 
-def test_list_weights(entry, monkeypatch):
+def test_list_weights_returns_matching_tags_in_natural_order(entry, monkeypatch):
     nine, ten = "net_9.mnist_elu-9", "net_10.mnist_elu-10"
     table = dict.fromkeys([ten, nine, "b.mnist_relu-1"], entry)
     monkeypatch.setattr(manifest, "published", lambda: table)
@@ -146,7 +143,8 @@ def test_list_weights(entry, monkeypatch):
 
 
 OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"
-# (loss, schedule, share of the schedule, epochs, seed, test error), the default first.
+# (loss, schedule, fraction of the schedule, epochs, seed, test error); the default is
+# the first row.
 PREFERRED = [
     (OWN, "paper", 1.0, 300, 2, 9.0),
     (OWN, "paper", 1.0, 300, 3, 1.0),
@@ -158,7 +156,7 @@ PREFERRED = [
 ]
 
 
-def test_the_default(entry, monkeypatch):
+def test_the_default_is_the_best_documented_entry(entry, monkeypatch):
     rows = [
         {
             **entry,
@@ -183,7 +181,7 @@ def test_the_default(entry, monkeypatch):
 
 
 @pytest.mark.parametrize("config", ["", {"train": {}}, {"train": {"loss": "hinge"}}])
-def test_unknown_loss(entry, config):
+def test_an_unknown_loss_is_refused(entry, config):
     with pytest.raises(errors.CorruptError, match="must name one of softmax_cross"):
         manifest.loss({**entry, "config": config})
 

@@ -38,21 +38,21 @@ def find(weights, model=MODEL, **arguments):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "name"),
+    ("arguments", "name"),
     [
         ({}, "elu"),
         ({"activation": {"name": "relu"}}, "relu"),
         ({"batch_norm": True}, "elu_bn"),
     ],
 )
-def test_data_set(published, tmp_path, wanted, name):
-    found = find("mnist", **wanted)
+def test_arguments_select_the_weights(published, tmp_path, arguments, name):
+    found = find("mnist", **arguments)
     assert found.entry == published[name]
     file = published[name]["tag"] + manifest.SUFFIX
     assert found.path == tmp_path / "home" / "weights" / file
 
 
-def test_the_package_comes_first(published, tmp_path, monkeypatch):
+def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
     package = tmp_path / "package"
     file = published["elu"]["tag"] + manifest.SUFFIX
     package.mkdir()
@@ -62,11 +62,11 @@ def test_the_package_comes_first(published, tmp_path, monkeypatch):
     (package / file).unlink()
     assert find("mnist").path == tmp_path / "home" / "weights" / file
     (tmp_path / "home" / "weights" / file).unlink()
-    with pytest.raises(errors.NotFoundError, match=f"neither in .*Put {file} there"):
+    with pytest.raises(errors.NotFoundError, match=f"neither in .*Copy {file} to"):
         find("mnist")
 
 
-def test_published_names_win_over_folders(published):
+def test_a_published_name_hides_a_folder_of_the_same_name(published):
     for weights in ("mnist", published["elu"]["tag"]):
         Path(weights).mkdir()
         assert find(weights).entry == published["elu"]
@@ -74,7 +74,7 @@ def test_published_names_win_over_folders(published):
         find("mnist", "elu_cifar_11")
 
 
-def test_path(made, tmp_path, published):
+def test_weights_are_found_by_file_or_folder(made, tmp_path, published):
     entry, content, _ = made["relu"]
     path = made_weights.write(tmp_path / "run", entry, content)
     for form in (path, path.parent, str(path), str(path.parent)):
@@ -82,7 +82,7 @@ def test_path(made, tmp_path, published):
         assert (found.path, found.entry) == (path, entry)
 
 
-def test_names_without_a_separator(made, published):
+def test_paths_may_lack_a_separator(made, published):
     entry, content, _ = made["relu"]
     path = made_weights.write(Path("run"), entry, content)
     assert find("run").path == path
@@ -91,7 +91,7 @@ def test_names_without_a_separator(made, published):
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_folder_with_another_number_of_files(made, tmp_path, published, count):
+def test_a_folder_without_exactly_one_file_is_refused(made, tmp_path, published, count):
     folder = tmp_path / "run"
     folder.mkdir()
     for name in ["elu", "relu"][:count]:
@@ -100,7 +100,7 @@ def test_folder_with_another_number_of_files(made, tmp_path, published, count):
         find(folder)
 
 
-def test_no_weights_for_that_activation(published):
+def test_an_activation_without_weights_is_refused(published):
     with pytest.raises(
         errors.UsageError, match="no 'mnist' weights for.*tanh.*for: elu, elu_bn, relu"
     ):
@@ -114,17 +114,17 @@ def test_no_weights_for_that_activation(published):
         ("", "0 weight files"),
     ],
 )
-def test_unknown(published, weights, message):
+def test_unknown_names_are_refused(published, weights, message):
     with pytest.raises(errors.UsageError, match=message):
         find(weights)
 
 
-def test_type(published):
+def test_weights_of_another_type_are_refused(published):
     with pytest.raises(TypeError, match="a tag or a path. Received: 3 of type int"):
         find(3)
 
 
-def test_another_models_weights(made, published, tmp_path):
+def test_weights_of_another_model_are_refused(made, published, tmp_path):
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
         find(published["elu"]["tag"], "nin")
     message = "Unknown weights of nin.*Known: none. Networks with weights: mnist_mlp"
@@ -135,7 +135,7 @@ def test_another_models_weights(made, published, tmp_path):
         find(path)
 
 
-def test_no_entry(made, published, tmp_path):
+def test_a_file_without_entry_needs_allow_unverified(made, published, tmp_path):
     path = made_weights.write(tmp_path / "run", *made["elu"][:2])
     path.with_name(made["elu"][0]["tag"] + ".json").unlink()
     with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
@@ -145,8 +145,8 @@ def test_no_entry(made, published, tmp_path):
     assert found.read(weight_file.shapes(made["elu"][2]))
 
 
-def test_outcome_names_the_weights_of_a_run(made, tmp_path, published):
-    """A run that was killed while it wrote weights may leave a second file."""
+def test_the_outcome_names_the_weight_file_of_a_run(made, tmp_path, published):
+    """A run that was killed during the write of weights may leave a second file."""
     for name in ("elu", "relu"):
         path = made_weights.write(tmp_path / "run", *made[name][:2])
     entry = path.with_name(published["relu"]["tag"] + ".json")
@@ -154,7 +154,7 @@ def test_outcome_names_the_weights_of_a_run(made, tmp_path, published):
     assert find(tmp_path / "run").entry == published["relu"]
 
 
-def test_loss_of_an_entry(monkeypatch, tmp_path):
+def test_the_loss_comes_from_the_entry(monkeypatch, tmp_path):
     squared, relu = (
         made_weights.make(
             activation=activation, config={"train": {"loss": loss}}, seed=seed
@@ -174,7 +174,7 @@ def test_loss_of_an_entry(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("model", [MODEL, "mnist_autoencoder"])
-def test_attributes_without_an_entry(made, tmp_path, model):
+def test_without_an_entry_attributes_come_from_the_registry(made, tmp_path, model):
     path = tmp_path / "mine.weights.h5"
     path.write_bytes(made["elu"][1])
     found = find(path, model, allow_unverified=True)
@@ -185,7 +185,7 @@ def test_attributes_without_an_entry(made, tmp_path, model):
     assert found.activation == {"name": "elu", "alpha": 1.0}
 
 
-def test_pretrained_is_not_looked_up_again(published, monkeypatch):
+def test_a_pretrained_object_is_returned_unchanged(published, monkeypatch):
     assert find(None) is None
     found = find("mnist", activation="relu")
     monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
@@ -194,7 +194,8 @@ def test_pretrained_is_not_looked_up_again(published, monkeypatch):
         find(found, "nin")
 
 
-@pytest.mark.parametrize("asked", [{"activation": "relu"}, {"batch_norm": True}])
-def test_a_tag_of_other_arguments(published, asked):
-    with pytest.raises(errors.UsageError, match="trained with .*Leave .* out, or name"):
-        find(published["elu"]["tag"], **asked)
+@pytest.mark.parametrize("arguments", [{"activation": "relu"}, {"batch_norm": True}])
+def test_arguments_that_contradict_a_tag_are_refused(published, arguments):
+    message = "trained with .*Remove the argument .*, or pass other"
+    with pytest.raises(errors.UsageError, match=message):
+        find(published["elu"]["tag"], **arguments)

@@ -28,7 +28,7 @@ def made(sha256=A, tag=None, **fields):
         ({"weights": 3}, {"weights": 3}, False),
     ],
 )
-def test_is_same(one, other, same):
+def test_origins_are_compared_by_model_activation_and_hash(one, other, same):
     assert provenance.is_same(one, other) is same
 
 
@@ -41,7 +41,7 @@ def test_is_same(one, other, same):
         (made(None), "elu, weights of unknown origin"),
         ({}, "weights of unknown origin"),
         (None, "weights of unknown origin"),
-        # Another program may have written any value.
+        # Other software may have written any value.
         (
             {"dataset": ["x\n"], "activation": 1, "alpha": "y", "weights": []},
             "['x\\n'], 1, weights of unknown origin",
@@ -50,7 +50,7 @@ def test_is_same(one, other, same):
          "\N{REPLACEMENT CHARACTER}[31m"),
     ],
 )  # fmt: skip
-def test_text(origin, text):
+def test_the_text_of_an_origin(origin, text):
     assert provenance.text(origin) == text
 
 
@@ -63,5 +63,5 @@ def test_text(origin, text):
         (None, "weights of unknown origin"),
     ],
 )
-def test_label(origin, label):
+def test_the_label_of_an_origin(origin, label):
     assert provenance.label(origin) == label

@@ -1,4 +1,4 @@
-"""The published weights: entries, files, outputs and stated errors."""
+"""The published weights: entries, files, outputs and test errors."""
 
 import functools
 import json
@@ -40,7 +40,7 @@ MAY_BE_EMPTY = {"seed", "sources", "classes"}
 
 
 @published
-def test_entry(tag):
+def test_an_entry_has_all_fields_with_valid_values(tag):
     entry = manifest.published()[tag]
     assert set(entry) == set(TYPES) > cards.FIELDS > manifest.FIELDS
     for field, value in entry.items():
@@ -58,7 +58,7 @@ def test_entry(tag):
 
 
 @published
-def test_examples_are_whole_splits(tag):
+def test_the_examples_of_an_entry_are_whole_splits(tag):
     entry = manifest.published()[tag]
     counts = entry["examples"]
     held_out = [key for key in entry["metrics"] if key.startswith("validation_")]
@@ -71,7 +71,7 @@ def test_examples_are_whole_splits(tag):
 
 
 @published
-def test_file(tag):
+def test_a_weight_file_agrees_with_its_entry(tag):
     entry = manifest.published()[tag]
     found = pretrained.find(entry["model"], tag)
     content = found.path.read_bytes()
@@ -83,7 +83,7 @@ def test_file(tag):
 
 
 @published
-def test_model(tag):
+def test_an_entry_states_the_size_of_its_network(tag):
     entry = manifest.published()[tag]
     bare = elu_zoo.get_model(entry["model"], **entry["arguments"], preprocessing=False)
     assert cost.parameters(bare) == entry["parameters"]
@@ -91,7 +91,7 @@ def test_model(tag):
 
 
 @published
-def test_settings(tag):
+def test_the_config_of_an_entry_agrees_with_its_other_fields(tag):
     from ml_collections import ConfigDict
 
     from elu_zoo.training.config import config_hash
@@ -106,19 +106,19 @@ def test_settings(tag):
     assert config.model.batch_norm == entry["arguments"]["batch_norm"]
 
 
-def test_one_default_each():
+def test_each_network_and_data_set_has_one_default():
     table = manifest.published().values()
     key = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
     defaults = [k for k, e in zip(key, table, strict=True) if manifest.is_default(e)]
     assert sorted(defaults) == sorted(set(key))
 
 
-def test_golden_file_names_every_tag():
+def test_the_golden_file_has_outputs_of_every_tag():
     assert sorted(json.loads(GOLDEN.read_text())) == TAGS, "run tools/golden_outputs.py"
 
 
 @published
-def test_golden_outputs(tag):
+def test_outputs_equal_the_golden_file(tag):
     shape = manifest.published()[tag]["arguments"]["input_shape"]
     images = np.random.default_rng(0).integers(0, 256, (4, *shape), "uint8")
     outputs = np.asarray(model_of(tag)(images)).reshape(len(images), -1)
@@ -141,7 +141,7 @@ def _with_marks(tag):
 
 
 @pytest.mark.parametrize("tag", [_with_marks(tag) for tag in TAGS])
-def test_stated_error_on_the_real_data(tag):
+def test_the_test_error_of_an_entry_is_reproduced(tag):
     from elu_zoo.data import load
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.loss import Objective

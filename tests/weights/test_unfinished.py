@@ -1,4 +1,4 @@
-"""Weights of a run that is not finished: how far it is, and what to do."""
+"""Errors for the folder of a run that is not finished."""
 
 import json
 
@@ -14,16 +14,16 @@ START = {"step": 0, "strategy": "one"}
 @pytest.mark.parametrize(
     ("starts", "words"),
     [
-        ([{**START, "iterations": 1620}], "at 594 of 1,620 iterations. Run the same"),
+        ([{**START, "iterations": 1620}], "after 594 of 1,620 iterations. Run the"),
         (
             [{**START, "iterations": 1620}, {"step": 9}, {**START, "iterations": 700}],
-            "at 594 of 700 iterations",
+            "after 594 of 700 iterations",
         ),
-        ([START], "stopped at 594 iterations. Run the same command again to go on"),
-        (None, "stopped at 594 iterations"),
+        ([START], "stopped after 594 iterations. Run the same command again to res"),
+        (None, "stopped after 594 iterations"),
     ],
 )
-def test_stopped_run(tmp_path, starts, words):
+def test_a_stopped_run_is_refused_with_its_iterations(tmp_path, starts, words):
     for step in (300, 594):
         (tmp_path / "checkpoints" / f"step-{step:09d}").mkdir(parents=True)
     if starts:

@@ -1,4 +1,4 @@
-"""Machines of a run, from the environment variable TF_CONFIG."""
+"""The machines of a run, as described by the environment variable TF_CONFIG."""
 
 import contextlib
 import json
@@ -18,10 +18,10 @@ from elu_zoo.training.workers import waiting
 
 
 def read() -> dict[str, Any]:
-    """Returns the value of TF_CONFIG, or {}.
+    """Returns the value of TF_CONFIG, or {} if the variable is not set.
 
     Raises:
-        UsageError: it is invalid.
+        UsageError: TF_CONFIG is invalid.
     """
     text = os.environ.get("TF_CONFIG")
     if not text:
@@ -36,8 +36,9 @@ def read() -> dict[str, Any]:
             raise ValueError(f"{wrong[0]!r} is not host:port")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(
-            'TF_CONFIG is JSON: {"cluster": {"worker": ["host:port", ...]}, "task": '
-            f'{{"type": "worker", "index": 0}}}}. Received: {text!r} ({error!r}).'
+            'TF_CONFIG must be JSON, such as {"cluster": {"worker": ["host:port", '
+            '...]}, "task": {"type": "worker", "index": 0}}. Received: '
+            f"{text!r} ({error!r})."
         ) from None
     return cluster
 
@@ -46,7 +47,7 @@ def tasks() -> int:
     """Returns the number of tasks in TF_CONFIG.
 
     Raises:
-        UsageError: TF_CONFIG is invalid, or does not contain its own task.
+        UsageError: TF_CONFIG is invalid, or its task is not one of its cluster.
     """
     cluster = read()
     machines = cluster.get("cluster", {})
@@ -56,8 +57,8 @@ def tasks() -> int:
         hosts = machines.get(str(task.get("type")), [])
         if not 0 <= task["index"] < len(hosts):
             raise errors.UsageError(
-                f"TF_CONFIG says that this is task {task}, but its cluster has "
-                f"{len(hosts)} of that type."
+                f"TF_CONFIG has the task {task}, but its cluster has {len(hosts)} "
+                "task(s) of this type. Change the index or the cluster."
             )
     return count
 
@@ -65,11 +66,11 @@ def tasks() -> int:
 def place() -> tuple[int, int]:
     """Returns this machine's number and the number of training machines.
 
-    Without a cluster: (0, 1). The chief has number 0. Numbers have the order of
-    TensorFlow's replicas.
+    The chief has number 0, and numbers follow the order of TensorFlow's replicas.
+    Without a cluster, the function returns (0, 1).
 
     Raises:
-        UsageError: TF_CONFIG is invalid, or this machine does not train.
+        UsageError: TF_CONFIG is invalid, or its task is not one that trains.
     """
     cluster = read()
     if tasks() <= 1:
@@ -79,14 +80,14 @@ def place() -> tuple[int, int]:
     own = f"{task.get('type')} {task['index']}"
     if own not in names:
         raise errors.UsageError(
-            f"TF_CONFIG says that this is task {task}. Only tasks of the types chief "
-            "and worker train."
+            f"TF_CONFIG has the task {task}, which cannot train. Start training only "
+            "in tasks of the types chief and worker."
         )
     return names.index(own), len(names)
 
 
 def addresses() -> dict[str, str]:
-    """Returns `host:port` of each training machine, by names like `worker 0`."""
+    """Returns `host:port` of each training machine, by names such as `worker 0`."""
     machines = read().get("cluster", {})
     kinds = [kind for kind in ("chief", "master", "worker") if kind in machines]
     return {f"{k} {i}": host for k in kinds for i, host in enumerate(machines[k])}
@@ -104,7 +105,7 @@ class Alone:
         """Does nothing."""
 
     def stop(self, number: int) -> int:
-        """Returns the number of this machine's signal."""
+        """Returns `number`, the signal that this machine received."""
         return number
 
     def together(self) -> contextlib.AbstractContextManager:
@@ -117,15 +118,15 @@ class Alone:
 
 
 @contextlib.contextmanager
-def gathering() -> Iterator[None]:
-    """Sets a timeout of ten minutes for TensorFlow's wait for the other machines.
+def await_peers() -> Iterator[None]:
+    """Limits the time for which TensorFlow waits for other machines to ten minutes.
 
-    A watchdog process names the missing machines, and ends this process by SIGALRM at
-    the timeout. TensorFlow itself would wait for an hour without a message, and no
-    Python thread runs during its wait.
+    A watchdog process prints the missing machines, and ends this process by SIGALRM at
+    the timeout. TensorFlow itself would wait for an hour without a message. The
+    watchdog is a process, because no Python thread runs while TensorFlow waits.
 
     Raises:
-        ResourceError: this machine's port is in use.
+        ResourceError: the port of this machine is in use.
     """
     number, _ = place()
     names = addresses()
@@ -133,17 +134,17 @@ def gathering() -> Iterator[None]:
     _check_port(own, names.pop(own))
     others = [f"{name}={address}" for name, address in names.items()]
     command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
-    # In a new session, so that Ctrl-C does not end the watchdog first.
+    # In a new session, so that Ctrl-C does not end the watchdog before this process.
     with (
         _interruptible(),
         subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True),
     ):
-        yield  # then the pipe is closed, which ends the watchdog
+        yield  # after the block, Popen closes the pipe, which ends the watchdog
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Makes Ctrl-C end the process at once: Python's handler would not run."""
+    """Lets Ctrl-C end the process at once, because Python's handler would not run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -162,6 +163,7 @@ def _check_port(name: str, address: str) -> None:
             probe.bind(("", port))
         except OSError as error:
             raise errors.ResourceError(
-                f"TF_CONFIG says that this is {name} at {address}, and the port cannot "
-                f"be used: {error}. Stop its user, or name another port."
+                f"TF_CONFIG has the address {address} for this machine ({name}), but "
+                f"the port cannot be used: {error}. Stop the process that uses the "
+                "port, or change the port in TF_CONFIG."
             ) from None

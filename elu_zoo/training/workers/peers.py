@@ -1,4 +1,4 @@
-"""Agreement between the machines of a run: equal facts, one stop, one writer."""
+"""Coordination of the machines of a run, by TensorFlow's collective operations."""
 
 import contextlib
 import hashlib
@@ -31,11 +31,11 @@ _LOST_MACHINE_ERRORS = (
 class Peers:
     """The machines of a run on several machines.
 
-    All machines call each method, except `guard`, at the same point of the run. All
-    machines raise its errors.
+    All machines must call each method, except `guard`, at the same point of the run.
+    The errors of these methods are raised on all machines.
 
     Args:
-        strategy: the strategy of the machines.
+        strategy: the strategy that connects the machines.
     """
 
     alone = False
@@ -55,13 +55,13 @@ class Peers:
         self._gathered = gathered
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Checks that facts are equal on all machines.
+        """Checks that values are equal on all machines.
 
         Args:
             facts: values by name.
 
         Raises:
-            UsageError: the machines differ.
+            UsageError: a value differs between machines.
         """
         texts = [str(value).encode() for value in facts.values()]
         digests = [hashlib.sha256(text).digest()[:7] for text in texts]
@@ -79,7 +79,7 @@ class Peers:
             )
 
     def check_shared(self, workdir: Path, chief: bool) -> None:
-        """Checks that all machines share the run's folder; raises `UsageError`."""
+        """Checks that all machines see the same folder; raises `UsageError`."""
         nonce = secrets.randbits(32) if chief else 0
         path = workdir / f".shared.{nonce:08x}"
         if chief:
@@ -94,7 +94,7 @@ class Peers:
         if blind:
             raise errors.UsageError(
                 f"{', '.join(blind)} and the chief see different folders "
-                f"{workdir.absolute()}. Name a folder on a disk that all machines "
+                f"{workdir.absolute()}. Pass a folder on a disk that all machines "
                 "share."
             )
 
@@ -104,11 +104,11 @@ class Peers:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Waits at the end of a block in which one machine works for all machines.
+        """Runs a `with` block in which one machine writes, and waits for all machines.
 
         Raises:
             Stopped: a signal stopped the block on another machine.
-            TrainingError: the block failed on another machine.
+            TrainingError: the block raised an error on another machine.
         """
         failed = _FAILED
         try:
@@ -123,13 +123,13 @@ class Peers:
                 raise signals.Stopped
             if not failed and worst:
                 raise errors.TrainingError(
-                    "Another machine could not save the run. Read its error, fix the "
-                    "cause, and start all machines again."
+                    "Another machine could not save the run. Fix the error that this "
+                    "machine printed, and start all machines again."
                 )
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Turns TensorFlow's error about a lost machine into a `ResourceError`."""
+        """Converts TensorFlow's errors about a lost machine to `ResourceError`."""
         try:
             yield
         except _LOST_MACHINE_ERRORS as error:
@@ -138,11 +138,11 @@ class Peers:
                 raise
             raise errors.ResourceError(
                 f"{others[0] if others else 'Another machine'} stopped answering. The "
-                "last checkpoint is safe: start all machines again to resume."
+                "last checkpoint is intact. Start all machines again to resume."
             ) from error
 
     def _others(self, message: str) -> list[str]:
-        """Returns the other machines that an error of TensorFlow names."""
+        """Returns the other machines in the message of a TensorFlow error."""
         tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
         names = [f"{kind} {index}" for kind, index in tasks]
         known = [self._names.index(name) for name in names if name in self._names]
@@ -160,7 +160,7 @@ class Peers:
 def _appears(path: Path) -> bool:
     deadline = time.monotonic() + _SEEING_SECONDS
     while time.monotonic() < deadline:
-        # A listing asks the file server; a test of the name may use a cache.
+        # A listing asks the file server, but `exists` may use a local cache.
         if path.parent.is_dir() and path.name in os.listdir(path.parent):
             return True
         time.sleep(0.1)

@@ -2,7 +2,8 @@
 
 python waiting.py PID NAME=HOST:PORT...
 
-It ends when its standard input is closed. It does not import elu_zoo, which takes time.
+The watchdog ends when its standard input is closed. It does not import elu_zoo, because
+the import takes time.
 """
 
 import os
@@ -32,11 +33,11 @@ def watch(
     limit: float = LIMIT_SECONDS,
     interval: float = INTERVAL_SECONDS,
 ) -> None:
-    """Prints missing machines at intervals, and ends the process at the timeout.
+    """Prints missing machines at intervals, and ends a process at the timeout.
 
     Args:
-        pid: the waiting process, which gets SIGALRM.
-        others: `name=host:port` of the machines that it waits for.
+        pid: number of the waiting process, which receives SIGALRM.
+        others: `name=host:port` of the machines for which the process waits.
         limit: seconds until SIGALRM.
         interval: seconds between two messages.
     """
@@ -45,12 +46,12 @@ def watch(
         waited = time.monotonic() - began
         named = [other.partition("=") for other in others]
         silent = [f"{name} ({host})" for name, _, host in named if not answers(host)]
-        missing = ", ".join(silent) or "none; they have not joined yet"
+        missing = ", ".join(silent) or "none, but some have not joined yet"
         text = f"After {waited:.0f} s these machines do not answer: {missing}."
         if waited < limit:
             print(f"waiting: {text}", file=sys.stderr, flush=True)
             continue
-        advice = "Start all machines, each with its own task of the same TF_CONFIG."
+        advice = "Start all machines, with the same cluster in TF_CONFIG."
         print(f"error: {text} {advice}", file=sys.stderr, flush=True)
         os.kill(pid, signal.SIGALRM)
         return

@@ -1,1 +1,1 @@
-"""Writing weight files, and reading weight files that may be damaged or forged."""
+"""Writing of weight files, and reading of files that may be damaged or forged."""

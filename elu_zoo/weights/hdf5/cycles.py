@@ -1,9 +1,9 @@
 """Checks for cycles in HDF5 files, which hang or crash the C library.
 
 HDF5 1.14.6 follows the B-trees of names, the free lists and the global heaps of a file
-without detecting cycles: a tree that contains itself overflows the stack, and a cyclic
-list never ends. Python cannot catch either, so the bytes are checked before the library
-opens them. The library itself reports other damage.
+without detecting cycles. A tree that contains itself overflows the stack, and a cyclic
+list never ends. Python can catch neither, so this module checks the bytes before the
+library opens the file. The library itself reports other damage.
 """
 
 import itertools
@@ -21,11 +21,12 @@ def check(content: bytes, path: Path) -> None:
     """Checks that no tree, list or heap of a file contains a cycle.
 
     Args:
-        content: of an HDF5 file.
-        path: of the file, for messages.
+        content: the content of an HDF5 file.
+        path: the path of the file, for messages.
 
     Raises:
-        CorruptError: there is a cycle, or addresses of a kind that h5py never writes.
+        CorruptError: the file contains a cycle, or addresses of a kind that h5py never
+            writes.
     """
     try:
         _Check(content).run()
@@ -42,7 +43,7 @@ class _Check:
 
     def run(self) -> None:
         self._check_addresses()
-        self._check_trees(set(self._find(b"TREE\0")))  # 0: of names
+        self._check_trees(set(self._find(b"TREE\0")))  # The 0 marks trees of names.
         for start in self._find(b"HEAP\0"):
             self._check_free_list(start)
         for start in self._find(b"GCOL\1"):
@@ -63,12 +64,12 @@ class _Check:
             )
 
     def _number(self, offset: int, size: int = 8) -> int:
-        """Returns the integer at an offset; beyond the end of the file, the largest."""
+        """Returns the integer at an offset; missing bytes at the end count as 255."""
         field = self._content[offset : offset + size]
         return int.from_bytes(field.ljust(size, b"\xff"), "little")
 
     def _check_addresses(self) -> None:
-        """Checks that addresses have eight bytes and count from the start."""
+        """Checks that addresses have eight bytes and count from the file's start."""
         sizes, base = {0: (13, 24), 1: (13, 28)}.get(self._number(8, 1), (9, 12))
         is_usual = self._content[sizes : sizes + 2] == b"\x08\x08"
         is_usual = is_usual and self._number(base) == 0
@@ -76,7 +77,7 @@ class _Check:
             raise errors.CorruptError("its addresses are of an unusual kind")
 
     def _check_trees(self, nodes: set[int]) -> None:
-        """Checks that children are one level below, and siblings form no ring."""
+        """Checks that children are one level below, and that siblings form no ring."""
         for node in nodes:
             level = self._number(node + 5, 1)
             count = self._number(node + 6, 2) if level else 0
@@ -99,7 +100,7 @@ class _Check:
         """Checks that the free list of a local heap ends."""
         size, free, start = (self._number(heap + field) for field in (8, 16, 24))
         if start + size > len(self._content):
-            return  # The library refuses it.
+            return  # The library refuses such a heap.
         seen = set()
         while free != _END_OF_LIST and free + 16 <= size:
             self._step()
@@ -112,7 +113,7 @@ class _Check:
         """Checks that every object of a global heap has a size and lies in the heap."""
         end = heap + self._number(heap + 8)
         if end > len(self._content):
-            return  # The library refuses it.
+            return  # The library refuses such a heap.
         offset = heap + 16
         while offset + 16 <= end:
             self._step()

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import elu_zoo
 
 _SILENCE_SECONDS = 10.0  # the longest wait for one byte
-_GRACE_SECONDS = 30.0  # allowed on top of bytes / _BYTES_PER_SECOND
+_GRACE_SECONDS = 30.0  # allowed in addition to bytes / _BYTES_PER_SECOND
 _BYTES_PER_SECOND = 20_000
 _OVERHEAD_BYTES = 1 << 20  # an upper bound of the headers
 _CHUNK_BYTES = 1 << 16
@@ -34,8 +34,8 @@ def chunks(source: str, name: str, limit: int) -> Iterator[bytes]:
 
     Args:
         source: `https://host/folder`, `http://...` or `hf:owner/repo`.
-        name: of the file.
-        limit: the largest size in bytes; up to one chunk more may be yielded.
+        name: the name of the file.
+        limit: the largest size in bytes. Up to one chunk more may be yielded.
 
     Raises:
         SourceError: the source did not send the complete file.
@@ -70,7 +70,7 @@ def _request(source: str, name: str) -> urllib.request.Request:
     if repository:
         return _hub_request(repository[1], name, headers)
     if not source.startswith(("https://", "http://")):
-        raise SourceError("a source is https://host/folder or hf:owner/repo")
+        raise SourceError("a source must be https://host/folder or hf:owner/repo")
     url = f"{source.rstrip('/')}/{urllib.parse.quote(name)}"
     return urllib.request.Request(url, headers=headers)
 
@@ -101,7 +101,7 @@ def _line(text: str) -> str:
 
 
 class _Pace:
-    """The limits of time and bytes of one download, with its redirections."""
+    """The limits of time and bytes of one download, including redirections."""
 
     def __init__(self, limit: int):
         self._limit = limit
@@ -112,9 +112,9 @@ class _Pace:
         """Reads from a socket, unless a limit is exceeded."""
         seconds = time.monotonic() - self._start
         if seconds > _GRACE_SECONDS + self._count / _BYTES_PER_SECOND:
-            raise TimeoutError(f"too slow, {self._count} bytes came in {seconds:.0f} s")
+            raise TimeoutError(f"too slow: {self._count} bytes in {seconds:.0f} s")
         if self._count > self._limit:
-            raise OSError(f"more than {self._limit} bytes came")
+            raise OSError(f"more than {self._limit} bytes were sent")
         number = raw.readinto(buffer)
         self._count += number or 0
         return number
@@ -147,7 +147,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _Redirections(urllib.request.HTTPRedirectHandler):
-    """Follows redirections without reading their bodies, as urllib would."""
+    """Follows redirections without reading their bodies, which urllib would read."""
 
     def redirect_request(self, request, response, *arguments):
         response.close()

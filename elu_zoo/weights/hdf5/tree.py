@@ -1,8 +1,8 @@
-"""The arrays in an HDF5 file that may be forged.
+"""Reading of the arrays in an HDF5 file that may be forged.
 
 Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
-stored in other files, compressed, chunked and unwritten arrays are refused, and so are
-more objects or levels than the weights of a model need.
+stored in other files, and compressed, chunked and unwritten arrays are refused. A file
+with more objects or levels than the weights of a model need is refused too.
 """
 
 import itertools
@@ -28,13 +28,13 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
     """Returns the arrays of each layer in float32, after every check.
 
     Args:
-        file: open for reading.
+        file: the HDF5 file, open for reading.
         expected: the expected shapes by layer name.
-        path: of the file, for messages.
+        path: the path of the file, for messages.
 
     Raises:
-        CorruptError: the file holds anything else. For a damaged file, h5py raises
-            many other types of errors.
+        CorruptError: the file does not hold exactly the expected arrays. For a damaged
+            file, h5py raises errors of many other types.
     """
     # Layers without weights have groups too.
     limit = 1000 + 20 * sum(map(len, expected.values()))
@@ -89,7 +89,7 @@ def _datasets(
     def visit(group: h5py.Group, layer: str | None, level: int) -> None:
         for key in group:
             if level == 0 and key == "optimizer":
-                continue  # Keras saves it with a compiled model.
+                continue  # Keras saves the optimizer of a compiled model.
             where = printable(f"{group.name}/{key}".replace("//", "/"))
             problem = f"{path} is unsafe: {where}"
             if type(group.get(key, getlink=True)) is not h5py.HardLink:
@@ -104,7 +104,7 @@ def _datasets(
                 )
             item = group[key]
             if isinstance(item, h5py.Group):
-                visit(item, _layer(item, problem) or layer, level + 1)
+                visit(item, _layer_name(item, problem) or layer, level + 1)
                 continue
             _check_dataset(item, problem)
             if layer is None or not _INDEX.fullmatch(key):
@@ -120,12 +120,12 @@ def _datasets(
     return found
 
 
-def _layer(group: h5py.Group, problem: str) -> str | None:
-    """Returns the name of the layer that a group belongs to, if it says one."""
+def _layer_name(group: h5py.Group, problem: str) -> str | None:
+    """Returns the layer's name in the attribute of a group, or None without one."""
     if "name" not in group.attrs:
         return None
     attribute = group.attrs.get_id("name")
-    # Checked before reading: a small file can claim an array that fills the memory.
+    # A small file can claim an attribute that fills the memory when it is read.
     is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
         raise errors.CorruptError(f"{problem} has a name that is not a short string.")
@@ -142,7 +142,7 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # A small file with such an array could fill the memory; Keras never writes one.
+    # Such an array could fill the memory. Keras never writes such arrays.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."

@@ -1,7 +1,7 @@
 """Reading of untrusted files.
 
-The checks and the read use one file descriptor, so the file cannot be swapped between
-them. Opening never blocks.
+The checks and the read use one file descriptor, so that another process cannot replace
+the file after the checks. Opening a file never blocks.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ def read(path: Path, limit: int, what: str) -> bytes:
     """Returns the content of a regular file.
 
     Args:
-        path: of the file, or of a link to a file in the same folder.
+        path: the path of the file, or of a link to a file in the same folder.
         limit: the largest size in bytes.
         what: the kind of file, for messages: "a weight file of this network".
 
@@ -26,12 +26,12 @@ def read(path: Path, limit: int, what: str) -> bytes:
         target = path.resolve(strict=True)
         if target.parent != path.parent.resolve():
             raise errors.CorruptError(
-                f"is a link out of its folder, to {target}. Name the target instead"
+                f"is a link out of its folder, to {target}. Pass the path of the target"
             )
         return files.read_regular(target, limit, what, follow_links=False)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(str(error)) from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself
+    except (OSError, RuntimeError) as error:  # RuntimeError for a link to itself
         raise errors.ResourceError(f"{path} cannot be read: {error}.") from None
     except errors.CorruptError as error:
         raise errors.CorruptError(f"{path} {error}.") from None
@@ -42,7 +42,7 @@ def check_regular(path: Path) -> None:
 
     Raises:
         OSError: the path does not exist.
-        CorruptError: the path is a folder, a device, ...
+        CorruptError: the path is a folder, a device or another special file.
     """
     try:
         files.check_regular(path.stat())
@@ -51,6 +51,6 @@ def check_regular(path: Path) -> None:
 
 
 def printable(text: str, length: int = 100) -> str:
-    """Returns text without control characters, cut to a length."""
+    """Returns a text without control characters, shortened to a length."""
     shown = errors.printable(text)
     return shown if len(shown) <= length else shown[:length] + "..."

@@ -64,7 +64,8 @@ def write(model: "keras.Model") -> bytes:
                     value = np.asarray(variable).astype(np.float16)
                 if not np.isfinite(value).all():
                     raise errors.CorruptError(
-                        f"{variable.path} is not finite in float16; not written."
+                        f"{variable.path} is not finite in float16. The weights are "
+                        "not written."
                     )
                 values[str(index)] = value
     return buffer.getvalue()
@@ -74,7 +75,7 @@ def read(
     path: Path,
     expected: Shapes,
     sha256: str | None,
-    remedy: str = "Delete it and get it again.",
+    remedy: str = "Delete the file and download it again.",
 ) -> Arrays:
     """Returns the arrays of a weight file by layer name, after all checks.
 
@@ -82,14 +83,14 @@ def read(
         path: a regular file named `*.weights.h5`.
         expected: `shapes` of the model that takes the weights.
         sha256: the expected hash of the file; None skips the verification.
-        remedy: the end of the message about another hash.
+        remedy: the advice in the error about another hash.
 
     Raises:
         NotFoundError: the file does not exist.
-        CorruptError: the file is damaged, forged or of another network.
+        CorruptError: the file is damaged, forged or belongs to another network.
     """
     check_name(path)
-    # Four times float32: a file that Keras saved may hold optimizer slots.
+    # Four times the size in float32: a file that Keras saved may hold optimizer slots.
     limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
     try:
         content = untrusted.read(path, limit, "a weight file of this network")
@@ -119,14 +120,14 @@ def read(
 def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
     """Checks that a file can hold weights of these shapes.
 
-    It is called before the network is built, because an entry can describe a network
-    that does not fit into the memory.
+    This check runs before the network is built, because an entry can describe a network
+    that does not fit the memory.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         expected: the expected shapes by layer name.
-        size: of the file in bytes, from the entry.
-        tag: of the entry, for messages.
+        size: the size of the file in bytes, from the entry.
+        tag: the tag of the entry, for messages.
 
     Raises:
         NotFoundError: the file does not exist.
@@ -141,8 +142,8 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
         return
     if found != size:
         raise errors.CorruptError(
-            f"{path} is damaged or another file: it is {found} bytes, its entry says "
-            f"{reprlib.repr(size)}. Delete it and get it again."
+            f"{path} is damaged or another file: it has {found} bytes, but its entry "
+            f"states {reprlib.repr(size)}. Delete the file and download it again."
         )
     raise errors.CorruptError(
         f"The arguments of the entry {tag} describe a network of {values} weights, too "

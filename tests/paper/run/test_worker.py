@@ -57,7 +57,7 @@ def test_a_run_is_trained_and_measured(trained, plan):
 
 def test_a_finished_run_without_the_observed_files(trained, plan):
     trial = Trial("quickstart", "", "smoke", "elu", 0, observe=Observe(losses=True))
-    words = "kept no losses.float32. Delete"
+    words = "did not record losses.float32. Delete"
     with pytest.raises(errors.DataError, match=words):
         worker.perform(trial, plan, unmeasured)
     assert trained[0][2]["observe"] == Observe(losses=True)

@@ -249,14 +249,14 @@ def test_derivative(activation, expected):
         ({"sigma": np.inf}, "sigma is finite and >= 0"),
         ({"draws": 1}, "draws is an integer >= 2"),
         ({"seed": -1}, "seed is an integer >= 0"),
-        ({"images": IMAGES[..., 0]}, r"takes images of shape \(4, 5, 2\), one or more"),
+        ({"images": IMAGES[..., 0]}, r"needs one or more images of shape \(4, 5, 2\)"),
         (
             {
                 "model": keras.Sequential(
                     [keras.Input((4, 5, 2)), keras.layers.Flatten()]
                 )
             },
-            "has no activation layers",
+            "needs layers whose names begin with act_",
         ),
         (
             {

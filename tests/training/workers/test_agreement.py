@@ -115,7 +115,7 @@ TASKS = "from remote target /job:worker/replica:0/task:{} while calling"
     ],
 )
 def test_the_error_names_a_lost_machine(machine, message, named):
-    words = f"{re.escape(named)} answering.*start all machines again"
+    words = f"{re.escape(named)} answering.*Start all machines again"
     with pytest.raises(errors.ResourceError, match=words), machine(0).guard():
         raise tf.errors.UnavailableError(None, None, message)
 

@@ -54,17 +54,17 @@ def tf_config(machines, kind="worker", index=0):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "TF_CONFIG is JSON"),
-        ("[]", "TF_CONFIG is JSON"),
+        ("{", "TF_CONFIG must be JSON"),
+        ("[]", "TF_CONFIG must be JSON"),
         ('{"cluster": {"worker": ["a:1"]}}', "KeyError"),
         (tf_config({"worker": ["a:1"]}, index="0"), "'0' is no integer"),
         (tf_config({"worker": ["a:1"]}, index=True), "True is no integer"),
-        (tf_config({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 of that"),
-        (tf_config({"worker": []}), "its cluster has 0 of that type"),
+        (tf_config({"worker": ["a:1"]}, kind=["worker"]), "its cluster has 0 task"),
+        (tf_config({"worker": []}), "its cluster has 0 task"),
         (tf_config({"worker": ["a:x"]}), "'a:x' is not host:port"),
         (tf_config({"worker": [7]}), "TypeError"),
-        (tf_config(PAIR, index=2), "its cluster has 2 of that type"),
-        (tf_config(PAIR, index=-1), "its cluster has 2 of that type"),
+        (tf_config(PAIR, index=2), "its cluster has 2 task"),
+        (tf_config(PAIR, index=-1), "its cluster has 2 task"),
         (tf_config({**PAIR, "ps": ["p:1"]}, kind="ps"), "types chief and worker"),
     ],
 )
@@ -87,9 +87,9 @@ def test_a_port_in_use_is_refused(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = f"127.0.0.1:{server.getsockname()[1]}"
         monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [own, "b:1"]}))
-        words = f"this is worker 0 at {own}, and the port cannot be used: .*in use"
-        with pytest.raises(errors.ResourceError, match=words), cluster.gathering():
-            pytest.fail("gathering started")
+        words = rf"address {own} for this machine \(worker 0\), .* be used: .*in use"
+        with pytest.raises(errors.ResourceError, match=words), cluster.await_peers():
+            pytest.fail("the wait started")
 
 
 def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
@@ -104,7 +104,7 @@ def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
 
     monkeypatch.setattr(cluster.subprocess, "Popen", recorded)
     before = signal.getsignal(signal.SIGINT)
-    with cluster.gathering():
+    with cluster.await_peers():
         (watchdog,) = started
         assert watchdog.poll() is None
         # Ctrl-C ends this process. The watchdog is in another session.
@@ -156,4 +156,4 @@ def test_machines_that_listen_but_do_not_join_are_not_called_missing(watched):
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = f"127.0.0.1:{server.getsockname()[1]}"
         _, watching = watched([f"worker 1={own}"], 0)
-        assert "none; they have not joined yet" in watching.stderr.read()
+        assert "none, but some have not joined yet" in watching.stderr.read()

@@ -1,4 +1,4 @@
-"""Cycles in HDF5 files are refused before the C library opens the file."""
+"""Refusal of cycles in HDF5 files, before the C library opens the file."""
 
 import io
 import struct
@@ -18,7 +18,7 @@ def put(content, place, *numbers):
 
 
 def at(content, signature, number=0):
-    """Returns the offset of the first, second, ... occurrence of a signature."""
+    """Returns the offset of one occurrence of a signature; `number` counts from 0."""
     place = -1
     for _ in range(number + 1):
         place = content.index(signature, place + 1)
@@ -84,18 +84,18 @@ def many_trees(content):
 
 
 def trees_of_many(content):
-    """Two trees with 65,535 children each."""
+    """Adds two trees with 65,535 children each."""
     content += b"TREE\0\1" + b"\xff" * 26
     content += b"TREE\0\1" + b"\xff" * 2
 
 
 def heaps_in_heaps(content):
-    """Each object of a heap is the start of another heap."""
-    rest = 500 * 32 + 16
+    """Adds a heap in which each object is the start of another heap."""
+    size = 500 * 32 + 16
     for index in range(500):
         start = len(content)
         content += b"GCOL\1\0\0\0" + bytes(24)
-        put(content, start + 8, rest - 32 * index)
+        put(content, start + 8, size - 32 * index)
         put(content, start + 16, 1, 16)
     content += bytes(16)
 
@@ -116,7 +116,7 @@ def heaps_in_heaps(content):
         (heaps_in_heaps, "its trees and heaps have more than 100000 parts"),
     ],
 )
-def test_refused(model, content, path, forge, message):
+def test_cycles_are_refused_within_seconds(model, content, path, forge, message):
     forged = bytearray(content)
     forge(forged)
     path.write_bytes(forged)
@@ -127,7 +127,7 @@ def test_refused(model, content, path, forge, message):
 
 
 @pytest.mark.parametrize("signature", [b"TREE\0", b"HEAP\0", b"GCOL\1"])
-def test_values_that_look_like_a_signature(path, signature):
+def test_values_that_look_like_a_signature_are_accepted(path, signature):
     values = np.random.default_rng(0).integers(0, 256, 400, np.uint8)
     values[: len(signature)] = np.frombuffer(signature, np.uint8)
     with h5py.File(path, "w") as file:
@@ -136,7 +136,7 @@ def test_values_that_look_like_a_signature(path, signature):
 
 
 @pytest.mark.parametrize("version", ["earliest", "latest"])
-def test_good_file_with_trees_of_two_levels(path, version):
+def test_good_files_with_trees_of_two_levels_are_accepted(path, version):
     buffer = io.BytesIO()
     with h5py.File(buffer, "w", libver=version) as file:
         for index in range(600):

@@ -1,4 +1,4 @@
-"""Downloads from good sources, and from slow, wrong and missing ones."""
+"""Downloads from good, slow, wrong and missing sources."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ from elu_zoo.weights.hdf5 import http_stream
 
 
 @pytest.mark.parametrize("behaviour", ["good", "unsized", "chunked", "moved"])
-def test_a_download(server, home, caplog, behaviour):
+def test_a_file_is_downloaded_once(server, home, caplog, behaviour):
     source = f"{server.address}/{behaviour}"
     with caplog.at_level("INFO", "absl"):
         (path,) = download.ensure(entry(source))
@@ -29,25 +29,25 @@ def test_a_download(server, home, caplog, behaviour):
     assert len(server.requests) == count
 
 
-# Behaviour of the source, or its address: the reason in the message.
+# Maps the behaviour of a source, or its address, to the reason in the message.
 BAD = {
     "truncated": "it ended after 149991 of 150000 bytes",
     "wrong": f"its SHA-256 is {hashlib.sha256(WRONG).hexdigest()}",
     "long": "it sends more than 150000 bytes",
     "endless": "it sends more than 150000 bytes",
-    "never_begins": "more than 250000 bytes came",
+    "never_begins": "more than 250000 bytes were sent",
     "absent": "HTTP 404 Not Found",
     "rude": r"HTTP 500 no \[2J way",
     "garbage": "SSH-2.0-OpenSSH",
     "silent": "timed out",
-    "drips": "too slow, .* bytes came in . s",
-    "drips_headers": "too slow, .* bytes came in . s",
-    "drips_chunks": "too slow, .* bytes came in . s",
+    "drips": "too slow: .* bytes in . s",
+    "drips_headers": "too slow: .* bytes in . s",
+    "drips_chunks": "too slow: .* bytes in . s",
     "circle": "HTTP 302 .*infinite loop",
     "to_a_file": "HTTP 302 .*Redirection to url 'file:///etc/passwd' is not allowed",
     "to_ftp": "unknown url type: ftp",
     "CLOSED": "Connection refused",
-    "/etc": "a source is https://host/folder or hf:owner/repo",
+    "/etc": "a source must be https://host/folder or hf:owner/repo",
     "http://": "no host given",
     "http://[": "Invalid IPv6 URL",
 }
@@ -64,7 +64,7 @@ def closed():
 
 @pytest.fixture
 def bad(request, server, closed, monkeypatch):
-    """(source, expected reason in the message)"""
+    """The tuple (source, expected reason in the message)."""
     monkeypatch.setattr(http_stream, "_OVERHEAD_BYTES", 100_000)
     name = request.param
     if name in SLOW:
@@ -77,7 +77,7 @@ def bad(request, server, closed, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", BAD, indirect=True)
-def test_a_bad_source_alone(bad, home):
+def test_a_bad_source_alone_is_an_error_with_advice(bad, home):
     source, reason = bad
     start = time.monotonic()
     with pytest.raises(errors.ResourceError, match=reason) as caught:
@@ -87,13 +87,16 @@ def test_a_bad_source_alone(bad, home):
     assert message.isprintable() and f"{source}: " in message
     assert f"neither in the package nor in {home / 'weights'}, and no" in message
     assert message.endswith(
-        f"Without a network: Put {NAME} there (SHA-256 {SHA256}, 150000 bytes)."
+        f"Without a network, copy {NAME} to this folder (SHA-256 {SHA256}, 150000 "
+        "bytes)."
     )
     assert present(home) == []
 
 
 @pytest.mark.parametrize("bad", ["truncated", "wrong", "drips"], indirect=True)
-def test_a_bad_source_before_a_good_one(bad, server, home, monkeypatch, caplog):
+def test_a_good_source_after_a_bad_source_is_used(
+    bad, server, home, monkeypatch, caplog
+):
     source, reason = bad
     monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.7)
     (path,) = download.ensure(entry(source, f"{server.address}/good"))
@@ -120,7 +123,7 @@ def hub(server, monkeypatch):
     return server
 
 
-def test_the_hub(hub, home):
+def test_the_token_is_sent_to_the_hub_only(hub, home):
     (path,) = download.ensure(entry("hf:owner/repo"))
     assert path.read_bytes() == CONTENT
     (first, headers), (second, others) = hub.requests
@@ -133,7 +136,7 @@ def test_the_hub(hub, home):
     ("constant", "value"),
     [("HF_HUB_OFFLINE", True), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", True)],
 )
-def test_settings_of_the_hub(hub, home, monkeypatch, constant, value):
+def test_settings_of_the_hub_are_followed(hub, home, monkeypatch, constant, value):
     monkeypatch.setattr(huggingface_hub.constants, constant, value)
     if constant == "HF_HUB_OFFLINE":
         with pytest.raises(errors.ResourceError, match="HF_HUB_OFFLINE is set"):
@@ -144,7 +147,7 @@ def test_settings_of_the_hub(hub, home, monkeypatch, constant, value):
         assert "Authorization" not in hub.requests[0][1]
 
 
-def test_the_hub_without_its_library(home, monkeypatch):
+def test_the_hub_without_its_library_is_an_error_with_advice(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(
         errors.ResourceError, match=r'is not installed: pip install "elu-zoo\[hub\]"'

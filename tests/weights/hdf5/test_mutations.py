@@ -1,7 +1,7 @@
-"""Random damage to a good file or entry: refused, or read with the right weights.
+"""Random damage to a good file or entry is refused, or the right weights are read.
 
-The default tests draw the same few examples in every run; `-m slow` draws thousands of
-new ones, unless `--hypothesis-seed` is given.
+The default tests draw the same few examples in every run. `-m slow` draws thousands of
+new examples in every run, unless `--hypothesis-seed` is set.
 """
 
 import faulthandler
@@ -19,7 +19,7 @@ import elu_zoo
 from elu_zoo import errors
 from elu_zoo.weights.hdf5 import weight_file
 
-# So small that most of the file describes its structure.
+# The network is so small that the structure takes most of the file.
 ARGUMENTS = {"width": 0.02, "input_shape": [2, 2, 1]}
 SECONDS = 60
 
@@ -42,7 +42,7 @@ def counts(default, thousands):
 
 
 def check_examples(count, prove):
-    """Runs `prove` with the `draw` of each of `count` examples."""
+    """Calls `prove` with the function `draw` of each of `count` examples."""
 
     @settings(
         max_examples=count,
@@ -65,7 +65,7 @@ def test_changed_bytes_change_the_hash(path, count):
     entry, content, model = made()
 
     def prove(draw):
-        path.write_bytes(spoilt_files.damaged(draw, content))
+        path.write_bytes(spoilt_files.draw_damaged(draw, content))
         with pytest.raises(errors.CorruptError):
             made_weights.read(path, model, entry["sha256"])
 
@@ -73,11 +73,11 @@ def test_changed_bytes_change_the_hash(path, count):
 
 
 @counts(200, 20_000)
-def test_damaged_bytes_without_a_hash(path, count):
+def test_damaged_bytes_without_a_hash_are_refused_or_have_valid_weights(path, count):
     _, content, model = made()
 
     def prove(draw):
-        path.write_bytes(spoilt_files.damaged(draw, content))
+        path.write_bytes(spoilt_files.draw_damaged(draw, content))
         try:
             arrays = made_weights.read(path, model)
         except errors.CorruptError as error:
@@ -92,7 +92,7 @@ def test_damaged_bytes_without_a_hash(path, count):
 
 
 def check_refused_or_same(path, text):
-    """Calls `get_model` with a good weight file and the entry `text`."""
+    """Asserts that `get_model` refuses the entry `text`, or loads the right weights."""
     _, content, trained = made()
     path.write_bytes(content)
     path.with_name(made()[0]["tag"] + ".json").write_bytes(text)
@@ -105,18 +105,18 @@ def check_refused_or_same(path, text):
 
 
 @counts(40, 2000)
-def test_changed_entries(path, count):
+def test_changed_entries_are_refused_or_load_the_right_weights(path, count):
     def prove(draw):
-        entry = spoilt_files.changed(draw, made()[0])
+        entry = spoilt_files.draw_changed(draw, made()[0])
         check_refused_or_same(path, json.dumps(entry).encode())
 
     check_examples(count, prove)
 
 
 @counts(40, 2000)
-def test_damaged_entries(path, count):
+def test_damaged_entries_are_refused_or_load_the_right_weights(path, count):
     text = json.dumps(made()[0]).encode()
     check_examples(
         count,
-        lambda draw: check_refused_or_same(path, spoilt_files.damaged(draw, text)),
+        lambda draw: check_refused_or_same(path, spoilt_files.draw_damaged(draw, text)),
     )

@@ -1,4 +1,4 @@
-"""Weight files: Keras' own layout, values in float16."""
+"""Weight files: exchange with Keras, and rounding to float16."""
 
 import h5py
 import keras
@@ -38,17 +38,17 @@ def arrays_of(model):
 
 def layout(path):
     """Returns the shapes of the arrays by path, and the names of the layers."""
-    places, names = {}, set()
+    shapes, names = {}, set()
 
     def visit(name, item):
-        places[name] = getattr(item, "shape", None)
+        shapes[name] = getattr(item, "shape", None)
         if "name" in item.attrs:
             owner = name.removesuffix("/vars")
             names.add((owner, item.attrs["name"]))
 
     with h5py.File(path) as file:
         file.visititems(visit)
-    return places, {pair for pair in names if pair[0] != "vars"}
+    return shapes, {pair for pair in names if pair[0] != "vars"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def model():
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_exchange_with_keras(variant, compiled, tmp_path):
+def test_keras_and_elu_zoo_read_each_others_files(variant, compiled, tmp_path):
     model = get(**VARIANTS[variant])
     other = get(seed=4, **VARIANTS[variant])
     ours, theirs = tmp_path / "ours.weights.h5", tmp_path / "keras.weights.h5"
@@ -79,7 +79,7 @@ def test_exchange_with_keras(variant, compiled, tmp_path):
             np.testing.assert_array_equal(value, expected)
 
 
-def test_float16_rounding(model, path):
+def test_values_are_rounded_to_float16(model, path):
     for name, values in read(path, model).items():
         for value, exact in zip(values, arrays_of(model)[name], strict=True):
             assert value.dtype == np.float32
@@ -94,7 +94,7 @@ def test_writing_twice_gives_equal_bytes(model, content):
 
 
 @pytest.mark.parametrize("value", [np.nan, 70000.0])
-def test_not_finite_in_float16(value):
+def test_weights_that_are_not_finite_in_float16_are_refused(value):
     model = get()
     model.get_layer("dense3").bias.assign(np.full(13, value))
     with pytest.raises(
@@ -103,7 +103,7 @@ def test_not_finite_in_float16(value):
         weight_file.write(model)
 
 
-def test_assign_leaves_other_layers(model, path):
+def test_layers_without_arrays_keep_their_weights(model, path):
     other = get(seed=4)
     before = arrays_of(other)
     arrays = read(path, model)

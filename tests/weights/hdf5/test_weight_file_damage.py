@@ -1,8 +1,7 @@
-"""Damaged weight files, and files of other formats, are refused."""
+"""Refusal of damaged weight files and of files of other formats."""
 
 import hashlib
 import os
-import socket
 
 import numpy as np
 import pytest
@@ -10,11 +9,6 @@ from published_weights import read
 
 from elu_zoo import errors, files
 from elu_zoo.weights.hdf5 import weight_file
-
-
-def directory(path):
-    path.unlink()
-    path.mkdir()
 
 
 def fifo(path):
@@ -28,12 +22,6 @@ def link_out(path):
     path.symlink_to(path.parent / "folder" / path.name)
 
 
-def socket_(path):
-    path.unlink()
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # an absolute path may be too long for it
-
-
 def link_to(target):
     def damage(path):
         path.unlink()
@@ -43,7 +31,7 @@ def link_to(target):
 
 
 def user_block(path):
-    """HDF5 allows a block of other data before the file."""
+    """Adds a block of other data before the file, which HDF5 allows."""
     path.write_bytes(b"any".ljust(512, b"\0") + path.read_bytes())
 
 
@@ -58,11 +46,9 @@ def huge(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (directory, "is not a regular file: it is a folder"),
         (fifo, "is not a regular file: it is a named pipe"),
         (link_out, "is a link out of its folder, to .*folder/net"),
         (put(b""), "is not an HDF5 file. Expected: a file .weights.h5, as elu_zoo's"),
-        (socket_, "is not a regular file: it is a socket"),
         (link_to("/dev/zero"), "is a link out of its folder, to /dev/zero"),
         (put(b"PK\x03\x04" * 9), "is not an HDF5 file. Expected"),
         (user_block, "is not an HDF5 file. Expected"),
@@ -70,26 +56,25 @@ def huge(path):
         (huge, "is 100000000 bytes; a weight file of this network has at most"),
     ],
 )
-def test_other_content(model, path, damage, message):
+def test_other_content_is_refused(model, path, damage, message):
     damage(path)
     with pytest.raises(errors.CorruptError, match=message):
         read(path, model)
 
 
-def test_link_inside_the_folder(model, path):
+def test_a_link_inside_the_folder_is_followed(model, path):
     link = path.with_name("latest.weights.h5")
     link.symlink_to(path)
     assert read(link, model)
 
 
-def test_link_to_itself(model, path):
+def test_a_link_to_itself_is_refused(model, path):
     link_to(path)(path)
     with pytest.raises(errors.ResourceError, match="net.weights.h5 cannot be read"):
         read(path, model)
 
 
-def test_file_replaced_after_its_check(model, content, path, monkeypatch):
-    """Another file replaces it after the verification of its hash."""
+def test_the_verified_content_is_read(model, content, path, monkeypatch):
     expected = read(path, model)
 
     def replace(data):
@@ -102,7 +87,7 @@ def test_file_replaced_after_its_check(model, content, path, monkeypatch):
     np.testing.assert_equal(found, expected)
 
 
-def test_file_grows_after_its_check(model, path, monkeypatch):
+def test_a_file_that_grows_after_its_check_is_refused(model, path, monkeypatch):
     fdopen = os.fdopen
 
     def grow(*arguments):
@@ -115,14 +100,14 @@ def test_file_grows_after_its_check(model, path, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_unreadable(model, path):
+def test_an_unreadable_file_is_refused(model, path):
     path.chmod(0)
     with pytest.raises(errors.ResourceError, match="cannot be read"):
         read(path, model)
 
 
 @pytest.mark.parametrize("suffix", [".keras", ".h5", ""])
-def test_suffix(model, path, suffix):
+def test_another_suffix_is_refused(model, path, suffix):
     other = path.rename(path.with_name("net" + suffix))
     with pytest.raises(
         errors.CorruptError,
@@ -131,10 +116,10 @@ def test_suffix(model, path, suffix):
         read(other, model)
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.999])
+@pytest.mark.parametrize("fraction", [0.01, 0.5, 0.999])
 @pytest.mark.parametrize("hashed", [False, True])
-def test_truncated(model, content, path, share, hashed):
-    path.write_bytes(content[: int(share * len(content))])
+def test_a_truncated_file_is_refused(model, content, path, fraction, hashed):
+    path.write_bytes(content[: int(fraction * len(content))])
     message = "damaged or another file" if hashed else "cannot be read|not an HDF5"
     with pytest.raises(errors.CorruptError, match=message):
         read(path, model, files.sha256(content) if hashed else None)

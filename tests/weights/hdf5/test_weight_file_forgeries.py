@@ -1,4 +1,4 @@
-"""Forged weight files: valid HDF5 with other contents than a network's weights."""
+"""Forged weight files: valid HDF5 with other content than a network's weights."""
 
 import resource
 import sys
@@ -15,35 +15,35 @@ from elu_zoo.weights.hdf5 import weight_file
 MODEL = "mnist_mlp_8x128"
 
 
-def replaced(file, value=None, where="layers/dense_2/vars/1", **how):
-    del file[where]
-    if value is not None or how:
-        file.create_dataset(where, data=value, **how)
+def replace(file, value=None, path="layers/dense_2/vars/1", **options):
+    del file[path]
+    if value is not None or options:
+        file.create_dataset(path, data=value, **options)
 
 
 def external_link(file):
-    replaced(file)
+    replace(file)
     file["layers/dense_2/vars/1"] = h5py.ExternalLink("/etc/passwd", "/x")
 
 
 def soft_link(file):
-    replaced(file)
+    replace(file)
     file["layers/dense_2/vars/1"] = h5py.SoftLink("/layers/dense_1/vars/1")
 
 
 def external_storage(file):
-    replaced(file, shape=(13,), dtype="f2", external=[("/etc/passwd", 0, 26)])
+    replace(file, shape=(13,), dtype="f2", external=[("/etc/passwd", 0, 26)])
 
 
 def virtual(file):
-    replaced(file)
+    replace(file)
     whole = h5py.VirtualLayout((13,), "f2")
     whole[:] = h5py.VirtualSource("/etc/passwd", "x", (13,))
     file.create_virtual_dataset("layers/dense_2/vars/1", whole)
 
 
 def plain_shape_bomb(file):
-    replaced(file)
+    replace(file)
     space = h5py.h5s.create_simple((2**20, 2**20))
     plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plan.set_alloc_time(h5py.h5d.ALLOC_TIME_LATE)
@@ -52,25 +52,25 @@ def plain_shape_bomb(file):
 
 
 def no_shape(file):
-    replaced(file, h5py.Empty("f2"))
+    replace(file, h5py.Empty("f2"))
 
 
-def filtered(**how):
-    return lambda file: replaced(file, np.zeros(13, "f2"), **how)
+def filtered(**options):
+    return lambda file: replace(file, np.zeros(13, "f2"), **options)
 
 
 def value(dtype):
-    return lambda file: replaced(file, np.zeros(13, dtype))
+    return lambda file: replace(file, np.zeros(13, dtype))
 
 
 def strings(file):
-    replaced(file, ["x"] * 13, dtype=h5py.string_dtype())
+    replace(file, ["x"] * 13, dtype=h5py.string_dtype())
 
 
 def one_value(number):
     values = np.zeros(13, "f2")
     values[5] = number
-    return lambda file: replaced(file, values)
+    return lambda file: replace(file, values)
 
 
 def extra_group(file):
@@ -174,7 +174,7 @@ def named_type(file):
         (named_layer("\x1b[2J"), r"another network. dense3: .*; \ufffd.2J: file"),
     ],
 )
-def test_forged(model, path, forge, message):
+def test_forged_files_are_refused(model, path, forge, message):
     with h5py.File(path, "a") as file:
         forge(file)
     with pytest.raises(errors.CorruptError, match=message) as caught:
@@ -182,7 +182,7 @@ def test_forged(model, path, forge, message):
     assert str(caught.value).isprintable() and len(str(caught.value)) < 1000
 
 
-def test_forgery_is_found_with_little_memory(model, path):
+def test_a_forged_shape_is_refused_with_little_memory(model, path):
     with h5py.File(path, "a") as file:
         plain_shape_bomb(file)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -200,7 +200,7 @@ def test_forgery_is_found_with_little_memory(model, path):
         ({"num_classes": 3}, r"classifier: file \[\(13, 3\), .*model \[\(13, 10\)"),
     ],
 )
-def test_another_network(model, tmp_path, arguments, message):
+def test_weights_of_another_network_are_refused(model, tmp_path, arguments, message):
     path = tmp_path / "net.weights.h5"
     other = elu_zoo.get_model(MODEL, **{"width": 0.1, **arguments})
     path.write_bytes(weight_file.write(other))
