@@ -10,22 +10,23 @@ def parse(text: str, **defaults: Any) -> dict[str, Any]:
     """Returns `defaults` updated by the text `key=value,key=value`.
 
     Raises:
-        UsageError: an unknown key, or a value whose type is not that of the default.
+        UsageError: a key is unknown, or a value has another type than the default.
     """
     values = dict(defaults)
     for part in filter(None, text.split(",")):
         key, separator, value = part.partition("=")
         if not separator:
             raise errors.UsageError(
-                f"A config's arguments are key=value,key=value. Received: {part!r}."
+                "The arguments of a config must be written key=value,key=value. "
+                f"Received: {part!r}."
             )
         if key not in defaults:
             raise errors.unknown("config argument", key, defaults)
-        values[key] = _typed(key, value, defaults[key])
+        values[key] = _convert(key, value, defaults[key])
     return values
 
 
-def _typed(key: str, value: str, default: Any) -> Any:
+def _convert(key: str, value: str, default: Any) -> Any:
     if isinstance(default, str):
         return value
     try:
@@ -36,7 +37,7 @@ def _typed(key: str, value: str, default: Any) -> Any:
         typed = float(typed)
     if type(typed) is not type(default):
         raise errors.UsageError(
-            f"The config argument {key} is of type {type(default).__name__}, for "
-            f"instance {default!r}. Received: {value!r}."
+            f"The config argument {key} must be of type {type(default).__name__}, such "
+            f"as {default!r}. Received: {value!r}."
         )
     return typed

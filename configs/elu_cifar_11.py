@@ -6,21 +6,21 @@ Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm,
            schedule, epochs, validation, smoke
 Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,000,
            0.0005 to 135,000, 0.00005; momentum 0.9, L2 decay 0.0005, dropout
-           (0, .1, .2, .3, .4, .5, 0); whitened images, padded by 4, cropped and
-           mirrored. CIFAR-100 test error, ten runs: ELU 28.75 +- 0.24 %, shifted ReLU
+           (0, .1, .2, .3, .4, .5, 0); whitened images, padded by 4 pixels, cropped and
+           mirrored. CIFAR-100 test error of ten runs: ELU 28.75 +- 0.24 %, shifted ReLU
            29.35 +- 0.29 %, leaky ReLU 30.59 +- 0.29 %, ReLU 31.56 +- 0.37 %.
 Ours:      results/runs.md, from results/results.csv.
-Time:      paper: 10 to 16 hours a run on two CPU cores. fast: 1 to 2 hours.
+Time:      one run on two CPU cores: 10 to 16 hours (paper), 1 to 2 hours (fast).
 
-Not in the paper: batches of 100, which make its iterations 330 epochs; "caffe" padding
-of the 2 x 2 convolutions; dropout after the pooling; biases zero and free of decay;
-kernels normal with variance 2 / fan-in; convolutions that multiply in bfloat16, which
-processors without it do slowly (`--config.train.precision=float32`).
+Not in the paper: batches of 100, so that 165,000 iterations are 330 epochs; "caffe"
+padding of the 2 x 2 convolutions; dropout after the pooling; zero biases without decay;
+kernels normal with variance 2 / fan-in; bfloat16 products in convolutions (on CPUs
+without bfloat16 use `--config.train.precision=float32`).
 
-`schedule=paper` is the schedule of the paper; `epochs` selects its first epochs. `fast`
-and `quick` are ours, with 30 epochs by default. Boundaries depend on the length: change
-it by `epochs`, not by --config.train.epochs. How the schedules were chosen, and the use
-of `validation`: results/tuning.md.
+`schedule=paper` is the schedule of the paper, and `epochs` selects its first epochs.
+`fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
+`epochs`, because --config.train.epochs does not move the boundaries.
+results/tuning.md describes the choice of our schedules and the use of `validation`.
 """
 
 from ml_collections import ConfigDict
@@ -58,7 +58,7 @@ def build(args: dict) -> ConfigDict:
     config.schedule_epochs = whole
     config.name = f"elu_cifar_11-{args['dataset']}"
     if schedule != "paper" or epochs != PAPER_EPOCHS:
-        # Runs of another length get another folder.
+        # Runs of different lengths need different folders.
         config.name += f"-{schedule}{epochs}"
     if args["validation"]:
         config.name += "-validation"
@@ -89,7 +89,7 @@ def _use_paper_rates(config: ConfigDict) -> None:
 
 
 def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
-    """Sets a learning rate with a linear rise and fall, and half of the dropout."""
+    """Sets a learning rate that rises and falls linearly, and halves the dropout."""
     config.train.boundaries = (round(0.15 * _iterations(config)),)
     config.train.learning_rates = (0.0, 0.02 if quick else 0.05, 0.0)
     config.train.learning_rate_shape = "linear"

@@ -1,17 +1,19 @@
-"""CIFAR with the paper's large network, "18" layers: section 4.3, table 1.
+"""CIFAR with the paper's large network of "18" layers: section 4.3, table 1.
 
 Command:   elu-zoo-train --config=elu_cifar_18:dataset=cifar10,activation=elu,seed=0
 Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
            padding, smoke
-Paper:     as elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, then 0.001;
-           at the end 50,000 iterations with dropout after every layer and 40,000 with
-           rates 1.5 times as high. Test error 6.55 % on CIFAR-10, 24.28 % on CIFAR-100.
+Paper:     as in elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, then
+           0.001; in the end, 50,000 iterations with dropout after every layer and
+           40,000 iterations with rates 1.5 times as high. The test error is 6.55 % on
+           CIFAR-10 and 24.28 % on CIFAR-100.
 Ours:      not trained yet.
-Time:      not measured; 5e17 floating-point operations, with padding=same 2.3e17.
+Time:      not measured; 5e17 floating-point operations, or 2.3e17 with padding=same.
 
-Not in the paper: how long it trains before the last 90,000 iterations, here the
-165,000 of the small network; the learning rate in them, here 0.001 still; the rate of
-the last hidden stack, for which its list of seven has no entry, here 0.5 again.
+Not in the paper: the number of iterations before the last 90,000, which is 165,000 here
+as for the small network; the learning rate of the last 90,000, which stays 0.001; the
+dropout rate of the last hidden stack, which is 0.5 here because the paper's list has
+seven rates for eight stacks.
 """
 
 from ml_collections import ConfigDict

@@ -1,24 +1,25 @@
-"""Fine-tuning: pretrained weights, other classes and images.
+"""Fine-tuning of pretrained weights on other classes and images.
 
 Command:   elu-zoo-train --config=finetune:model=elu_cifar_11,weights=cifar100 \\
                --data=my_photos/
-Arguments: model, weights (as of get_model; none trains from scratch), activation (by
-           default the weights'), freeze (none, body, or stacks: stack1+stack2),
-           learning_rate, epochs, examples (of the training split, 0: all), validation,
-           seed, smoke
+Arguments: model, weights (as in get_model; none trains from scratch), activation
+           (default: that of the weights), freeze (none, body, or stacks such as
+           stack1+stack2), learning_rate, epochs, examples (number of training images,
+           0: all), validation, seed, smoke
 Paper:     nothing.
 Ours:      results/results.csv.
 Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
 Every layer except the classifier starts from the weights. Images get the shape and the
-preprocessing of the weights. The other fields are those of the network's config (of the
-CIFAR networks: `fast`), except for Nesterov's momentum and a learning rate that rises
-for 15 % of the run and falls to zero. `freeze=body` trains the classifier only.
-`validation=False` trains on the validation images too, without a validation error.
+preprocessing that the weights were trained with. The other fields are those of the
+network's own config (with `schedule=fast` if there is one), except for Nesterov's
+momentum and a learning rate that rises for 15 % of the run and falls to zero.
+`freeze=body` trains only the classifier. `validation=False` trains on the validation
+images too, and measures no validation error.
 
-The learning rate is .01, or less if the steps of the network's config are shorter at
-the momentum used here: .001 for the MLPs, .0001 for the autoencoder. Errors of
-elu_cifar_11 at other rates: results/tuning.md.
+The learning rate is .01 for most networks. It is .001 for the MLPs and .0001 for the
+autoencoder, so that steps are at most as long as with the network's own config.
+Errors of elu_cifar_11 at other learning rates: results/tuning.md.
 """
 
 import re
@@ -40,7 +41,7 @@ from elu_zoo.configs import (
 )
 
 _MOMENTUM = 0.9
-# Configs of networks of the paper.
+# Config of each network of the paper. Other networks have that of mnist_mlp_8x128.
 _EXPERIMENTS = {
     "elu_cifar_11": elu_cifar_11,
     "elu_cifar_18": elu_cifar_18,
@@ -64,10 +65,11 @@ def get_config(arg: str = "") -> ConfigDict:
         seed=0,
         smoke=False,
     )
-    config = _of_network(args["model"], {key: args[key] for key in ("seed", "smoke")})
+    config = _build_network(args["model"], {k: args[k] for k in ("seed", "smoke")})
     if not args["weights"]:
         raise errors.UsageError(
-            "weights is a data set's name, a tag, a run's folder or none, not empty."
+            "weights must be the name of a data set, a tag, the folder of a run or "
+            "none. Received: weights=''."
         )
     frozen = args["freeze"] if args["freeze"] != "none" else ""
     config.schedule = "fast"
@@ -80,7 +82,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.data.train_examples = 200 if config.smoke else args["examples"]
     config.train.freeze = tuple(frozen.split("+")) if frozen else ()
     config.train.epochs = 2 if config.smoke else args["epochs"]
-    # A step of momentum m is 1 / (1 - m) times as long in the end.
+    # With momentum m, steps become 1 / (1 - m) times as long.
     own = max(config.train.learning_rates) / (1 - config.train.momentum)
     rate = args["learning_rate"] or min(0.01, own * (1 - _MOMENTUM))
     config.train.momentum = _MOMENTUM
@@ -88,7 +90,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.learning_rate_shape = "linear"
     config.train.boundaries = (0.15,)
     config.train.learning_rates = (0.0, rate, 0.0)
-    if "dropout" in config.train:  # one phase, the network's first
+    if "dropout" in config.train:  # use only the first phase of the network
         config.train.phase_boundaries = ()
         config.train.dropout = config.train.dropout[:1]
         config.train.dropout_placement = config.train.dropout_placement[:1]
@@ -96,12 +98,12 @@ def get_config(arg: str = "") -> ConfigDict:
 
 
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
-    """Names the weights; None and "" stand for values of the weights."""
+    """Sets the weights, and leaves fields empty that get the values of the weights."""
     fields = common.pretrained()
-    if "folder" in config.data:  # of images, which are resized to data.image_size
+    if "folder" in config.data:  # images are resized to data.image_size instead
         del fields.data.image_shape
     else:
-        config.data.name = ""  # --data names it
+        config.data.name = ""  # set by --data
         config.data.train_on_validation = not args["validation"]
     config.update(fields)
     config.model.weights = "" if args["weights"] == "none" else args["weights"]
@@ -112,12 +114,12 @@ def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
         config.model.padding = config_dict.placeholder(str)
 
 
-def _of_network(model: str, given: dict[str, Any]) -> ConfigDict:
-    """Returns the config of a network; a user's network gets that of the MNIST MLP."""
+def _build_network(model: str, arguments: dict[str, Any]) -> ConfigDict:
+    """Returns the config of a network."""
     if model in table1_baselines.NETS:
-        return _of_baseline(model, given)
+        return _build_baseline(model, arguments)
     experiment = _EXPERIMENTS.get(model, mnist_mlp_8x128)
-    args = {**experiment.ARGUMENTS, **given}
+    args = {**experiment.ARGUMENTS, **arguments}
     if "schedule" in args:
         args["schedule"] = "fast"
     config = experiment.build(args)
@@ -125,14 +127,16 @@ def _of_network(model: str, given: dict[str, Any]) -> ConfigDict:
     return config
 
 
-def _of_baseline(model: str, given: dict[str, Any]) -> ConfigDict:
-    args = {**table1_baselines.ARGUMENTS, "net": model, "schedule": "fast", **given}
-    config = table1_baselines.build(args)
-    if "heads_until" in config.train:  # weights have no auxiliary heads
+def _build_baseline(model: str, arguments: dict[str, Any]) -> ConfigDict:
+    recipe = {"net": model, "schedule": "fast", **arguments}
+    config = table1_baselines.build({**table1_baselines.ARGUMENTS, **recipe})
+    if "heads_until" in config.train:  # weight files have no auxiliary heads
         config.model.auxiliary_heads = False
         del config.train.heads_until
-    if "learning_rate_factors" in config.train:  # the new classifier learns as fast
+    if "learning_rate_factors" in config.train:  # a new classifier needs the full rate
         del config.train.learning_rate_factors
-    if model == "fmp":  # dropout scales its maps after training as well
+    if (
+        model == "fmp"
+    ):  # at inference its dropout scales maps, so that the rate is fixed
         config.model.dropout = config_dict.placeholder(float)
     return config

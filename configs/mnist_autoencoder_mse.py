@@ -1,15 +1,15 @@
-"""The autoencoder of figure 3 with linear outputs and squared error as its loss.
+"""The autoencoder of figure 3 with linear outputs and a squared error as the loss.
 
 Command:   elu-zoo-train --config=mnist_autoencoder_mse:activation=elu,seed=0
 Arguments: those of mnist_autoencoder
 Paper:     "reconstruction error", without a formula; see mnist_autoencoder.py.
-Time:      35 to 60 minutes a run on two CPU cores.
+Time:      35 to 60 minutes for one run on two CPU cores.
 
-The loss is half the squared error, summed over pixels, a mean over images: the pair of
-linear output and squared error in the authors' own framework. From He's initialisation
-an ELU network's first outputs are large (a loss of 941, ReLU's 158), and it diverges
-at 1e-2, 1e-3 and 3e-4 within ten steps, ReLU at 1e-2 only: 1e-4 is the highest of the
-paper's rates at which both learn.
+The loss is half the squared error, summed over pixels and averaged over images. The
+authors' own framework combines linear outputs with this loss. With He's initialisation
+the first outputs of an ELU network are large (the first loss is 941, that of a ReLU
+network 158). ELU diverges within ten steps at 1e-2, 1e-3 and 3e-4, ReLU only at 1e-2.
+1e-4 is the highest of the paper's learning rates at which both learn.
 """
 
 from ml_collections import ConfigDict
@@ -26,7 +26,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config = common.mnist(args, epochs=500)
     config.name = "mnist_autoencoder_mse"
     if args["learning_rate"] != ARGUMENTS["learning_rate"]:
-        # Runs at another rate get another folder.
+        # Runs with different learning rates need different folders.
         config.name += f"-lr{args['learning_rate']:g}"
     config.model.name = "mnist_autoencoder"
     config.train.loss = "half_squared_error"

@@ -3,12 +3,12 @@
 Command:   elu-zoo-train --config=mnist_mlp_8x128:activation=elu,seed=0
 Arguments: activation, seed, batch_norm, smoke
 Paper:     SGD, learning rate 0.01, batches of 64, 300 epochs, He's initialisation;
-           ELU's training error falls fastest and its units' median activation stays
-           closest to zero. The figure has no numbers.
+           the training error of ELU falls fastest, and the median activation of ELU
+           units stays closest to zero. The paper states no numbers.
 Ours:      results/runs.md, from results/results.csv.
-Time:      2 to 4 minutes a run on two CPU cores.
+Time:      2 to 4 minutes for one run on two CPU cores.
 
-Not in the paper, from its authors' own framework: pixels / 255 without centring, no
+Not in the paper, but in its authors' own framework: pixels / 255 without centring, no
 momentum, zero biases, 50,000 images for training and 10,000 for validation.
 """
 

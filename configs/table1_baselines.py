@@ -8,17 +8,18 @@ Arguments: net (alexnet_cifar, nin, dsn, maxout, allcnn_c, highway_19, fmp), dat
 Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DSN 7.97
            and 34.57, NiN 8.81 and 35.68, Maxout 9.38 and 38.57, All-CNN 7.25 and
            33.71, Highway Network 7.60 and 32.24, Fractional Max-Pooling 4.50 and
-           27.62; ELU-Network 6.55 and 24.28. All are copied from elsewhere.
+           27.62; ELU-Network 6.55 and 24.28. The paper describes only the training of
+           the ELU-Network.
 Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
-Time:      of two runs at once on two CPU cores, fast, 4 epochs of CIFAR-100: minutes
-           alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55; the others not measured.
+Time:      minutes for 4 epochs of CIFAR-100 with schedule=fast, two runs at once on two
+           CPU cores: alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55.
 
-The default of `activation` is the network's. `schedule=paper` is the recipe of the
-network's authors, from their code if it is public; results/baselines.md has each
-recipe, what could not be verified, and our differences. `schedule=fast` is ours:
-`epochs` of batches of 100, a learning rate that rises linearly to a peak and falls
-linearly to zero, Nesterov's momentum .9, padding by 4 zeros and crops, half of the
-dropout, float32. How the peaks were chosen: results/tuning.md.
+The default activation is that of the network's authors. `schedule=paper` is the recipe
+of the network's authors; results/baselines.md has each recipe, its unverified parts and
+our deviations. `schedule=fast` is our schedule: `epochs` epochs of batches of 100, a
+learning rate that rises linearly to a peak and falls linearly to zero, Nesterov's
+momentum .9, padding by 4 zeros and crops, half of the dropout, float32.
+results/tuning.md describes the choice of the peaks.
 """
 
 from typing import Any
@@ -28,10 +29,10 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.configs import arguments, common
 
-_CONVOLUTIONS_OF_MAXOUT = ("h0", "h1", "h2")
-_SLOW = tuple(
+# Factors on the learning rate.
+_MAXOUT_CONVOLUTIONS = tuple(
     (f"{name}/{kind}", 0.05)
-    for name in _CONVOLUTIONS_OF_MAXOUT
+    for name in ("h0", "h1", "h2")
     for kind in ("kernel", "bias")
 )
 _CLASS_MAPS = (("classifier/kernel", 0.1), ("classifier/bias", 0.2), ("bias", 2.0))
@@ -40,8 +41,9 @@ _HEADS = tuple(
     for i in (1, 2, 3)
     for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
 )
-# The recipe of each network: activation, fields of config.model and config.train,
-# padding or fields of another augmentation, and the peak rate of schedule=fast.
+# For each network: the default activation, fields of config.model and config.train,
+# the padding or config.data of another augmentation, and the peak learning rate of
+# schedule=fast.
 NETS = {
     "alexnet_cifar": {
         "activation": "relu",
@@ -80,7 +82,8 @@ NETS = {
         "train": {
             "batch_size": 128, "epochs": 474, "learning_rate_shape": "linear",
             "learning_rates": (0.17, 0.17 * (1 - 0.99 * 474 / 500)), "momentum": 0.65,
-            "momentum_rise": (0.5, 250 / 474), "learning_rate_factors": _SLOW,
+            "momentum_rise": (0.5, 250 / 474),
+            "learning_rate_factors": _MAXOUT_CONVOLUTIONS,
         },
         "padding": 8,
         "peak": 0.17,
@@ -100,7 +103,7 @@ NETS = {
         "activation": "relu",
         "model": {
             "kernel_decay": 0.001, "classifier_decay": 0.01, "dropout": 0.2,
-            # In force: Caffe does not read the 0.05 of the authors' file.
+            # Caffe's default. Caffe does not read the 0.05 of the authors' file.
             "first_deviation": 1.0,
         },
         "train": {
@@ -117,7 +120,8 @@ NETS = {
         "model": {"dropout": 0.5, "filters": 160, "regions": "pseudorandom"},
         "train": {
             "batch_size": 50, "epochs": 810, "momentum": 0.99, "nesterov": True,
-            # .003 for sums over 50 images, of which momentum takes a hundredth.
+            # The original's .003 is for the sum of gradients over 50 images, times
+            # 1 - momentum: .003 * 50 * .01 = 1.5e-3.
             "learning_rates": (1.5e-3, 2.613e-5), "learning_rate_shape": "exponential",
         },
         "padding": 0,
@@ -127,8 +131,8 @@ NETS = {
         "peak": 0.01,
     },
 }  # fmt: skip
-# Changes of the authors for CIFAR-100.
-_OF_CIFAR100 = {
+# Changes to the recipes for CIFAR-100.
+_CIFAR100 = {
     "nin": {
         "model": {"kernel_decay": 0.0005, "deviations": (0.001, 0.01, 0.05)},
         "train": {
@@ -161,7 +165,7 @@ ARGUMENTS = {
     "smoke": False,
 }
 _FAST_EPOCHS = 4
-_SMOKE_WIDTHS = {"fmp": 0.02, "highway_19": 0.2, "alexnet_cifar": 0.25}  # else 0.1
+_SMOKE_WIDTHS = {"fmp": 0.02, "highway_19": 0.2, "alexnet_cifar": 0.25}
 
 
 def get_config(arg: str = "") -> ConfigDict:
@@ -175,7 +179,10 @@ def build(args: dict) -> ConfigDict:
     if args["schedule"] not in SCHEDULES:
         raise errors.unknown("schedule", args["schedule"], SCHEDULES)
     if args["epochs"] and not fast:
-        raise errors.UsageError("epochs is an argument of schedule=fast.")
+        raise errors.UsageError(
+            "epochs needs schedule=fast. Received: schedule=paper. Remove epochs, or "
+            "pass schedule=fast."
+        )
     recipe = _recipe(net, "cifar100" in dataset)
     if fast:
         recipe["train"]["epochs"] = args["epochs"] or _FAST_EPOCHS
@@ -212,29 +219,30 @@ def build(args: dict) -> ConfigDict:
     config.train.precision = "bfloat16_conv"
     config.train.checkpoint_every = 5 if config.smoke else 500
     if fast:
-        _make_fast(config, recipe["peak"])
+        _use_fast_schedule(config, recipe["peak"])
     return config
 
 
-def _recipe(net: str, of_cifar100: bool) -> dict[str, Any]:
+def _recipe(net: str, is_cifar100: bool) -> dict[str, Any]:
     """Returns the recipe of a network for one of the two data sets."""
     recipe = dict(NETS[net])
-    other = _OF_CIFAR100.get(net, {}) if of_cifar100 else {}
+    changes = _CIFAR100.get(net, {}) if is_cifar100 else {}
     for key in ("model", "train"):
-        recipe[key] = {**recipe[key], **other.get(key, {})}
-    recipe["padding"] = other.get("padding", recipe["padding"])
+        recipe[key] = {**recipe[key], **changes.get(key, {})}
+    recipe["padding"] = changes.get("padding", recipe["padding"])
     return recipe
 
 
-def _make_fast(config: ConfigDict, peak: float) -> None:
+def _use_fast_schedule(config: ConfigDict, peak: float) -> None:
     train, model = config.train, config.model
     train.batch_size = 100
-    # On a CPU without matrix units bfloat16 takes half as long again.
+    # On a CPU without bfloat16 matrix units, bfloat16 takes 1.5 times as long.
     train.precision = "float32"
     train.momentum, train.nesterov = 0.9, True
     if "momentum_rise" in train:
         del train.momentum_rise
-    # From nin's small deviations for CIFAR-100 no unit leaves chance in an epoch.
+    # With the small deviations of nin for CIFAR-100, the error stays at that of chance
+    # in the first epoch.
     if "deviations" in model:
         del model.deviations
     train.learning_rate_shape = "linear"

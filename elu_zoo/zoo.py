@@ -104,7 +104,7 @@ def get_model(
         arguments = found.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, found, classifier_activation)
-    layers = preprocessing_of.chosen(
+    layers = preprocessing_of.resolve(
         registered, preprocessing, entry, arguments.get("input_shape")
     )
     if layers is not None:

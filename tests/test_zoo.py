@@ -241,7 +241,7 @@ def test_other_num_classes(published, images, caplog):
     assert model(images).shape == (5, 3)
     tag = published["elu"]["tag"]
     assert (
-        f"{tag} has 10 classes, num_classes is 3: the layer 'classifier'" in caplog.text
+        f"{tag} has 10 classes, but num_classes is 3. The layer 'class" in caplog.text
     )
 
 

@@ -156,8 +156,8 @@ def test_weights_for_another_size(trained, path, shape):
         ({"input_shape": 48}, r"=\[32, 32, 3\]. Received: input_shape=48"),
         ({"padding": "same"}, "with padding=caffe. Received: padding=same"),
         ({"width": 1.0}, "with width=0.05. Received: width=1.0"),
-        ({"preprocessing": "cifar100"}, "trained on .*cifar10_zca.*='cifar100'. Leave"),
-        ({"preprocessing": {"kind": "rescale", "scale": 1.0}}, "trained on .*rescale"),
+        ({"preprocessing": "cifar100"}, "with .*cifar10_zca.*='cifar100'. Remove the"),
+        ({"preprocessing": {"kind": "rescale", "scale": 1}}, "trained with .*rescale"),
         (
             {"input_shape": (48, 48, 3)},
             "of cifar10_zca-.* of 32 x 32 .*processing=False",

@@ -112,7 +112,7 @@ def test_weights_fit_any_size(trained):
         ({"input_shape": (128, 128, 3)}, r"fit crops of 224 x 224 .*128.*ing=False"),
         ({"spp_levels": (1, 2, 4)}, r"with spp_levels=\[1, 2\]. Received.*\[1, 2, 4\]"),
         ({"stem_stride": 1}, "trained with stem_stride=2. Received: stem_stride=1"),
-        ({"preprocessing": "photos"}, "were trained on .*Received: preprocessing='pho"),
+        ({"preprocessing": "photos"}, "trained with .*Received: preprocessing='photo"),
     ],
     ids=repr,
 )
@@ -151,6 +151,6 @@ def test_a_missing_mean_is_an_error_before_weights_are_drawn(tmp_path, monkeypat
         elu_zoo.get_model(NET)
     assert re.fullmatch(
         f"{NET} .* not on this machine. There is no mean image 'imagenet2012'.* "
-        "Training on a data set makes such a file. Pass preprocessing=False .*",
+        "Training on a data set writes its statistics file. Pass preprocessing=Fals.*",
         str(caught.value),
     )

@@ -1,4 +1,4 @@
-"""Activations: functions, layers, and the table of their names."""
+"""Activation functions, activation layers, and the table of activation names."""
 
 from elu_zoo.activations.elu import ELU, elu, elu_xla, form
 from elu_zoo.activations.table import describe, make, names, register_activation

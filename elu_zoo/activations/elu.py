@@ -1,4 +1,4 @@
-"""The exponential linear unit: functions and layer."""
+"""The exponential linear unit, as functions and as a layer."""
 
 import contextlib
 import contextvars
@@ -18,15 +18,14 @@ _form = contextvars.ContextVar("elu_zoo_form", default="plain")
 def form(name: str) -> Iterator[None]:
     """Selects the implementation of `ELU` layers that are called in this context.
 
-    A context variable does not reach other threads: under a distribution strategy,
-    enter the context inside the replica function. On other backends than TensorFlow
-    a layer is always plain.
+    The context is a context variable, which does not reach other threads. Under a
+    distribution strategy, enter the context inside the replica function. On backends
+    other than TensorFlow all layers are plain.
 
     Args:
-        name: `"plain"`, stock operations, the only form for exports;
-            `"polynomial"`, for calls inside a program that XLA compiles;
-            `"nested"`, for calls inside a step that is not compiled: only the
-            activation is an XLA program.
+        name: `"plain"` for stock operations, the only form that can be exported;
+            `"polynomial"` for calls inside a function that XLA compiles; `"nested"` for
+            calls inside an uncompiled step, where XLA compiles only the activation.
     """
     if name not in FORMS:
         raise errors.unknown("form", name, FORMS)
@@ -49,13 +48,13 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     ```
 
     Half precision is computed in float32. In a traced TensorFlow graph the function
-    is stock operations, which every exporter supports. `tf.nn.elu` computes
-    `exp(x) - 1` there, unless XLA compiles it: values near -0 differ from eager values
-    by at most 1e-7.
+    consists of stock operations, which every exporter supports. Without XLA, traced
+    values near -0 differ from eager values by at most 1e-7, because `tf.nn.elu` then
+    computes `exp(x) - 1`.
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: finite and > 0; very negative inputs give `-alpha`.
+        alpha: the negative of the limit at minus infinity; must be finite and > 0.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -71,7 +70,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
         return keras.ops.cast(elu(keras.ops.cast(x, "float32"), alpha), dtype)
     if keras.backend.backend() == "tensorflow":
         return _elu_tensorflow(x, alpha)
-    # With x in the unused branch the derivative at +inf would be 0 * inf.
+    # With x instead of 0 in the unused branch, the derivative at +inf would be 0 * inf.
     negative = keras.ops.expm1(keras.ops.where(x > 0, keras.ops.zeros_like(x), x))
     return keras.ops.where(x > 0, x, negative * alpha)
 
@@ -90,21 +89,21 @@ def _elu_tensorflow(x: Any, alpha: float) -> Any:
 
 
 def elu_xla(x: Any, alpha: float = 1.0) -> Any:
-    """The function `elu` as an XLA program, on TensorFlow.
+    """The function `elu`, compiled by XLA on TensorFlow.
 
-    In float32 and with alpha = 1 the result is within 1 unit in the last place. The
-    derivative is computed from the output, `f(x) + alpha`; it is `alpha` at 0 and can
-    be differentiated again.
+    In float32 and with alpha = 1 the error is at most 1 unit in the last place. For
+    x <= 0 the derivative is computed from the output, as `f(x) + alpha`. Derivatives of
+    every order are defined.
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: finite and > 0; very negative inputs give `-alpha`.
+        alpha: the negative of the limit at minus infinity; must be finite and > 0.
 
     Returns:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        UsageError: another backend, or a TensorFlow without XLA.
+        UsageError: the backend is not TensorFlow, or TensorFlow was built without XLA.
     """
     if keras.backend.backend() != "tensorflow":
         raise errors.UsageError(
@@ -117,18 +116,14 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    """Returns `x` as a tensor; integers and booleans become `floatx`.
-
-    Raises:
-        UsageError: `x` is complex.
-    """
+    """Returns `x` as a floating-point tensor; complex numbers raise `UsageError`."""
     x = keras.ops.convert_to_tensor(x)
     if keras.backend.is_float_dtype(x.dtype):
         return x
     dtype = keras.backend.standardize_dtype(x.dtype)
     if dtype.startswith("complex"):
         raise errors.UsageError(
-            f"ELU is a function of real numbers. Received: a tensor of {dtype}. Pass "
+            f"ELU needs a tensor of real numbers. Received: a tensor of {dtype}. Pass "
             "the real part."
         )
     return keras.ops.cast(x, keras.backend.floatx())
@@ -151,7 +146,8 @@ class ELU(keras.layers.Layer):
     [-0.63212055  0.          2.        ]
 
     Args:
-        alpha: finite and > 0; very negative inputs give `-alpha`. Defaults to `1.0`.
+        alpha: the negative of the limit at minus infinity; must be finite and > 0.
+            Defaults to `1.0`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.
@@ -163,7 +159,7 @@ class ELU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
         self.supports_masking = True
-        # Built without an input shape, so that inputs may have an unknown rank.
+        # A subclass may need a build. Without a build, inputs may have an unknown rank.
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:

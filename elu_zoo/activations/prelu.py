@@ -1,4 +1,4 @@
-"""PReLU: a rectifier with learned slopes."""
+"""PReLU, a rectifier with learned slopes."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ class PReLU(keras.layers.Layer):
     f(x) = slope * x    for x <= 0
     ```
 
-    Each channel, an index of the last axis, has one learned `slope`, which starts at
-    0.25. (`keras.layers.PReLU` has one slope a unit, which starts at 0.)
+    Each channel (index of the last axis) has one learned `slope`, whose initial value
+    is 0.25. (`keras.layers.PReLU` has one slope per unit, with an initial value of 0.)
 
     Args:
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
@@ -37,7 +37,7 @@ class PReLU(keras.layers.Layer):
         if len(input_shape) < 2 or input_shape[-1] is None:
             raise UsageError(
                 "PReLU needs an input (batch, ..., channels) with a known number of "
-                f"channels. Received: input shape {tuple(input_shape)}"
+                f"channels. Received an input of shape {tuple(input_shape)}."
             )
         self.slope = self.add_weight(
             name="slope",
@@ -46,8 +46,8 @@ class PReLU(keras.layers.Layer):
         )
 
     def call(self, inputs: Any) -> Any:
-        # With positive inputs in the product, the derivative with respect to the slope
-        # would be 0 * inf at +inf.
+        # If the product contained positive inputs, the derivative with respect to the
+        # slope would be 0 * inf at +inf.
         positive = inputs > 0
         negative = keras.ops.where(positive, keras.ops.zeros_like(inputs), inputs)
         slope = keras.ops.cast(self.slope, inputs.dtype)

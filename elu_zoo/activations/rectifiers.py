@@ -1,4 +1,4 @@
-"""Leaky and shifted rectifiers. ReLU itself is `keras.activations.relu`."""
+"""Leaky and shifted rectifiers."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ class LeakyReLU(keras.layers.Layer):
     ```
 
     Args:
-        alpha: finite and > 0; the slope for negative inputs. Defaults to `0.1`, as in
-            Clevert et al. (2016), figure 1 and section 4.1.
+        alpha: the slope for negative inputs; must be finite and > 0. Defaults to `0.1`,
+            as in Clevert et al. (2016), figure 1 and section 4.1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.
@@ -47,7 +47,7 @@ class VeryLeakyReLU(LeakyReLU):
     """Leaky rectified linear unit with a slope of 1/3 (Graham, 2014, `VLEAKYRELU`).
 
     Args:
-        alpha: finite and > 0; the slope for negative inputs. Defaults to `1/3`.
+        alpha: the slope for negative inputs; must be finite and > 0. Defaults to `1/3`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.
@@ -69,7 +69,8 @@ class ShiftedReLU(keras.layers.Layer):
     f(x) = max(-1, x)
     ```
 
-    Not the S-shaped rectified linear unit of Jin et al. (2016), also SReLU.
+    The S-shaped rectified linear unit of Jin et al. (2016), which is also called SReLU,
+    is another function.
 
     Args:
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.

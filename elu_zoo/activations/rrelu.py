@@ -1,4 +1,4 @@
-"""RReLU: a rectifier with random slopes."""
+"""RReLU, a rectifier with random slopes."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ class RReLU(keras.layers.Layer):
     f(x) = slope * x    for x <= 0
     ```
 
-    In training the `slope` of each element is uniform in [lower, upper); at inference
-    it is the mean, `(lower + upper) / 2`. (Xu et al. draw 1 / slope from [3, 8) and
-    divide by 5.5 at inference.)
+    In training the `slope` of each element is drawn uniformly from [lower, upper). At
+    inference the slope is the mean, `(lower + upper) / 2`. (Xu et al. draw 1 / slope
+    from [3, 8), and at inference use a slope of 1 / 5.5.)
 
     Args:
-        lower: > 0; the lower bound of the slope. Defaults to `1/8`.
-        upper: > lower; the upper bound of the slope. Defaults to `1/3`.
+        lower: the lower bound of the slope; must be > 0. Defaults to `1/8`.
+        upper: the upper bound of the slope; must be > lower. Defaults to `1/3`.
         seed: integer seed of the draws, or `None` for a random seed.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
@@ -46,7 +46,7 @@ class RReLU(keras.layers.Layer):
         if self.lower >= self.upper:
             raise UsageError(
                 "RReLU needs lower < upper. Received: "
-                f"lower={self.lower}, upper={self.upper}"
+                f"lower={self.lower}, upper={self.upper}."
             )
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
@@ -69,9 +69,5 @@ class RReLU(keras.layers.Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "lower": self.lower,
-            "upper": self.upper,
-            "seed": self.seed,
-        }
+        own = {"lower": self.lower, "upper": self.upper, "seed": self.seed}
+        return {**super().get_config(), **own}

@@ -1,4 +1,4 @@
-"""The table of activations by name, and the layers made from it."""
+"""The table of activations by name, and construction of activation layers."""
 
 import inspect
 import re
@@ -13,12 +13,12 @@ from elu_zoo.activations.prelu import PReLU
 from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
 
-# Keras' functions that act on each element and need no argument.
+# Functions of Keras that act on each element separately and need no arguments.
 KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
     log_sigmoid hard_sigmoid hard_silu hard_tanh tanh_shrink soft_shrink hard_shrink
     squareplus sparse_plus sparse_sigmoid""".split()
 
-# Layer classes, and functions for keras.layers.Activation.
+# Each value is a layer class, or a function for keras.layers.Activation.
 _table: dict[str, Callable] = {
     "elu": ELU,
     "relu": keras.activations.relu,
@@ -31,14 +31,9 @@ _table: dict[str, Callable] = {
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
-# Not a function of single values: only the network of this name has it.
+# Not in the table, because maxout is not elementwise. Only the network `maxout` has it.
 _MAXOUT = "maxout"
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
-
-_ACCEPTED = (
-    "Pass a name, a mapping {'name': ..., 'alpha': ...}, a keras Layer class, a "
-    "registered function or a function of no arguments that returns a new layer."
-)
 
 
 def names() -> list[str]:
@@ -47,7 +42,7 @@ def names() -> list[str]:
 
 
 def register_activation(name: Any, factory: Callable | None = None) -> Any:
-    """Registers an activation here, and with Keras so that it can be saved.
+    """Registers an activation by name, and with Keras so that models can be saved.
 
     Example:
 
@@ -59,10 +54,10 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     >>> register_activation("sine", keras.ops.sin)
 
     Args:
-        name: the new name. The default is the name of the object, in lower case with
-            underscores.
-        factory: a keras Layer class whose arguments all have defaults and are in its
-            `get_config`, or an elementwise function of one tensor.
+        name: the new name. The default is the name of the class or function, in lower
+            case with underscores.
+        factory: an elementwise function of one tensor, or a Keras layer class. All
+            arguments of the class must have defaults and be in its `get_config`.
 
     Returns:
         `factory`, or a decorator for it.
@@ -70,7 +65,7 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     if not isinstance(name, str):
         if factory is not None:
             raise errors.UsageTypeError(
-                f"The name of an activation must be a string. Received: {name!r}"
+                f"The name of an activation must be a string. Received: {name!r}."
             )
         factory = name
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", getattr(name, "__name__", ""))
@@ -79,18 +74,20 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
         return lambda factory: register_activation(name, factory)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise errors.UsageError(
-            "The name of an activation must be lower-case letters, digits and "
-            f"underscores. Received: {name!r}"
+            "The name of an activation must consist of lower-case letters, digits and "
+            f"underscores, and start with a letter. Received: {name!r}."
         )
     named = inspect.isroutine(factory) and factory.__name__ != "<lambda>"
     if not _is_layer_class(factory) and not named:
         raise errors.UsageTypeError(
-            "register_activation takes a keras Layer class or a function with a name. "
-            f"Received: {factory!r}"
+            "register_activation needs a Keras layer class or a function with a name. "
+            f"Received: {factory!r}."
         )
     taken = _table.get(name)
     if name in _ALIASES or (taken and not registry.same_origin(taken, factory)):
-        raise errors.UsageError(f"The activation {name!r} exists. Choose another name.")
+        raise errors.UsageError(
+            f"An activation named {name!r} exists already. Pass another name."
+        )
     if not _is_registered(factory):
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)
     _table[name] = factory
@@ -98,25 +95,27 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
 
 
 def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.Layer:
-    """Returns a new layer of the given activation.
+    """Returns a new activation layer.
 
     Args:
-        activation: a name of `names()`; a mapping of `name` and the activation's
-            arguments, where `None` means the default; a keras Layer class; a
-            function registered by `register_activation` or by
-            `keras.saving.register_keras_serializable`; or a function of no
-            arguments that returns a new layer.
+        activation: a name of `names()`; a mapping of `name` and the arguments of the
+            activation, where `None` means the default; a Keras layer class; a function
+            registered by `register_activation` or by
+            `keras.saving.register_keras_serializable`; or a function without arguments
+            that returns a new layer.
         name: the name of the layer.
         seed: the seed of an activation that draws random numbers.
+
+    Raises:
+        UsageError: the activation or one of its arguments is unknown or wrong.
     """
     if isinstance(activation, str):
         return _build(_lookup(activation), {}, name, seed)
     if isinstance(activation, keras.layers.Layer):
         raise errors.UsageTypeError(
-            "Every site of a network needs its own activation layer. Received: the "
-            f"layer {activation.name!r}. Pass its class, "
-            f"{type(activation).__name__}, or `lambda: "
-            f"{type(activation).__name__}(...)`."
+            "A network needs a new layer for each of its activations. Received: the "
+            f"layer {activation.name!r}. Pass the class {type(activation).__name__} or "
+            f"`lambda: {type(activation).__name__}(...)`."
         )
     is_class = inspect.isclass(activation)
     if not is_class and callable(getattr(activation, "items", None)):
@@ -125,22 +124,21 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
         return _build(activation, {}, name, seed)
     if not callable(activation):
         raise errors.UsageTypeError(
-            f"Unknown activation {activation!r} of type "
-            f"{type(activation).__name__}. {_ACCEPTED}"
+            f"Unknown activation {activation!r} of type {type(activation).__name__}. "
+            "Pass a name, a mapping with a 'name', a Keras layer class, a registered "
+            "function, or a function without arguments that returns a new layer."
         )
     return _from_factory(activation, name)
 
 
 def describe(activation: Any) -> dict[str, Any]:
-    """Returns the canonical description of an activation, ready for JSON.
-
-    The description is the name and every argument.
+    """Returns the name and all arguments of an activation, as values of JSON.
 
     >>> describe("srelu"), describe(ELU)
     ({'name': 'shifted_relu'}, {'name': 'elu', 'alpha': 1.0})
 
     Args:
-        activation: see `make`; `maxout` is described too.
+        activation: an activation as in `make`, or `maxout`.
     """
     if is_maxout(activation):
         return {"name": _MAXOUT}
@@ -153,20 +151,20 @@ def describe(activation: Any) -> dict[str, Any]:
 
 
 def is_maxout(activation: Any) -> bool:
-    """Whether an activation is `maxout`, which only the network `maxout` can build.
+    """Returns whether an activation is `maxout`, which only that network can have.
 
     Raises:
         UsageError: a mapping of `maxout` has arguments.
     """
-    name, given = activation, {}
+    name, arguments = activation, {}
     if not inspect.isclass(activation) and hasattr(activation, "items"):
-        given = {k: v for k, v in activation.items() if v is not None}
-        name = given.pop("name", None)
+        arguments = {k: v for k, v in activation.items() if v is not None}
+        name = arguments.pop("name", None)
     if not isinstance(name, str) or name != _MAXOUT:
         return False
-    if given:
+    if arguments:
         raise errors.UsageError(
-            f"The activation {name!r} takes no arguments. Received: {given}."
+            f"The activation {name!r} has no arguments. Received: {arguments}."
         )
     return True
 
@@ -174,8 +172,8 @@ def is_maxout(activation: Any) -> bool:
 def _lookup(name: str) -> Callable:
     if name == _MAXOUT:
         raise errors.UsageError(
-            f"The activation {name!r} is not a function of single values: only the "
-            f"network {name!r} has it."
+            f"The activation {name!r} does not act on each element separately. Only "
+            f"the network {name!r} can have this activation."
         )
     name = _ALIASES.get(name, name)
     if name in _table:
@@ -187,8 +185,8 @@ def _lookup(name: str) -> Callable:
         )
     known = *_table, _MAXOUT
     raise errors.UsageError(
-        f"{errors.unknown('activation', name, known)} An activation of your own must "
-        "be registered first: elu_zoo.register_activation, in commands --module."
+        f"{errors.unknown('activation', name, known)} Register your own activation "
+        "with elu_zoo.register_activation. In a command, pass its file as --module."
     )
 
 
@@ -198,17 +196,17 @@ def _from_mapping(
     kind = mapping.pop("name", None)
     if not isinstance(kind, str):
         raise errors.UsageError(
-            "An activation given as a mapping needs a 'name' that is a string. "
-            f"Received: name={kind!r}"
+            "The mapping of an activation needs a 'name' that is a string. "
+            f"Received: name={kind!r}."
         )
     entry = _lookup(kind)
     known = _arguments(entry)
-    given = {key: value for key, value in mapping.items() if value is not None}
+    arguments = {key: value for key, value in mapping.items() if value is not None}
     for key in mapping:
         # Configs have alpha=None for activations without alpha.
-        if key not in known and (key != "alpha" or key in given):
+        if key not in known and (key != "alpha" or key in arguments):
             raise errors.unknown(f"argument of the activation {kind!r}", key, known)
-    return _build(entry, given, name, seed)
+    return _build(entry, arguments, name, seed)
 
 
 def _from_factory(factory: Callable, name: str) -> keras.layers.Layer:
@@ -224,12 +222,12 @@ def _from_factory(factory: Callable, name: str) -> keras.layers.Layer:
     layer, other = factory(), factory()
     if not isinstance(layer, keras.layers.Layer):
         raise errors.UsageTypeError(
-            f"The factory {factory!r} must return a keras Layer. Received: {layer!r}"
+            f"The factory {factory!r} must return a Keras layer. Received: {layer!r}."
         )
     if layer is other:
         raise errors.UsageError(
-            f"The factory {factory!r} returned the same layer twice. Every site of a "
-            "network needs a new one."
+            f"The factory {factory!r} returned the same layer twice. It must return a "
+            "new layer each time."
         )
     layer.name = name
     return layer

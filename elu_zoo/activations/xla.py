@@ -1,8 +1,8 @@
-"""The exponential linear unit as an XLA program on TensorFlow.
+"""The exponential linear unit for XLA on TensorFlow.
 
-On a CPU, XLA computes `expm1` one element at a time. The polynomial here is as
-accurate and consists of operations that XLA vectorises. Outside of XLA it is several
-times slower than `expm1`.
+On a CPU, XLA computes `expm1` element by element. The polynomial of this module is as
+accurate as `expm1` and consists of operations that XLA vectorises. Without XLA the
+polynomial is several times slower than `expm1`.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ import tensorflow as tf
 from elu_zoo.errors import UsageError
 
 LOG2_E = 1.44269504088896341
-# ln 2 in two parts (Cephes): n * LN2_HIGH is exact for every n in use.
+# ln 2 as a sum (Cephes): n * LN2_HIGH is exact for every n that occurs.
 LN2_HIGH = 0.693359375
 LN2_LOW = -2.12194440e-4
 # expm1(r) = r + r^2 * (c0 + c1 r + ...) for |r| <= ln(2) / 2 (Cephes, expf).
@@ -25,23 +25,23 @@ COEFFICIENTS = (
     1.3981999507e-3,
     1.9875691500e-4,
 )
-# Below this expm1 rounds to -1 in float32.
+# For x < LOWEST, expm1(x) rounds to -1 in float32.
 LOWEST = -18.0
-# Above this, and up to 0, expm1(x) rounds to x.
+# For SMALLEST < x <= 0, expm1(x) rounds to x.
 SMALLEST = -(2.0**-25)
 _HALF = (tf.bfloat16, tf.float16)
 
 
 def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`, for use inside programs that XLA compiles."""
+    """Returns the ELU of `x`, for use inside functions that XLA compiles."""
     if x.dtype in _HALF:
-        # The slope is computed from the output, which needs all digits near -1.
+        # The gradient y + alpha needs more digits of y near -1 than half precision has.
         return tf.cast(elu_polynomial(tf.cast(x, tf.float32), alpha), x.dtype)
     return differentiable(x, _elu(x, alpha), alpha)
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`; value and gradient are separate XLA programs.
+    """Returns the ELU of `x`, with one function compiled by XLA for each pass.
 
     Raises:
         UsageError: TensorFlow was built without XLA.
@@ -65,25 +65,26 @@ def _times_slope(dy: tf.Tensor, y: tf.Tensor, alpha: float) -> tf.Tensor:
 def differentiable(
     x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable = _times_slope
 ) -> tf.Tensor:
-    """Returns `y`, the ELU of `x`; derivatives of every order are computed from `y`."""
+    """Returns `y`, the ELU of `x`, with gradients that are computed from `y`."""
 
     @tf.custom_gradient
     def link(x: tf.Tensor, y: tf.Tensor) -> Any:
         def gradient(dy: tf.Tensor) -> Any:
-            # The identities are in the graph of the gradient. Without them a second
-            # derivative would refer to tensors of another graph.
+            # The identities belong to the graph of the gradient. Without the
+            # identities a second derivative would refer to tensors of another graph.
             local = link(tf.identity(x), tf.identity(y))
             return times_slope(dy, local, alpha), None
 
         return tf.identity(y), gradient
 
     # In a graph, forward mode ignores custom gradients and differentiates the
-    # operations of `y`. In eager mode it uses `gradient`, and fails in an XLA program.
+    # operations of `y`. In eager mode it uses `gradient`, and cannot differentiate `y`.
     return link(x, tf.stop_gradient(y) if tf.executing_eagerly() else y)
 
 
 def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Computes value and slope in float32: bfloat16 outputs near -1 have no slope."""
+    """Returns the ELU of bfloat16 numbers, with both passes computed in float32."""
+    # The slope y + alpha of a rounded y near -1 would have few correct digits.
 
     @tf.custom_gradient
     def value(x: tf.Tensor) -> Any:
@@ -109,10 +110,10 @@ def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
 
 
 def _reverse_only(x: tf.Tensor) -> tf.Tensor:
-    """Returns `x`; forward mode in a graph raises a LookupError.
+    """Returns `x`, for which forward-mode differentiation in a graph raises an error.
 
-    Otherwise its derivative would be zero, because the bit operations of `_widened`
-    have none.
+    Without the LookupError the derivative would be zero, because the bit operations of
+    `_widen` have no derivative.
     """
     if tf.executing_eagerly():
         return x
@@ -144,21 +145,21 @@ def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
     return tf.where(x > 0, x, y)
 
 
-# One program for value and gradient would store three tensors; two programs store y.
+# One compiled function for both passes would store three tensors; two store only y.
 _elu_compiled = tf.function(_elu, jit_compile=True, reduce_retracing=True)
 _times_slope_compiled = tf.function(
     _times_slope, jit_compile=True, reduce_retracing=True
 )
 
 
-# XLA's conversions from and to bfloat16 take as long as the ELU itself.
-def _widened(x: tf.Tensor) -> tf.Tensor:
+# XLA's conversions from and to bfloat16 would take as long as the ELU itself.
+def _widen(x: tf.Tensor) -> tf.Tensor:
     bits = tf.cast(tf.bitcast(x, tf.uint16), tf.uint32)
     return tf.bitcast(tf.bitwise.left_shift(bits, 16), tf.float32)
 
 
-def _narrowed(x: tf.Tensor) -> tf.Tensor:
-    """Rounds to nearest, ties to even; NaNs must come from `_widened`."""
+def _narrow(x: tf.Tensor) -> tf.Tensor:
+    """Rounds to bfloat16, ties to even. NaNs must come from `_widen`."""
     bits = tf.bitcast(x, tf.uint32)
     odd = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1)
     bits = tf.bitwise.right_shift(bits + 0x7FFF + odd, 16)
@@ -167,10 +168,10 @@ def _narrowed(x: tf.Tensor) -> tf.Tensor:
 
 @tf.function(jit_compile=True, reduce_retracing=True)
 def _elu_narrow(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    return _narrowed(_forward(_widened(x), alpha))
+    return _narrow(_forward(_widen(x), alpha))
 
 
 @tf.function(jit_compile=True, reduce_retracing=True)
 def _times_slope_narrow(dy: tf.Tensor, x: tf.Tensor, alpha: float) -> tf.Tensor:
-    y = _forward(_widened(x), alpha)
-    return _narrowed(_times_slope(_widened(dy), y, alpha))
+    y = _forward(_widen(x), alpha)
+    return _narrow(_times_slope(_widen(dy), y, alpha))

@@ -17,7 +17,7 @@ from elu_zoo import errors, quiet
 from elu_zoo.export import answers, checks, origin, versions
 from elu_zoo.export.answers import Answer, Autoencoder
 from elu_zoo.export.target import Target
-from elu_zoo.layers.constant import in_graphs
+from elu_zoo.layers.constant import embed_constants
 
 INPUT = "images"
 
@@ -175,7 +175,7 @@ def _write(answer: Answer, format: str, file: Path) -> None:
     named = _Named(answer)
     spec = tf.TensorSpec((None, *answer.image_shape), tf.float32, INPUT)
     named(tf.zeros((1, *answer.image_shape)))
-    constants = in_graphs() if format == "onnx" else contextlib.nullcontext()
+    constants = embed_constants() if format == "onnx" else contextlib.nullcontext()
     with warnings.catch_warnings(), constants:
         # The converters use deprecated parts of NumPy and TensorFlow.
         warnings.simplefilter("ignore")

@@ -11,9 +11,10 @@ from elu_zoo import errors
 class CeilMaxPooling2D(keras.layers.Layer):
     """Max pooling as in Caffe and cuda-convnet, which round the output size up.
 
-    A side of `n` rows becomes `ceil((n - pool_size) / strides) + 1`. Windows start at
-    the first row; the part of the last window beyond the map is ignored. Columns are
-    pooled like rows. Keras' "same" pooling has another size or other windows.
+    `n` rows become `ceil((n - pool_size) / strides) + 1` rows. The first window starts
+    at the first row; cells of the last window that are outside of the map are ignored.
+    Columns are pooled like rows. For many sizes, "same" pooling of Keras has another
+    output size or other windows.
 
     Args:
         pool_size: rows and columns of a window, an integer >= `strides`.
@@ -26,7 +27,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, pooled height, pooled width, channels)`.
 
     Raises:
-        UsageError: arguments out of range, a map of unknown size or a map too small.
+        UsageError: an argument is out of range, or the map is too small or unknown.
     """
 
     def __init__(self, pool_size: int, strides: int, **kwargs: Any) -> None:
@@ -42,7 +43,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
         sides = list(zip(inputs.shape[1:3], pooled, strict=True))
         after = [(m - 1) * self.strides + self.pool_size - n for n, m in sides]
         padding = "valid"
-        # "same" padding gives these windows without a padded copy of the map.
+        # For these sizes "same" pooling has the same windows and needs no padded copy.
         if all(m == -(-n // self.strides) for n, m in sides) and max(after) <= 1:
             padding = "same"
         elif any(after):
@@ -58,9 +59,9 @@ class CeilMaxPooling2D(keras.layers.Layer):
         shape, least = tuple(input_shape), self.pool_size - self.strides + 1
         if len(shape) != 4 or None in shape[1:3] or min(shape[1:3]) < least:
             raise errors.UsageError(
-                f"Pooling of {self.pool_size} with strides {self.strides} takes a map "
-                f"(batch, height, width, channels) of fixed size, at least {least} x "
-                f"{least}. Received: {shape}."
+                f"Max pooling with pool_size={self.pool_size} and strides="
+                f"{self.strides} needs a map (batch, height, width, channels) of fixed "
+                f"size, at least {least} x {least}. Received: {shape}."
             )
         batch, *sizes, channels = shape
         steps = [-((self.pool_size - n) // self.strides) for n in sizes]
@@ -72,12 +73,12 @@ class CeilMaxPooling2D(keras.layers.Layer):
 
 
 def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
-    """Pools with a gradient that is bit-equal in every program.
+    """Returns pooled maps, with a gradient that is bit-equal in every graph.
 
-    TensorFlow uses oneDNN's gradient kernel in most programs and its own in a few. They
-    add the gradients of overlapping windows in different orders, so that a resumed run
-    would not be bit-equal. This function always uses TensorFlow's own kernel. Without
-    XLA both passes together are 3 to 4 times slower, on two cores.
+    For the gradient TensorFlow uses oneDNN's kernel in most graphs and its own in some.
+    The kernels add gradients of overlapping windows in different orders, so that a
+    resumed run would not be bit-equal. This function always uses TensorFlow's kernel.
+    Without XLA both passes together take 3 to 4 times as long, on two cores.
     """
     import tensorflow as tf
 
@@ -86,11 +87,11 @@ def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
         outputs = tf.nn.max_pool2d(maps, size, strides, padding)
 
         def gradient(upstream):
-            # oneDNN's kernel is only used for the tensor that its pooling returned.
-            hidden = tf.maximum(outputs, outputs.dtype.min)
+            # oneDNN's kernel is used only if `orig_output` is oneDNN's own output.
+            copied = tf.maximum(outputs, outputs.dtype.min)
             return tf.raw_ops.MaxPoolGrad(
                 orig_input=maps,
-                orig_output=hidden,
+                orig_output=copied,
                 grad=upstream,
                 ksize=[1, size, size, 1],
                 strides=[1, strides, strides, 1],

@@ -1,4 +1,4 @@
-"""Constant tensors of layers, such as a mean image, that are not weights."""
+"""Constant tensors of layers, such as a mean image, which are not weights."""
 
 import contextlib
 import contextvars
@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
-_in_graphs = contextvars.ContextVar("in_graphs", default=False)
+_embeds = contextvars.ContextVar("elu_zoo_embeds_constants", default=False)
 
 
 def constant(array: np.ndarray, dtype: str) -> Any:
@@ -17,23 +17,23 @@ def constant(array: np.ndarray, dtype: str) -> Any:
         return keras.ops.convert_to_tensor(array, dtype)
 
 
-def used(tensor: Any) -> Any:
-    """Returns a tensor of `constant`, inside `in_graphs` as a new graph constant."""
-    return keras.ops.convert_to_tensor(tensor.numpy()) if _in_graphs.get() else tensor
+def captured(tensor: Any) -> Any:
+    """Returns a tensor of `constant` for use in the graph that is being traced."""
+    return keras.ops.convert_to_tensor(tensor.numpy()) if _embeds.get() else tensor
 
 
 @contextlib.contextmanager
-def in_graphs() -> Iterator[None]:
-    """Makes the constants part of every TensorFlow graph traced in this context.
+def embed_constants() -> Iterator[None]:
+    """Copies the constants into every TensorFlow graph traced in this context.
 
-    By default graphs capture them by reference and share one copy; tf2onnx treats a
-    captured tensor as an input of the model.
+    By default, graphs capture constants by reference, so that all graphs share one
+    copy. An exporter such as tf2onnx treats captured tensors as inputs of the model.
     """
-    token = _in_graphs.set(True)
+    token = _embeds.set(True)
     try:
         yield
     finally:
-        _in_graphs.reset(token)
+        _embeds.reset(token)
 
 
 def _outside_of_graphs() -> contextlib.AbstractContextManager:

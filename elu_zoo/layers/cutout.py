@@ -1,4 +1,4 @@
-"""Cutout; the places of the squares are an input."""
+"""Cutout of squares, whose positions are an input."""
 
 from typing import Any
 
@@ -14,17 +14,17 @@ class Cutout(keras.layers.Layer):
     After whitening, zero is the value of the mean image.
 
     Args:
-        size: rows and columns of the square, at least 1.
+        size: number of rows and columns of the square, at least 1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and the centres of the squares,
     integers `(row, column)` of shape `(batch, 2)`. A square starts `size // 2` pixels
-    above and left of its centre; the part outside of the image is ignored.
+    above and left of its centre. Pixels outside of the image are ignored.
 
     Output shape: the shape of the images.
 
     Raises:
-        UsageError: the size is not an integer >= 1.
+        UsageError: `size` is not an integer >= 1.
 
     Reference: https://arxiv.org/abs/1708.04552
     """
@@ -38,14 +38,14 @@ class Cutout(keras.layers.Layer):
     def call(self, images: Any, centres: Any) -> Any:
         first = keras.ops.cast(centres, "int32") - self.size // 2
         rows, columns = (
-            self._inside(n, first[:, axis, None])
+            self._is_in_square(n, first[:, axis, None])
             for axis, n in enumerate(images.shape[1:3])
         )
         square = rows[:, :, None, None] & columns[:, None, :, None]
         return keras.ops.where(square, keras.ops.zeros_like(images), images)
 
-    def _inside(self, pixels: int, first: Any) -> Any:
-        """Returns which pixels of an axis are in the squares, `(batch, pixels)`."""
+    def _is_in_square(self, pixels: int, first: Any) -> Any:
+        """Returns whether pixels of an axis are in the square, `(batch, pixels)`."""
         offsets = keras.ops.arange(pixels, dtype="int32") - first
         return (offsets >= 0) & (offsets < self.size)
 

@@ -1,4 +1,4 @@
-"""The scores of a network and of its auxiliary heads in one tensor."""
+"""Stacking of the scores of a network and of its auxiliary heads."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ from elu_zoo import errors
 class DeepSupervision(keras.layers.Layer):
     """Stacks the scores of a network and of its auxiliary heads (Lee et al., 2015).
 
-    To remove the heads in the course of training, set `active` to False before the
-    layer is traced again: the heads then have no loss, and their gradients are zero.
+    To stop the training of the heads, set `active` to False before the layer is traced
+    again. The output then has no scores of the heads, so that the gradients of the
+    heads are zero.
 
     Args:
         active: whether the heads are trained.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: a list of two or more `(batch, classes)`, the network's scores first.
-    Output shape: `(batch, inputs, classes)`, `(batch, 1, classes)` if not active.
+    Output shape: `(batch, inputs, classes)`, or `(batch, 1, classes)` if not active.
 
     Raises:
         UsageError: `active` is neither True nor False.
@@ -36,7 +37,7 @@ class DeepSupervision(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         scores, *heads = inputs
         if not self.active:
-            # Keeps a gradient, of zero, for every variable of the optimizer.
+            # The optimizer needs a gradient, here of zero, for every variable.
             scores, heads = scores + 0 * sum(heads), []
         return keras.ops.stack([scores, *heads], axis=1)
 

@@ -24,10 +24,10 @@ _FIRST, _SECOND = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
 def keyed(iteration: Any, examples: Any) -> Iterator[None]:
     """Makes the draws of `Dropout` and other layers reproducible in this context.
 
-    A mask then depends only on the layer's seed, the iteration, the example and the
-    unit. It is equal on one device, on several devices and on every backend, and a
-    resumed run needs no saved state. A context variable does not reach other threads:
-    under a distribution strategy, enter the context inside the replica function.
+    A dropout mask then depends only on the layer's seed, the iteration, the example and
+    the unit. The mask is equal on every backend and for any number of devices, and a
+    resumed run needs no saved random state. Under a distribution strategy, enter the
+    context inside the replica function, because it does not reach other threads.
 
     Args:
         iteration: number of the training step, an integer scalar.
@@ -44,11 +44,10 @@ def keyed(iteration: Any, examples: Any) -> Iterator[None]:
 class Dropout(keras.layers.Layer):
     """Dropout (Srivastava et al., 2014) with reproducible masks.
 
-    In training each value becomes 0 with probability `rate`; the other values are
-    divided by 1 - `rate`. At inference the input is returned. There are three
-    differences from `keras.layers.Dropout`: within `keyed` the mask is a hash; `rate`
-    can be changed, also from 0, before the layer is traced again; and `scaled` may be
-    False.
+    In training each value becomes 0 with probability `rate`, and the other values are
+    divided by 1 - `rate`. At inference the layer returns its input. Unlike in
+    `keras.layers.Dropout`, the mask is a hash within `keyed`, and `rate` can be
+    changed, even from 0, before the layer is traced again.
 
     Args:
         rate: in [0, 1).
@@ -79,8 +78,8 @@ class Dropout(keras.layers.Layer):
             return inputs
         keys = _keys.get()
         if keys is None:
-            found = keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
-            return found if self.scaled else found * (1 - self.rate)
+            y = keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
+            return y if self.scaled else y * (1 - self.rate)
         kept = kept_values(_seed(self), *keys, inputs.shape[1:], self.rate)
         kept = keras.ops.cast(kept, inputs.dtype)
         return inputs * (kept / (1 - self.rate) if self.scaled else kept)
@@ -106,14 +105,16 @@ def check_rate(rate: Any) -> float:
         UsageError: the rate is not a number in [0, 1).
     """
     if not is_rate(rate):
-        raise errors.UsageError(f"A dropout rate is in [0, 1). Received: {rate!r}.")
+        raise errors.UsageError(
+            f"A dropout rate must be in [0, 1). Received: {rate!r}."
+        )
     return float(rate)
 
 
 def kept_values(
     seed: int, iteration: Any, examples: Any, shape: tuple[int, ...], rate: float
 ) -> Any:
-    """Returns which values `Dropout` keeps, booleans `(batch, *shape)`.
+    """Returns whether `Dropout` keeps each value, booleans `(batch, *shape)`.
 
     Args:
         seed: seed of the layer.
@@ -124,10 +125,10 @@ def kept_values(
     """
     units = math.prod(shape)
     examples = keras.ops.cast(examples, "uint32")
-    of_example = _mixed(_mixed(_of_step(seed, iteration)) ^ examples)
-    of_unit = _of_units(units)
-    # Both operands are mixed already, so that one round is enough.
-    bits = (of_example[:, None] ^ of_unit[None, :]) * _FIRST
+    example_hash = _mix(_mix(_hash_step(seed, iteration)) ^ examples)
+    unit_hash = _hash_units(units)
+    # Both operands are mixed already, so that a shorter mixing is enough.
+    bits = (example_hash[:, None] ^ unit_hash[None, :]) * _FIRST
     bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
     kept = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))
     return keras.ops.reshape(kept, (-1, *shape))
@@ -136,8 +137,9 @@ def kept_values(
 def batch_draws(layer: Any, count: int) -> Any:
     """Returns `count` uniform numbers in [0, 1) for a whole batch, in float32.
 
-    Within `keyed` they are a hash of the layer's seed, the iteration and the index:
-    equal for every part of a batch. Elsewhere the layer's `seed_generator` draws them.
+    Within `keyed` a number is a hash of the layer's seed, the iteration and the index
+    of the number, so that all replicas get the same numbers. Elsewhere the layer's
+    `seed_generator` draws the numbers.
     """
     keys = _keys.get()
     if keys is None:
@@ -145,29 +147,29 @@ def batch_draws(layer: Any, count: int) -> Any:
             (count,), dtype="float32", seed=layer.seed_generator
         )
     iteration, _ = keys
-    bits = _mixed(_mixed(_of_step(_seed(layer), iteration)) ^ _of_units(count))
-    # The 24 bits that float32 holds, so that no number is rounded to 1.
+    bits = _mix(_mix(_hash_step(_seed(layer), iteration)) ^ _hash_units(count))
+    # float32 represents 24 bits exactly. More bits could be rounded to 1.
     leading = keras.ops.right_shift(bits, np.uint32(8))
     return keras.ops.cast(keras.ops.cast(leading, "int32"), "float32") * 2.0**-24
 
 
 def _seed(layer: Any) -> int:
-    """Returns the seed of a layer, without one a hash of the layer's name."""
+    """Returns the seed of a layer, or a hash of its name if it has no seed."""
     return layer_seed(0, layer.name) if layer.seed is None else layer.seed
 
 
-def _of_step(seed, iteration):
+def _hash_step(seed, iteration):
     iteration = keras.ops.cast(iteration, "uint32")
-    return _mixed(_mixed(keras.ops.convert_to_tensor(seed, "uint32")) ^ iteration)
+    return _mix(_mix(keras.ops.convert_to_tensor(seed, "uint32")) ^ iteration)
 
 
-def _of_units(count):
+def _hash_units(count):
     with np.errstate(over="ignore"):
-        return _mixed(np.arange(count, dtype="uint32") + np.uint32(0x9E3779B9))
+        return _mix(np.arange(count, dtype="uint32") + np.uint32(0x9E3779B9))
 
 
-def _mixed(x):
-    shifted = np.right_shift if isinstance(x, np.ndarray) else keras.ops.right_shift
-    x = (x ^ shifted(x, np.uint32(16))) * _FIRST
-    x = (x ^ shifted(x, np.uint32(15))) * _SECOND
-    return x ^ shifted(x, np.uint32(16))
+def _mix(x):
+    shift = np.right_shift if isinstance(x, np.ndarray) else keras.ops.right_shift
+    x = (x ^ shift(x, np.uint32(16))) * _FIRST
+    x = (x ^ shift(x, np.uint32(15))) * _SECOND
+    return x ^ shift(x, np.uint32(16))

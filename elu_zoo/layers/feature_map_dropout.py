@@ -11,14 +11,15 @@ from elu_zoo.layers.dropout import batch_draws, check_rate
 class FeatureMapDropout(keras.layers.Layer):
     """Dropout of feature maps as in fractional max pooling (Graham, 2014).
 
-    In training exactly `round(channels * (1 - rate))` maps, but at least one, are kept
-    unscaled, the same maps for the whole batch; the other maps are 0. At inference
-    every value is multiplied by 1 - rate. `keras.layers.SpatialDropout2D` drops maps
-    per image, and scales in training. Graham's code multiplies before the activation:
-    this is equal for leaky ReLUs, but not for ELU.
+    In training, exactly `round(channels * (1 - rate))` maps, but at least one, are kept
+    without scaling, and the other maps become 0. The same maps are kept for the whole
+    batch. At inference, every value is multiplied by 1 - rate. In contrast,
+    `keras.layers.SpatialDropout2D` draws maps for each image and scales in training.
+    Graham's code multiplies before the activation, which is equivalent for leaky ReLU
+    but not for ELU.
 
-    Within `elu_zoo.layers.keyed` the maps depend only on the layer's seed and the
-    iteration. `rate` can be changed, also from 0, before the layer is traced again.
+    Within `elu_zoo.layers.keyed` the kept maps depend only on the layer's seed and the
+    iteration. `rate` can be changed, even from 0, before the layer is traced again.
 
     Args:
         rate: in [0, 1).

@@ -16,17 +16,17 @@ REGIONS = ("pseudorandom", "random")
 class FractionalMaxPooling2D(keras.layers.Layer):
     """Fractional max pooling with overlapping regions (Graham, 2014).
 
-    Each output is the maximum of a region of 2 x 2 cells. Along an axis of n cells
-    the first of m regions starts at cell 0, the last one ends with the last cell, and
-    the starts are 1 or 2 cells apart. In training the starts are drawn:
+    Each output is the maximum of a region of 2 x 2 cells. Along an axis of n cells, the
+    first of m regions starts at cell 0 and the last one ends with the last cell.
+    Adjacent regions start 1 or 2 cells apart. In training the starts are drawn:
 
-    - "pseudorandom": `int((j + u) * a) - int(u * a)` for j = 0..m-1, where
-      `a = (n - 2) / (m - 1)`, and u is uniform in [0, 1);
-    - "random": the steps between these starts are shuffled.
+    - "pseudorandom": region j starts at `int((j + u) * a) - int(u * a)`, where
+      `a = (n - 2) / (m - 1)` and u is uniform in [0, 1);
+    - "random": the distances between these starts for u = 0.5 are shuffled.
 
-    Rows and columns have one draw each for the whole batch; the original draws for
-    every image. Within `elu_zoo.layers.keyed` the draws depend only on the layer's
-    seed and the iteration. At inference u is 0.5, for both kinds.
+    Rows and columns are drawn separately, once for the whole batch; the original draws
+    for each image. Within `elu_zoo.layers.keyed` the draws depend only on the layer's
+    seed and the iteration. At inference both kinds of regions are those of u = 0.5.
 
     Args:
         size: `(height, width)` of the output.
@@ -34,14 +34,13 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         seed: seed of the draws.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(batch, height, width, channels)`; height and width are fixed, and
-    n - 2 is from m - 1 to 2 * (m - 1).
+    Input shape: `(batch, height, width, channels)`. Height and width must be fixed, and
+    m - 1 <= n - 2 <= 2 * (m - 1) must hold for both.
 
     Output shape: `(batch, *size, channels)`.
 
     Raises:
-        UsageError: arguments out of range, a map of unknown size, or a size that does
-            not fit the output.
+        UsageError: an argument is out of range, or the size of the map does not fit.
     """
 
     def __init__(
@@ -52,7 +51,9 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        errors.check_numbers("size", size, 2, "integers >= 1", _is_positive_integer)
+        errors.check_numbers(
+            *("size", size, 2, "integers >= 1"), lambda n: type(n) is int and n > 0
+        )
         errors.check_choice("regions", regions, REGIONS)
         self.size = tuple(size)
         self.regions = regions
@@ -64,12 +65,12 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         _check_map(inputs.shape, self.size)
         sides = list(zip(inputs.shape[1:3], self.size, strict=True))
         if training:
-            # "random" needs a draw for each step, "pseudorandom" one draw.
+            # "random" needs a draw for each distance, "pseudorandom" one draw.
             counts = [m - 1 if self.regions == "random" else 1 for _, m in sides]
             draws = batch_draws(self, sum(counts))
             parts = draws[: counts[0]], draws[counts[0] :]
-            drawn = shuffled_starts if self.regions == "random" else phased_starts
-            starts = [drawn(*side, u) for side, u in zip(sides, parts, strict=True)]
+            draw = shuffled_starts if self.regions == "random" else phased_starts
+            starts = [draw(*side, u) for side, u in zip(sides, parts, strict=True)]
         else:
             starts = [even_starts(*side) for side in sides]
         x = inputs
@@ -110,7 +111,7 @@ def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
     Args:
         inputs: cells of the axis.
         outputs: regions, see `FractionalMaxPooling2D`.
-        draws: `(outputs - 1,)`; the steps are put in the order of the draws.
+        draws: `(outputs - 1,)`; the order of the draws is that of the distances.
     """
     even = even_starts(inputs, outputs)
     if outputs == 1:
@@ -120,17 +121,13 @@ def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
 
 
 def _starts(inputs, outputs, phase):
-    """Returns int((j + u) * a) - int(u * a) in integers, without rounding.
+    """Returns int((j + u) * a) - int(u * a) for each region j.
 
-    a = span / gaps and phase = int(u * span), so that
-    int((j + u) * a) = (j * span + phase) // gaps.
+    Integer arithmetic avoids rounding errors: with a = span / gaps and
+    phase = int(u * span), int((j + u) * a) is (j * span + phase) // gaps.
     """
     span, gaps = inputs - 2, max(outputs - 1, 1)
     return (np.arange(outputs, dtype="int32") * span + phase) // gaps - phase // gaps
-
-
-def _is_positive_integer(value):
-    return type(value) is int and value > 0
 
 
 def _check_map(shape, size):
@@ -141,6 +138,7 @@ def _check_map(shape, size):
     ):
         least, most = (tuple(k * m + 2 - k for m in size) for k in (1, 2))
         raise errors.UsageError(
-            f"Fractional max pooling to {size} takes a map (batch, height, width, "
-            f"channels) of fixed size, from {least} to {most}. Received: {shape}."
+            f"Fractional max pooling to {size} needs a map (batch, height, width, "
+            "channels) with fixed height and width, at least "
+            f"{least} and at most {most}. Received: {shape}."
         )

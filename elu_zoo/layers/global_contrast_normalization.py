@@ -9,15 +9,16 @@ _SMALLEST = 1e-8
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class GlobalContrastNormalization(keras.layers.Layer):
-    """Centres every image and scales it to one norm (paper, section 4.2).
+    """Subtracts the mean of each image and normalises its norm (paper, section 4.2).
 
-    The mean over all values of an image is subtracted, and the result is scaled to
-    the Euclidean norm `norm`. An image of equal values becomes zeros. The paper uses
-    the CIFAR preprocessing of Goodfellow et al. (2013), which pylearn2 implements so.
+    The mean over all values of an image is subtracted, and the difference is scaled to
+    the Euclidean norm `norm`. An image of equal values becomes zero. The paper cites
+    the preprocessing of Goodfellow et al. (2013); this layer computes what their code
+    in pylearn2 computes.
 
     Args:
-        norm: Euclidean norm of every output image; with 55 and 32 x 32 x 3 values the
-            root mean square is 0.99.
+        norm: Euclidean norm of every output image. With a norm of 55 the root mean
+            square of 32 x 32 x 3 values is 0.99.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
@@ -31,7 +32,7 @@ class GlobalContrastNormalization(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
         x = keras.ops.cast(inputs, self.compute_dtype)
-        # Twice: rounding errors of an image of equal values would be scaled up.
+        # Twice, because rounding errors of an image of equal values would be scaled up.
         for _ in range(2):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)

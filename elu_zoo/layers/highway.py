@@ -1,4 +1,4 @@
-"""The gate of a highway network."""
+"""The gated sum of a highway layer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Highway(keras.layers.Layer):
-    """Combines two signals by a gate (Srivastava et al., 2015).
+    """Combines two tensors by a gate (Srivastava et al., 2015).
 
     Formula:
 
@@ -21,8 +21,8 @@ class Highway(keras.layers.Layer):
     Args:
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Inputs: a list of the transformed signal, the gate before its sigmoid, and the
-    carried signal, all of one shape. Output shape: the same.
+    Inputs: a list of three tensors of one shape: transformed, gate and carried. The
+    layer applies the sigmoid to the gate. Output shape: the shape of each input.
 
     Raises:
         UsageError: the inputs are not three tensors of one shape.
@@ -47,14 +47,11 @@ class Highway(keras.layers.Layer):
 
 def _check(shapes):
     shapes = [tuple(shape) for shape in shapes]
-    if len(shapes) != 3 or not _agree(shapes):
+    is_equal = len({len(shape) for shape in shapes}) == 1 and all(
+        len(set(sizes) - {None}) <= 1 for sizes in zip(*shapes, strict=True)
+    )
+    if len(shapes) != 3 or not is_equal:
         raise errors.UsageError(
-            "A highway takes a list of three tensors of one shape: transformed, gate "
-            f"and carried. Received: {', '.join(map(str, shapes)) or 'none'}."
+            "A Highway layer needs a list of three tensors of one shape: transformed, "
+            f"gate and carried. Received: {', '.join(map(str, shapes)) or 'none'}."
         )
-
-
-def _agree(shapes):
-    if len({len(shape) for shape in shapes}) > 1:
-        return False
-    return all(len(set(sizes) - {None}) <= 1 for sizes in zip(*shapes, strict=True))

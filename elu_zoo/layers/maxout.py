@@ -25,8 +25,8 @@ class Maxout(keras.layers.Layer):
     Input shape: `(..., units * pieces)`. Output shape: `(..., units)`.
 
     Raises:
-        UsageError: `pieces` is not an integer >= 1, or the last axis is not a multiple
-            of it.
+        UsageError: `pieces` is not an integer >= 1, or the size of the last axis is not
+            a multiple of `pieces`.
     """
 
     def __init__(self, pieces: int = 2, **kwargs: Any) -> None:
@@ -39,7 +39,7 @@ class Maxout(keras.layers.Layer):
         units = self._units(inputs.shape)
         outer = keras.ops.shape(inputs)[:-1]
         x = keras.ops.reshape(inputs, (*outer, units, self.pieces))
-        # Twice as fast on a CPU as a reduction of the last axis.
+        # On a CPU this is twice as fast as a reduction of the last axis.
         return functools.reduce(keras.ops.maximum, keras.ops.unstack(x, axis=-1))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -52,7 +52,7 @@ class Maxout(keras.layers.Layer):
         shape = tuple(input_shape)
         if len(shape) < 2 or not shape[-1] or shape[-1] % self.pieces:
             raise errors.UsageError(
-                f"Maxout of {self.pieces} pieces takes (batch, ..., units * "
+                f"Maxout with {self.pieces} pieces needs an input (batch, ..., units * "
                 f"{self.pieces}). Received: {shape}."
             )
         return shape[-1] // self.pieces

@@ -7,15 +7,15 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
-from elu_zoo.layers.constant import constant, used
+from elu_zoo.layers.constant import captured, constant
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class MeanSubtraction(keras.layers.Layer):
     """Subtracts the mean image of a data set (paper, section 4.4).
 
-    The mean is not a weight: it belongs to the data set, is read from a statistics
-    file, and is not saved in weight files.
+    The mean image is not a weight of the layer. The layer reads it from a statistics
+    file of the data set, and weight files do not contain it.
 
     Args:
         statistics: the name of a statistics file or of a data set; see
@@ -40,13 +40,14 @@ class MeanSubtraction(keras.layers.Layer):
         self._mean = _tensor(self.statistics, self.compute_dtype)
         if tuple(input_shape[1:]) != tuple(self._mean.shape):
             raise errors.UsageError(
-                f"The mean {self.statistics} is of images {tuple(self._mean.shape)}. "
-                f"Received the shape {tuple(input_shape[1:])}. Resize the images, or "
-                "build the model with preprocessing=False."
+                f"The mean image {self.statistics} has the shape "
+                f"{tuple(self._mean.shape)}. Received images of shape "
+                f"{tuple(input_shape[1:])}. Resize the images, or build the model with "
+                "preprocessing=False."
             )
 
     def call(self, inputs: Any) -> Any:
-        return keras.ops.cast(inputs, self.compute_dtype) - used(self._mean)
+        return keras.ops.cast(inputs, self.compute_dtype) - captured(self._mean)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

@@ -1,4 +1,4 @@
-"""Random crops and flips; the random draws are an input."""
+"""Random crops and flips, from random draws that are an input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,15 +16,16 @@ class PadCropFlip(keras.layers.Layer):
     backend and any number of devices.
 
     Args:
-        padding: number of rows and columns added on every side.
+        padding: number of rows and columns added on each side.
         size: `(height, width)` of the crops; None for the size of the images.
-        value: value of the padding. 0 is the mean image after whitening; for raw
-            images use the value that is scaled to zero later.
+        value: value of the padding. For whitened images pass 0, the value of the mean
+            image. For raw images pass the value that preprocessing maps to 0.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and integers
-    `(row, column, flip)` of shape `(batch, 3)`: the first row and column of the crop
-    in the padded image; and 1 for a left-right mirror image, else 0.
+    `(row, column, flip)` of shape `(batch, 3)`. `row` and `column` are the first row
+    and column of the crop in the padded image. `flip` is 1 for a left-right mirror
+    image and 0 otherwise.
 
     Output shape: `(batch, *size, channels)`.
 
@@ -78,6 +79,6 @@ class PadCropFlip(keras.layers.Layer):
         if any(n > m + 2 * self.padding for n, m in zip(size, whole, strict=True)):
             raise errors.UsageError(
                 f"Crops of {size} do not fit into images of {whole} with "
-                f"{self.padding} pixels around them. Use smaller crops."
+                f"{self.padding} pixels of padding on each side. Pass a smaller size."
             )
         return size

@@ -1,4 +1,4 @@
-"""Preprocessing of raw 0..255 images, as layers of the model."""
+"""Preprocessing layers for raw 0..255 images."""
 
 import contextlib
 import inspect
@@ -14,15 +14,14 @@ from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormaliza
 from elu_zoo.layers.mean_subtraction import MeanSubtraction
 from elu_zoo.layers.zca_whitening import ZCAWhitening
 
-_VALUES = 2**22  # of the images processed at once, which bounds the memory
+_VALUES = 2**22  # largest number of values processed at once, which bounds the memory
 
 
 def _rescale(scale: float, offset: float = 0.0) -> list[keras.layers.Layer]:
     if not (errors.is_finite(scale) and scale and errors.is_finite(offset)):
         raise errors.UsageError(
-            "The preprocessing 'rescale' has an entry 'scale', a finite number that is "
-            "not 0, and may have an 'offset', a finite number. Received: "
-            f"{scale!r} and {offset!r}."
+            "The preprocessing 'rescale' needs a 'scale' that is finite and not 0, and "
+            f"an 'offset' that is finite. Received: scale={scale!r}, offset={offset!r}."
         )
     return [keras.layers.Rescaling(scale, offset, name="rescale")]
 
@@ -32,9 +31,9 @@ def _gcn() -> list[keras.layers.Layer]:
 
 
 def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
-    # The name of a data set stands for the mean of its raw images.
-    named = f"{statistics}_gcn" if "_mean-" not in str(statistics) else statistics
-    return [*_gcn(), *_mean(named)]
+    # The name of a data set alone would find the mean of the raw images.
+    is_file = "_mean-" in str(statistics)
+    return [*_gcn(), *_mean(statistics if is_file else f"{statistics}_gcn")]
 
 
 def _mean(statistics: str) -> list[keras.layers.Layer]:
@@ -50,15 +49,15 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
         "The entry 'crop' of the preprocessing 'mean_crop'",
         crop,
         2,
-        "integers >= 1, height and width",
+        "integers >= 1 (height and width)",
         lambda size: type(size) is int and size > 0,
     )
     height, width, _ = statistics_file.read_mean(statistics).shape
     rows, columns = height - crop[0], width - crop[1]
     if min(rows, columns) < 0:
         raise errors.UsageError(
-            f"A crop of {tuple(crop)} is larger than the images of {(height, width)} "
-            f"of the mean {statistics}. Use a smaller crop."
+            f"A crop of {tuple(crop)} does not fit into the mean image {statistics} of "
+            f"{(height, width)} pixels. Pass a smaller crop."
         )
     margins = (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
     return [
@@ -67,7 +66,7 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
     ]
 
 
-# A function's parameters are the entries of a description.
+# The parameters of a function are the entries of a preprocessing description.
 _KINDS: dict[str, Callable[..., list[keras.layers.Layer]]] = {
     "rescale": _rescale,
     "gcn": _gcn,
@@ -82,19 +81,19 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
     """Returns the layers of a preprocessing description, in order.
 
     Args:
-        preprocessing: a description of one of these kinds; `statistics` is the name
+        preprocessing: a description of one of the following kinds. `name` is the name
             of a data set or of a statistics file.
 
-            - `{"kind": "rescale", "scale": s}` multiplies every pixel by s, and adds
-              an `"offset"` if there is one.
-            - `{"kind": "gcn"}` is global contrast normalisation.
+            - `{"kind": "rescale", "scale": s}` multiplies every pixel by s and adds the
+              optional entry `"offset"`.
+            - `{"kind": "gcn"}` applies global contrast normalisation.
             - `{"kind": "mean", "statistics": name}` subtracts the mean image.
-            - `{"kind": "gcn_mean", "statistics": name}` is global contrast
-              normalisation, and subtracts the mean of normalised images.
-            - `{"kind": "gcn_zca", "statistics": name}` is global contrast
+            - `{"kind": "gcn_mean", "statistics": name}` applies global contrast
+              normalisation and subtracts the mean of normalised images.
+            - `{"kind": "gcn_zca", "statistics": name}` applies global contrast
               normalisation and ZCA whitening.
             - `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
-              subtracts the mean image and takes the centre crop.
+              subtracts the mean image and crops the centre.
 
     Raises:
         UsageError: the kind is unknown, or an entry is missing or wrong.
@@ -102,30 +101,30 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
         raise errors.unknown("preprocessing", kind, _KINDS)
-    given = {}
+    arguments = {}
     for key, parameter in inspect.signature(_KINDS[kind]).parameters.items():
         if key in preprocessing:
-            given[key] = preprocessing[key]
+            arguments[key] = preprocessing[key]
         elif parameter.default is parameter.empty:
             raise errors.UsageError(
                 f"The preprocessing {kind!r} needs an entry {key!r}. "
                 f"Received: {preprocessing}."
             )
-    return _KINDS[kind](**given)
+    return _KINDS[kind](**arguments)
 
 
 def image_input(
     input_shape: tuple[int, int, int], preprocessing: dict[str, Any] | None
 ) -> tuple[Any, Any]:
-    """Returns the input `image` of a network, and the output of the preprocessing.
+    """Returns the input `image` of a network and the output of its preprocessing.
 
     Args:
         input_shape: `(height, width, channels)` of preprocessed images.
-        preprocessing: see `preprocessing_layers`; None for an input of preprocessed
-            images.
+        preprocessing: see `preprocessing_layers`; None for a network whose input is
+            preprocessed images.
 
     Raises:
-        UsageError: preprocessed images have another shape.
+        UsageError: the preprocessing does not return images of `input_shape`.
     """
     layers = [] if preprocessing is None else preprocessing_layers(preprocessing)
     raw_shape = input_shape
@@ -136,9 +135,9 @@ def image_input(
         x = layer(x)
     if tuple(x.shape[1:]) != tuple(input_shape):
         raise errors.UsageError(
-            f"The preprocessing {preprocessing} gives images {tuple(x.shape[1:])}. "
-            f"Received: input_shape={tuple(input_shape)}. Build the model with "
-            "preprocessing=False."
+            f"The preprocessing {preprocessing} returns images of shape "
+            f"{tuple(x.shape[1:])}. Received: input_shape={tuple(input_shape)}. Build "
+            "the model with preprocessing=False."
         )
     return image, x
 
@@ -165,7 +164,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
 
 
 def _whole_precision() -> contextlib.AbstractContextManager:
-    """Prevents reduced precision of matrix products on JAX."""
+    """Returns a context in which JAX computes matrix products in full float32."""
     if keras.backend.backend() != "jax":
         return contextlib.nullcontext()
     import jax

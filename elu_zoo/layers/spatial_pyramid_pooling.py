@@ -1,4 +1,4 @@
-"""Spatial pyramid pooling: a fixed number of maxima for maps of any size."""
+"""Spatial pyramid pooling, which has a fixed output size for maps of any size."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,23 +12,23 @@ from elu_zoo import errors
 class SpatialPyramidPooling(keras.layers.Layer):
     """Spatial pyramid pooling (He et al., 2014; paper, section 4.4).
 
-    A level of `n` takes the maxima of n x n bins. The bins are those of Caffe's
-    `SPPLayer`, the paper's framework: adjacent windows of `ceil(size / n)` rows; the
-    first one starts `(n * rows - size + 1) // 2` rows before the map. Caffe refuses
-    the few sizes where a bin would be empty; here bin i then goes from
-    `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as in He et al. Columns are
-    divided like rows.
+    A level of `n` computes the maxima of n x n bins. The bins are those of `SPPLayer`
+    in Caffe, the paper's framework: adjacent windows of `r = ceil(size / n)` rows, the
+    first of which starts `(n * r - size + 1) // 2` rows before the map. For a few sizes
+    a bin of Caffe would be empty, and Caffe stops with an error. Here, for these sizes,
+    bin i extends from `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as in He et
+    al. Columns are divided like rows.
 
     Args:
-        levels: number of bins along each side, one number a level. Caffe's pyramid of
-            height 3, the paper's "3 levels", is (1, 2, 4).
+        levels: number of bins along each side, for each level. (1, 2, 4) is Caffe's
+            pyramid of height 3, and our choice for the paper's "3 levels".
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(batch, height, width, channels)`; height and width are fixed and at
-    least `max(levels)`.
+    Input shape: `(batch, height, width, channels)`. Height and width must be fixed and
+    at least `max(levels)`.
 
-    Output shape: `(batch, sum of n * n over the levels * channels)`: level by level,
-    row by row, bin by bin, channel by channel.
+    Output shape: `(batch, channels * (sum of n * n over the levels))`. Values are
+    sorted by level, then by row, column and channel.
 
     Raises:
         UsageError: the levels are not integers >= 1, or the map has an unknown size or
@@ -66,9 +66,9 @@ def _check_map(shape: Any, levels: Sequence[int]) -> None:
     shape, least = tuple(shape), max(levels)
     if len(shape) != 4 or None in shape[1:] or min(shape[1:3]) < least:
         raise errors.UsageError(
-            f"Spatial pyramid pooling with levels {tuple(levels)} takes a map (batch, "
+            f"Spatial pyramid pooling with levels {tuple(levels)} needs a map (batch, "
             f"height, width, channels) of fixed size, at least {least} x {least}. "
-            f"Received: {shape}. Take larger images, or fewer levels."
+            f"Received: {shape}. Use larger images or smaller levels."
         )
 
 
@@ -76,17 +76,17 @@ def check_levels(levels: Any) -> None:
     """Checks the levels of a pyramid.
 
     Raises:
-        UsageError: not a sequence of integers >= 1, or an empty sequence.
+        UsageError: the levels are not a sequence of integers >= 1, or it is empty.
     """
     try:
-        found = list(levels)
+        entries = list(levels)
     except TypeError:
-        found = []
-    integers = [type(n) is int and n > 0 for n in found]
+        entries = []
+    integers = [type(n) is int and n > 0 for n in entries]
     if not integers or not all(integers):
         raise errors.UsageError(
-            "The levels of a pyramid are integers >= 1, such as (1, 2, 4). Received: "
-            f"{levels!r}."
+            "The levels of a pyramid must be integers >= 1, such as (1, 2, 4). "
+            f"Received: {levels!r}."
         )
 
 

@@ -1,9 +1,10 @@
 """Statistics files: the mean image or the whitening matrix of a set of images.
 
-`<images>_zca-<first 16 hexadecimal digits of the SHA-256>.npz` holds whitening
-statistics in float16: the mean and the upper triangle of the symmetric matrix.
-`<images>_mean-<digits>.npz` holds a mean image in float32. Files that ship with the
-package are in `elu_zoo/weights`; other files are in `$ELU_ZOO_HOME/statistics`.
+`<images>_zca-<hash>.npz` holds whitening statistics in float16, which are the mean and
+the upper triangle of the symmetric matrix. `<images>_mean-<hash>.npz` holds a mean
+image in float32. `<images>` is the name of the set of images, and `<hash>` the first 16
+hexadecimal digits of the file's SHA-256. Files that ship with the package are in
+`elu_zoo/weights`; other files are in `$ELU_ZOO_HOME/statistics`.
 """
 
 import dataclasses
@@ -26,8 +27,8 @@ class Statistics:
     """Whitening statistics of a set of images.
 
     Attributes:
-        mean: `(values,)`, after global contrast normalisation.
-        matrix: symmetric, `(values, values)`.
+        mean: mean of the images after global contrast normalisation, `(values,)`.
+        matrix: symmetric whitening matrix, `(values, values)`.
     """
 
     mean: np.ndarray
@@ -38,46 +39,46 @@ def find(name: str, kind: str = "zca") -> Path:
     """Returns the path of a statistics file.
 
     Args:
-        name: the name of a file, `cifar100_zca-<hash>`, or of a set of images,
-            `cifar100`. Files that ship with the package come first. A set of resized
-            images, such as `imagenet2012-<fingerprint>-256`, is also found by its
-            first part if only one set has this first part.
+        name: the name of a file, such as `cifar100_zca-<hash>`, or of a set of images,
+            such as `cifar100`. Files that ship with the package are preferred. A set of
+            resized images, such as `imagenet2012-<fingerprint>-256`, is also found by
+            the name before the fingerprint if only one set has this name.
         kind: "zca" or "mean".
 
     Raises:
         NotFoundError: no such file exists.
-        UsageError: several sets have this first part.
+        UsageError: several sets of resized images have this name.
     """
     matched = _NAME.fullmatch(str(name))
     if matched:
         patterns = [f"{name}.npz"]
     else:
         patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
-    # Not a path, without wildcards, and not a file of the other kind.
+    # A path or wildcards would find other files.
     is_name = re.fullmatch(r"[\w-]+", str(name))
     fits = is_name and (not matched or matched["kind"] == kind)
-    for place in _folders() if fits else ():
+    for folder in _folders() if fits else ():
         for pattern in patterns:
-            found = sorted(place.glob(pattern))
-            if len({path.name.split(f"_{kind}-")[0] for path in found}) > 1:
+            paths = sorted(folder.glob(pattern))
+            if len({path.name.split(f"_{kind}-")[0] for path in paths}) > 1:
                 raise errors.UsageError(
-                    f"There are several sets {name}. Name one of "
-                    f"{', '.join(path.stem for path in found)}."
+                    f"There are several sets of images {name!r}. Pass one of these "
+                    f"names: {', '.join(path.stem for path in paths)}."
                 )
-            if found:
-                return found[0]
+            if paths:
+                return paths[0]
     known = sorted({p.stem for f in _folders() for p in f.glob(f"*_{kind}-*.npz")})
     sets = {stem.rpartition(f"_{kind}-")[0] for stem in known}
     raise errors.NotFoundError(
         f"{_NONE[kind]} {name!r}. "
         f"{errors.did_you_mean(name, [*known, *sorted(sets)])}"
-        f"Known: {', '.join(known) or 'none'}. Training on a data set "
-        "makes such a file."
+        f"Known: {', '.join(known) or 'none'}. Training on a data set writes its "
+        "statistics file."
     )
 
 
 def cache_folder() -> Path:
-    """Returns the folder of files that do not ship with the package."""
+    """Returns the folder of the statistics files that do not ship with the package."""
     return files.home() / "statistics"
 
 
@@ -98,17 +99,17 @@ def read(name: str) -> Statistics:
     mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
     size = mean.size
     if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
-        raise errors.CorruptError(
-            f"{find(name)} cannot be read: its arrays are {mean.shape} and "
-            f"{triangle.shape}."
+        shapes = f"{mean.shape} and {triangle.shape}"
+        raise _corrupt(
+            find(name), f"cannot be read: its arrays have the shapes {shapes}"
         )
     return Statistics(mean, _symmetric(triangle, size))
 
 
 def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
-    """Returns the symmetric matrix of an upper triangle.
+    """Returns the symmetric matrix with this upper triangle.
 
-    Copies row by row, which is much faster than `np.triu_indices` for large matrices.
+    For large matrices, copying rows is much faster than indexing by `np.triu_indices`.
     """
     matrix = np.empty((size, size), triangle.dtype)
     start = 0
@@ -120,12 +121,11 @@ def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
 
 
 def read_mean(name: str) -> np.ndarray:
-    """Reads a mean image `(height, width, channels)`, like `read`."""
+    """Reads a mean image `(height, width, channels)`; see `read`."""
     (mean,) = _arrays(name, "mean", ("mean",))
     if mean.ndim != 3:
-        raise errors.CorruptError(
-            f"{find(name, 'mean')} cannot be read: its array is {mean.shape}."
-        )
+        reason = f"cannot be read: its array has the shape {mean.shape}"
+        raise _corrupt(find(name, "mean"), reason)
     return mean
 
 
@@ -135,26 +135,28 @@ def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
     content = path.read_bytes()
     matched = _NAME.fullmatch(path.stem)
     if not matched or files.sha256(content)[:16] != matched["sha16"]:
-        raise errors.CorruptError(
-            f"{path} is damaged: its SHA-256 is {files.sha256(content)[:16]}... Delete "
-            "it and get it again."
-        )
+        digest = files.sha256(content)[:16]
+        raise _corrupt(path, f"is damaged: its SHA-256 starts with {digest}")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = [stored[key].astype(np.float32) for key in keys]
         if not all(np.isfinite(array).all() for array in arrays):
             raise ValueError("its values are not finite")
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise errors.CorruptError(f"{path} cannot be read: {error}.") from error
+        raise _corrupt(path, f"cannot be read: {error}") from error
     return arrays
 
 
+def _corrupt(path: Path, reason: str) -> errors.CorruptError:
+    return errors.CorruptError(f"{path} {reason}. Delete the file and obtain it again.")
+
+
 def write(folder: Path, images: str, statistics: Statistics) -> Path:
-    """Writes whitening statistics, rounded to float16, and returns the path.
+    """Writes whitening statistics, rounded to float16, and returns the file's path.
 
     Args:
-        folder: the folder of the file.
-        images: the name of the set of images.
+        folder: folder of the file.
+        images: name of the set of images.
         statistics: the statistics.
     """
     triangle = statistics.matrix[np.triu_indices(len(statistics.mean))]
@@ -167,7 +169,7 @@ def write(folder: Path, images: str, statistics: Statistics) -> Path:
 
 
 def write_mean(folder: Path, images: str, mean: np.ndarray) -> Path:
-    """Writes the mean image of a set of images and returns the path, like `write`."""
+    """Writes the mean image of a set of images and returns the path; see `write`."""
     return _write(folder, f"{images}_mean", mean=mean.astype(np.float32))
 
 

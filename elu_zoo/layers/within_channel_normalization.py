@@ -11,28 +11,29 @@ from elu_zoo import errors
 class WithinChannelNormalization(keras.layers.Layer):
     """Local response normalisation within each channel.
 
-    The sum is over the size x size neighbours in the same channel, with zeros outside
-    of the map:
+    Formula:
 
     ```
     y = x * (1 + alpha / size**2 * sum(x**2))**-beta
     ```
 
-    This is the `rnorm` layer of cuda-convnet and Caffe's LRN with `WITHIN_CHANNEL`
-    (Krizhevsky, 2012); `tf.nn.local_response_normalization` sums over channels. The
-    divisor is size**2 at borders too. The computation is in float32 for every dtype,
-    because squares of raw pixels exceed float16.
+    The sum is over size x size neighbours in the same channel, with zeros outside of
+    the map. At borders the divisor is size**2 too. This is the `rnorm` layer of
+    cuda-convnet (Krizhevsky, 2012) and the LRN layer of Caffe with `WITHIN_CHANNEL`,
+    whereas `tf.nn.local_response_normalization` sums over channels. The computation is
+    in float32 for every dtype, because squares of raw pixels can exceed the range of
+    float16.
 
     Args:
-        size: odd integer >= 1.
-        alpha: finite and > 0.
-        beta: finite and > 0.
+        size: number of rows and columns of the window, an odd integer >= 1.
+        alpha: factor of the mean square; must be finite and > 0.
+        beta: exponent; must be finite and > 0.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
 
     Raises:
-        UsageError: arguments out of range, or inputs of another rank.
+        UsageError: an argument is out of range, or the input has another rank.
     """
 
     def __init__(
@@ -41,8 +42,7 @@ class WithinChannelNormalization(keras.layers.Layer):
         super().__init__(**kwargs)
         if type(size) is not int or size < 1 or size % 2 == 0:
             raise errors.UsageError(
-                "The size of a normalisation's window is an odd integer >= 1. "
-                f"Received: {size!r}."
+                f"size must be an odd integer >= 1. Received: size={size!r}."
             )
         self.size = size
         self.alpha = errors.positive_float32("alpha", alpha)
@@ -58,7 +58,7 @@ class WithinChannelNormalization(keras.layers.Layer):
         means = keras.ops.average_pool(
             squares, self.size, strides=1, padding="valid", data_format="channels_last"
         )
-        # Several times faster on a CPU than a power.
+        # On a CPU this is several times faster than a power.
         y = x * keras.ops.exp(-self.beta * keras.ops.log(1 + self.alpha * means))
         return keras.ops.cast(y, inputs.dtype)
 
@@ -74,6 +74,6 @@ class WithinChannelNormalization(keras.layers.Layer):
 def _check_rank(shape):
     if len(shape) != 4:
         raise errors.UsageError(
-            "Within-channel normalisation takes a map (batch, height, width, "
+            "Within-channel normalisation needs a map (batch, height, width, "
             f"channels). Received: {tuple(shape)}."
         )

@@ -8,24 +8,24 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
-from elu_zoo.layers.constant import constant, used
+from elu_zoo.layers.constant import captured, constant
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class ZCAWhitening(keras.layers.Layer):
-    """Whitens images: (x - mean) P, P = (covariance + 0.1 I)^(-1/2) (section 4.2).
+    """Whitens images with the ZCA matrix of a data set (paper, section 4.2).
 
-    Mean and matrix are not weights: they belong to the data set, are read from a
-    statistics file, and are not saved in weight files. The file holds them in
-    float16, whatever dtype the layer computes in.
+    An image x becomes (x - mean) P, where P = (covariance + 0.1 I)^(-1/2). The mean and
+    P are not weights of the layer. The layer reads them from a statistics file of the
+    data set, which stores them in float16, and weight files do not contain them.
 
     Args:
         statistics: the name of a statistics file or of a data set; see
             `elu_zoo.layers.statistics_file.find`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input and output shape: `(batch, height, width, channels)`, with as many values
-    an image as the statistics.
+    Input and output shape: `(batch, height, width, channels)`, with as many values per
+    image as the mean.
 
     Raises:
         NotFoundError: the file does not exist.
@@ -43,15 +43,16 @@ class ZCAWhitening(keras.layers.Layer):
         values = self._mean.shape[0]
         if math.prod(input_shape[1:]) != values:
             raise errors.UsageError(
-                f"The statistics {self.statistics} whiten images of {values} "
-                f"values. Received the shape {tuple(input_shape[1:])}. Resize the "
+                f"The statistics {self.statistics} fit images of {values} values. "
+                f"Received images of shape {tuple(input_shape[1:])}. Resize the "
                 "images, or build the model with preprocessing=False."
             )
 
     def call(self, inputs: Any) -> Any:
         shape = keras.ops.shape(inputs)
         flat = keras.ops.reshape(inputs, (shape[0], math.prod(inputs.shape[1:])))
-        whitened = keras.ops.matmul(flat - used(self._mean), used(self._matrix))
+        centred = flat - captured(self._mean)
+        whitened = keras.ops.matmul(centred, captured(self._matrix))
         return keras.ops.reshape(whitened, (shape[0], *inputs.shape[1:]))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -63,6 +64,6 @@ class ZCAWhitening(keras.layers.Layer):
 
 @functools.lru_cache(maxsize=2)
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
-    """Returns mean and matrix, 38 MB that all layers of a process share."""
-    found = statistics_file.read(name)
-    return constant(found.mean, dtype), constant(found.matrix, dtype)
+    """Returns mean and matrix, which all layers share because CIFAR's take 38 MB."""
+    statistics = statistics_file.read(name)
+    return constant(statistics.mean, dtype), constant(statistics.matrix, dtype)

@@ -1,4 +1,4 @@
-"""The networks of the paper: the import of this package registers them."""
+"""The networks of the paper. The import of this package registers the builders."""
 
 # ruff: noqa: F401
 

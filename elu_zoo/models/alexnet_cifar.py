@@ -10,10 +10,10 @@ from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_i
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field, standard deviation of the initial kernel. Each convolution is
-# followed by 3 x 3 pooling.
+# Units, receptive field and standard deviation of the initial kernel. 3 x 3 pooling
+# follows each convolution.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
-NORMALIZED = (1, 2)  # convolutions whose pooled map is normalised
+NORMALIZED = (1, 2)  # numbers of the convolutions whose pooled map is normalised
 CLASSIFIER_DEVIATION = 0.01
 
 
@@ -35,20 +35,20 @@ def alexnet_cifar(
     classifier_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Three convolutions and a classifier: the "18 %" network of cuda-convnet.
+    """Three convolutions and a classifier, the "18 %" network of cuda-convnet.
 
-    89,578 parameters with 10 classes, 181,828 with 100. This is Krizhevsky's network
-    for CIFAR-10, Caffe's `cifar10_full`, not the network for ImageNet: the first
-    activation follows the pooling, and local response normalisation is within each
-    channel. The paper's table 1 has 18.04 % test error on CIFAR-10 and 45.80 % on
-    CIFAR-100 for "AlexNet"; cuda-convnet's configuration has about 18 % on CIFAR-10
-    without augmentation. The paper does not say which network it means: this one is
-    inferred from the error.
+    The network has 89,578 parameters with 10 classes and 181,828 with 100. It is
+    Krizhevsky's network for CIFAR-10 (Caffe's `cifar10_full`), not his network for
+    ImageNet. The first activation follows the first pooling, and local response
+    normalisation is within each channel.
+
+    The paper's table 1 lists "AlexNet" with test errors of 18.04 % on CIFAR-10 and
+    45.80 % on CIFAR-100, without its architecture. This network is inferred from the
+    error: cuda-convnet reports about 18 % on CIFAR-10 without augmentation.
 
     Args:
-        classifier_decay: `kernel_decay` of the classifier. The original has 1 for the
-            classifier and 0.004 for the convolutions, the only layers that
-            `kernel_decay` acts on.
+        classifier_decay: L2 decay of the classifier's kernel; `kernel_decay` is that of
+            the convolutions. The original has 1 and 0.004.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -69,8 +69,8 @@ def alexnet_cifar(
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         else:
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
-            # On even maps the windows of "same" are Caffe's. On odd maps they start one
-            # pixel earlier.
+            # On even maps "same" pooling has Caffe's windows. On odd maps its windows
+            # start one pixel earlier.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

@@ -12,7 +12,7 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field, stride, zeros on each side. The classifier is 1 x 1.
+# Units, receptive field, stride, zeros on each side. The classifier follows.
 CONVOLUTIONS = (
     (96, 3, 1, 1),
     (96, 3, 1, 1),
@@ -23,7 +23,7 @@ CONVOLUTIONS = (
     (192, 3, 1, 0),
     (192, 1, 1, 0),
 )
-DROPPED = (3, 6)  # convolutions with dropout after them
+DROPPED = (3, 6)  # numbers of the convolutions that dropout follows
 
 
 @register_model(
@@ -45,18 +45,18 @@ def allcnn_c(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """All-CNN-C: nine convolutions, two of them with a stride instead of pooling.
+    """Nine convolutions, two of them with a stride of 2 instead of pooling.
 
-    1,369,738 parameters with 10 classes, 1,387,108 with 100. An activation also
-    follows the last convolution, so that logits are never negative with ReLU. The
-    paper's table 1 has 7.25 % test error on CIFAR-10 and 33.71 % on CIFAR-100, both
-    with augmentation. Sources differ on the padding of the seventh convolution: here
-    it has none, as in the Caffe version, so that the averaged maps are 6 x 6. The
-    initial weights are from the Caffe version too. The original's `kernel_decay` is
+    The network has 1,369,738 parameters with 10 classes and 1,387,108 with 100. An
+    activation follows the last convolution too, so that logits are never negative with
+    ReLU. The paper's table 1 lists test errors of 7.25 % on CIFAR-10 and 33.71 % on
+    CIFAR-100, both with augmentation. As in the Caffe version, but unlike in others,
+    the seventh convolution has no padding, so that the averaged maps are 6 x 6. The
+    initializers are also those of the Caffe version. The original's `kernel_decay` is
     0.001.
 
     Args:
-        dropout: dropout rates of the input and after the third and sixth convolution.
+        dropout: dropout rates of the input, the third and the sixth convolution.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -78,7 +78,8 @@ def allcnn_c(
     for i, (units, field, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
-            zeros = None  # "same" padding; with a stride of 2 it pads only the end
+            # "same" adds the same zeros here, but not with a stride of 2.
+            zeros = None
         kernel = initial(x, field, name)
         x = convolve(x, units, field, name, kernel, zeros=zeros, stride=stride)
         x = blocks.norm_act(x, name, activation, batch_norm, seed)

@@ -37,15 +37,15 @@ def convolution(
         field: side of the receptive field.
         name: name of the layer.
         initial: initializer of the kernel.
-        zeros: rows and columns of zeros on each side, added by a layer `<name>_pad`;
-            None for "same" padding.
-        stride: in pixels.
-        kernel_decay: d of the L2 penalty d / 2 * |kernel|^2.
+        zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
+            each side; None for "same" padding.
+        stride: stride in pixels, along both axes.
+        kernel_decay: coefficient d of the L2 penalty d / 2 * ||kernel||^2.
         dtype: dtype policy of the layer; None for the global policy.
         **arguments: more arguments of `keras.layers.Conv2D`.
     """
     if zeros:
-        # Padding within the convolution is far slower in bfloat16.
+        # Explicit padding inside the convolution is far slower in bfloat16.
         x = keras.layers.ZeroPadding2D(zeros, name=f"{name}_pad", dtype=dtype)(x)
     return keras.layers.Conv2D(
         units,
@@ -70,7 +70,7 @@ def dense(
     dtype: str | None = None,
     **arguments: Any,
 ):
-    """Returns the output of a dense layer with the arguments of `convolution`."""
+    """Returns the output of a dense layer; see `convolution` for the arguments."""
     return keras.layers.Dense(
         units,
         kernel_initializer=initial,
@@ -93,18 +93,18 @@ def norm_act(
     seed: int,
     dtype: str | None = None,
 ):
-    """Returns the output of `act_<name>`, after `norm_<name>` with `batch_norm`.
+    """Returns the output of the activation layer `act_<name>`.
 
     Args:
-        x: the output of the layer `name`.
-        name: the name of the linear layer before.
+        x: the output of the linear layer `name`.
+        name: the name of that linear layer.
         activation: see `elu_zoo.activations.make`.
-        batch_norm: whether to normalise.
+        batch_norm: whether a layer `norm_<name>` precedes the activation.
         seed: the run's seed.
         dtype: dtype policy of the activation; None for the global policy.
 
     Raises:
-        UsageError: the activation changes the shape.
+        UsageError: the activation changes the shape of its input.
     """
     x = norm(x, name, batch_norm)
     act_name = f"act_{name}"
@@ -114,20 +114,21 @@ def norm_act(
     y = layer(x)
     if y.shape != x.shape:
         raise errors.UsageError(
-            f"An activation keeps the shape of its input. The layer {layer.name}, of "
-            f"{type(layer).__name__}, makes {y.shape} of {x.shape}."
+            "An activation must keep the shape of its input. The layer "
+            f"{layer.name} of type {type(layer).__name__} turned {x.shape} into "
+            f"{y.shape}. Pass another activation."
         )
     return y
 
 
 def norm(x, name: str, batch_norm: bool):
-    """Returns the output of `norm_<name>` with `batch_norm`, else `x`.
+    """Returns the output of the layer `norm_<name>`, or `x` without `batch_norm`.
 
-    Statistics are computed over the whole batch of all replicas.
+    On TensorFlow the batch statistics are those of all replicas together.
     """
     if not batch_norm:
         return x
-    # Keras refuses to synchronise replicas on other backends.
+    # Keras raises an error for synchronized=True on other backends.
     return keras.layers.BatchNormalization(
         momentum=0.9,
         epsilon=1e-5,
@@ -139,7 +140,7 @@ def norm(x, name: str, batch_norm: bool):
 def dropout(x, rate: float, name: str, seed: int, **arguments: Any):
     """Returns the output of a `Dropout` layer.
 
-    The layer exists at a rate of 0 too: a later training phase may change the rate.
+    The layer exists even at a rate of 0, because a later phase may change the rate.
     """
     return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
 
@@ -171,8 +172,8 @@ def average(maps):
     return keras.layers.GlobalAveragePooling2D(name="average", dtype="float32")(maps)
 
 
-def deployed(model: keras.Model) -> keras.Model:
-    """Returns a network without auxiliary heads; other networks are returned as is."""
+def remove_heads(model: keras.Model) -> keras.Model:
+    """Returns the network without its auxiliary heads, or `model` if it has none."""
     last = model.layers[-1]
     if last.name != HEADS:
         return model

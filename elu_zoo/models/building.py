@@ -1,4 +1,4 @@
-"""Builds a registered network and loads its weights."""
+"""Building of a registered network, with initial or pretrained weights."""
 
 import concurrent.futures
 import contextvars
@@ -19,15 +19,15 @@ def build(
     """Returns a network with initial or pretrained weights.
 
     Args:
-        registered: the network.
-        arguments: the builder's arguments, completed by those of the weights.
+        registered: the registry's entry of the network.
+        arguments: the builder's arguments, the recorded ones of the weights included.
         weights: None for the seeded initial weights.
 
     Raises:
         UsageError: an argument is out of range.
-        NotFoundError: the network's statistics or the weight file are missing.
-        CorruptError: the weight file or its entry is damaged, or belongs to another
-            network.
+        NotFoundError: the statistics file or the weight file does not exist.
+        CorruptError: the weight file or its manifest entry is damaged, or belongs to
+            another network.
         ResourceError: the network does not fit into memory.
     """
     if weights and weights.entry and not weights.is_published:
@@ -45,21 +45,21 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
         return registered.builder(**arguments)
     except errors.NotFoundError as error:  # before any weight is drawn
         raise errors.NotFoundError(
-            f"{registered.name} preprocesses raw images with statistics that are "
-            f"not on this machine. {error} Pass preprocessing=False for a network that "
-            "takes preprocessed images."
+            f"{registered.name} preprocesses raw images with statistics that are not "
+            f"on this machine. {error} Pass preprocessing=False to build a network for "
+            "preprocessed images."
         ) from error
     except MemoryError as error:
         raise errors.ResourceError(
-            f"The weights of this {registered.name} do not fit the memory: {error}. "
-            "Use a smaller width, input_shape or num_classes."
+            f"The weights of {registered.name} do not fit into memory: {error}. "
+            "Pass a smaller width, input_shape or num_classes."
         ) from error
 
 
 def _build_unpublished(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> keras.Model:
-    """Builds a network for an entry that is not trusted."""
+    """Builds a network from a manifest entry that is not trusted."""
     entry = weights.entry
     try:
         shapes = _shapes_of_file(registered, arguments, weights)
@@ -71,23 +71,23 @@ def _build_unpublished(
     except Exception as error:
         raise errors.CorruptError(
             f"{registered.name} cannot be built from the entry {entry['tag']}: "
-            f"{untrusted.printable(str(error), 300)}. The entry is damaged, or from a "
-            "newer version of elu_zoo."
+            f"{untrusted.printable(str(error), 300)}. The entry is damaged, or was "
+            "written by a newer version of elu_zoo."
         ) from error
 
 
 def _shapes_of_file(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> weight_file.Shapes:
-    """Returns the shapes of the weights in a file without allocating them."""
-    of_file = {k: v for k, v in arguments.items() if k != "preprocessing"}
-    trained = weights.entry["arguments"].get("num_classes")
-    if trained is not None:
-        of_file["num_classes"] = trained
+    """Returns the shapes of the weights in a file, without allocating the weights."""
+    file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
+    file_classes = weights.entry["arguments"].get("num_classes")
+    if file_classes is not None:
+        file_arguments["num_classes"] = file_classes
 
     def shapes() -> weight_file.Shapes:
         with keras.StatelessScope(initialize_variables=False):
-            return weight_file.shapes(registered.builder(**of_file))
+            return weight_file.shapes(registered.builder(**file_arguments))
 
     # In the current thread Keras would initialize these variables later.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -95,14 +95,14 @@ def _shapes_of_file(
 
 
 def _warn_of_float16(model: keras.Model) -> None:
-    """Warns of a dtype policy that is slow on a CPU."""
+    """Logs a warning if a model computes in float16 on a CPU."""
     if any(layer.compute_dtype == "float16" for layer in model.layers):
         devices = keras.distribution.list_devices()
         if all(device.startswith("cpu") for device in devices):
             logging.warning(
                 "%s computes in float16 on a CPU, which is slower than float32. Call "
-                'keras.config.set_dtype_policy("float32"), or with "mixed_bfloat16", '
-                "before the model is built.",
+                'keras.config.set_dtype_policy("float32") before you build the model. '
+                '"mixed_bfloat16" is another possible policy.',
                 model.name,
             )
 
@@ -113,27 +113,28 @@ def _load(
     arguments: dict[str, Any],
     weights: Pretrained,
 ) -> None:
-    """Loads weights; a classifier with another number of classes keeps its own."""
+    """Loads weights; a classifier with other classes keeps its initial weights."""
     classifier = registered.classifier
-    trained = weights.entry["arguments"].get("num_classes") if weights.entry else None
-    asked = arguments.get("num_classes", trained)
-    if trained in (None, asked):
+    in_file = weights.entry["arguments"].get("num_classes") if weights.entry else None
+    num_classes = arguments.get("num_classes", in_file)
+    if in_file in (None, num_classes):
         arrays = weights.read(weight_file.shapes(model))
     elif classifier is None:
         raise errors.UsageError(
             f"{registered.name} was registered without a classifier, so that its "
-            f"weights only fit num_classes={trained}. Received: num_classes={asked}."
+            f"weights only fit num_classes={in_file}. Received: "
+            f"num_classes={num_classes}. Pass num_classes={in_file}."
         )
     else:
         arrays = weights.read(_shapes_of_file(registered, arguments, weights))
         del arrays[classifier]
         if weights.has_classifier:
             logging.info(
-                "%s has %d classes, num_classes is %d: the layer %r starts from its "
-                "initial weights, every other layer is loaded.",
+                "%s has %d classes, but num_classes is %d. The layer %r keeps its "
+                "initial weights; all other layers get pretrained weights.",
                 weights.entry["tag"],
-                trained,
-                asked,
+                in_file,
+                num_classes,
                 classifier,
             )
     if not weights.has_classifier:

@@ -1,4 +1,4 @@
-"""The cost of a network: parameters, and multiply-accumulates for one image."""
+"""Numbers of parameters and of multiply-accumulate operations of a network."""
 
 import math
 
@@ -6,16 +6,16 @@ import keras
 
 
 def parameters(model: keras.Model) -> int:
-    """Returns the number of weights of a model.
+    """Returns the number of scalar weights of a model.
 
-    The moving statistics of batch normalisation count; the states of random number
-    generators do not.
+    The number includes the moving statistics of batch normalisation, but not the states
+    of random number generators.
     """
     return sum(math.prod(v.shape) for layer in model.layers for v in layer.weights)
 
 
 def multiply_accumulates(model: keras.Model) -> int:
-    """Returns the multiply-accumulates of dense and convolution layers per image."""
+    """Returns the multiply-accumulates per image in dense and convolution layers."""
     total = 0
     for layer in model.layers:
         if isinstance(layer, keras.layers.Dense | keras.layers.Conv2D):

@@ -1,4 +1,4 @@
-"""Cuts a network for `get_model`: features, the body, an activation on the logits."""
+"""Models cut from a network: feature extractors, bodies, probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,25 +12,26 @@ def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
     """Checks the arguments of `cut` before a network is built.
 
     Raises:
-        UsageError: an argument has the wrong type, or two exclude each other.
+        UsageError: an argument has the wrong type, or two arguments exclude each other.
     """
     errors.check_bool("include_top", include_top)
     if features is not None and not isinstance(features, str):
         is_list = isinstance(features, Sequence) and not isinstance(features, bytes)
         if not is_list or not features:
             raise errors.UsageError(
-                "features is the name of a layer, or a list of names. Received: "
-                f"{features!r}."
+                "features must be the name of a layer or a list of such names. "
+                f"Received: {features!r}."
             )
     if not isinstance(classifier_activation, str | None):
         raise errors.UsageTypeError(
-            "classifier_activation is a name, for instance 'softmax'. Received: "
+            "classifier_activation must be a name, such as 'softmax'. Received: "
             f"{classifier_activation!r}."
         )
     cuts = [features is not None, not include_top, classifier_activation is not None]
     if sum(cuts) > 1:
         raise errors.UsageError(
-            "features, include_top=False and classifier_activation exclude each other."
+            "features, include_top=False and classifier_activation exclude each other. "
+            "Pass only one of them."
         )
 
 
@@ -41,10 +42,11 @@ def cut(
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
-    """Returns a network with the outputs that the arguments of `get_model` name.
+    """Returns a model with the outputs that the arguments of `get_model` select.
 
     Raises:
-        UsageError: a layer or an activation is unknown, or the network has no body.
+        UsageError: a layer or an activation is unknown, or the network was registered
+            with neither a classifier nor a code.
     """
     if features is not None:
         names = [features] if isinstance(features, str) else list(features)
@@ -63,20 +65,17 @@ def cut(
             body = model.get_layer(registered.classifier).input
         else:
             raise errors.UsageError(
-                f"include_top=False has no meaning for {model.name}, which was "
+                f"include_top=False is not possible for {model.name}, which was "
                 "registered without a classifier or a code. Pass features=<layer>."
             )
         return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:
-        layer = _classifier_activation(classifier_activation)
+        arguments = {"name": "predictions", "dtype": "float32"}
+        try:
+            layer = keras.layers.Activation(classifier_activation, **arguments)
+        except ValueError:
+            known = ["softmax", "sigmoid", "log_softmax"]
+            name = "classifier_activation"
+            raise errors.unknown(name, classifier_activation, known) from None
         return keras.Model(model.input, layer(model.output), name=model.name)
     return model
-
-
-def _classifier_activation(name: str) -> keras.layers.Layer:
-    try:
-        return keras.layers.Activation(name, name="predictions", dtype="float32")
-    except ValueError:
-        raise errors.unknown(
-            "classifier_activation", name, ["softmax", "sigmoid", "log_softmax"]
-        ) from None

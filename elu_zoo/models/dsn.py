@@ -12,8 +12,6 @@ from elu_zoo.models import blocks
 from elu_zoo.models.network_in_network import SMALLEST, class_maps
 from elu_zoo.registry import register_model
 
-DEVIATIONS = (0.05, 0.05, 0.05)
-
 
 @register_model(
     section="4.3, table 1",
@@ -36,19 +34,22 @@ def dsn(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Network in Network with auxiliary classifiers on its inner layers.
+    """Network in Network with auxiliary classifiers on inner layers.
 
-    966,986 parameters with 10 classes, 984,356 with 100; with the auxiliary heads
-    3,547,496 and 26,789,456. A head is a linear classifier of the first convolution
-    of a block, before norm and activation. Each head has a squared hinge loss
-    (softmax on CIFAR-100), is removed in the course of training, and fits images of
-    one size. Unlike in `nin`, no activation follows the last convolution. The paper's
-    table 1 has 7.97 % test error on CIFAR-10 and 34.57 % on CIFAR-100; the authors
-    report 9.65 % on CIFAR-10 without augmentation. The original's `kernel_decay` is
-    0.0005.
+    The network has 966,986 parameters with 10 classes and 984,356 with 100; with the
+    auxiliary classifiers ("heads") 3,547,496 and 26,789,456. A head is a linear
+    classifier on the output of the first convolution of a block, before normalisation
+    and activation. In the original, each head has a squared hinge loss, or a softmax
+    loss on CIFAR-100, and all heads are removed in the course of training. The weights
+    of a head fit images of one size only. Unlike in `nin`, no activation follows the
+    last convolution.
+
+    The paper's table 1 lists test errors of 7.97 % on CIFAR-10 and 34.57 % on
+    CIFAR-100. The authors report 9.65 % on CIFAR-10 without augmentation. The
+    original's `kernel_decay` is 0.0005.
 
     Args:
-        auxiliary_heads: whether to build the network for training, with four outputs.
+        auxiliary_heads: whether to build the heads, which only training needs.
         dropout: dropout rate after each of the first two blocks.
 
     The other arguments are documented in `elu_zoo.get_model`.
@@ -71,7 +72,7 @@ def dsn(
         width=width,
         seed=seed,
         dropout=dropout,
-        deviations=DEVIATIONS,
+        deviations=(0.05, 0.05, 0.05),
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )
@@ -87,7 +88,7 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # The fan-in of "xavier" in the authors' Caffe: all weights of a dense layer.
+    # "xavier" in the authors' Caffe: the fan-in is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
     return blocks.dense(

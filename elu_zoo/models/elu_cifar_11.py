@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# Layers x units x receptive field, as in the paper, without the classifier.
+# Layers x units x receptive field, as in the paper. The classifier is added later.
 STACKS = (
     ((1, 192, 5),),
     ((1, 192, 1), (1, 240, 3)),
@@ -37,25 +37,25 @@ def elu_cifar_11(
     initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:
-    """Eleven convolutional layers in seven stacks, the classifier's stack included.
+    """Eleven convolutional layers in seven stacks, including the classifier's stack.
 
-    1,669,028 parameters with 100 classes, 1,641,938 with 10. The paper trains it on
-    whitened CIFAR-100 for 165,000 iterations with ELU, ReLU, leaky and shifted ReLU;
-    the mean test error of ten runs with ELU is 28.75 %. The paper's L2 weight decay
-    is `kernel_decay=0.0005`.
+    The network has 1,669,028 parameters with 100 classes and 1,641,938 with 10. The
+    paper trains it on whitened CIFAR-100 for 165,000 iterations, with ELU, ReLU, leaky
+    ReLU and shifted ReLU; the mean test error of ten runs with ELU is 28.75 %. The
+    paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    The paper does not say how the 2 x 2 convolutions are padded. Both paddings have
-    equal weights. A map that is larger than 1 x 1 at the end is averaged.
+    The paper does not say how the 2 x 2 convolutions are padded. The shapes of the
+    weights do not depend on `padding`.
 
     Args:
-        padding: of convolutions with an even receptive field: `caffe`, one row and
-            column of zeros on each side, as in the authors' framework, so that a
-            2 x 2 convolution adds a row and a column; or `same`, which keeps the size.
+        padding: padding of convolutions with an even receptive field. `caffe` adds one
+            row and one column of zeros on each side, as Caffe can, so that the map of
+            a 2 x 2 convolution grows by a row and a column. `same` keeps the size.
         dropout: a dropout rate for each of the seven stacks.
-        dropout_placement: `last`, after the pooling of each stack; `all`, also after
-            the activations inside a stack.
-        init_scale: variance of initial kernels times fan-in; 2 is He's.
-        initial_kernels: `normal`, or `orthogonal` of the same norm.
+        dropout_placement: `last` for dropout after the pooling of each stack; `all`
+            for dropout after each activation inside a stack too.
+        init_scale: variance of initial kernels times fan-in; He's initialisation has 2.
+        initial_kernels: `normal`, or `orthogonal` with the same Frobenius norm.
 
     The other arguments are documented in `elu_zoo.get_model`.
 

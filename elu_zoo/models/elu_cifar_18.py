@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# Layers x units x receptive field, as in the paper, without the classifier.
+# Layers x units x receptive field, as in the paper. The classifier is added later.
 STACKS = (
     ((1, 384, 3),),
     ((1, 384, 1), (1, 384, 2), (2, 640, 2)),
@@ -36,23 +36,16 @@ def elu_cifar_18(
     initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:
-    """The paper's "18" convolutional layers in eight stacks; its list has 19 layers.
+    """Eighteen convolutional layers and the classifier, in eight stacks.
 
-    The network is the paper's list: 18 convolutions and the classifier. 39,330,404
-    parameters with 100 classes, 39,226,634 with 10. The paper's test errors are
-    6.55 % on CIFAR-10 and 24.28 % on CIFAR-100. The paper has seven dropout rates for
-    eight stacks: the rate of the sixth stack is used for the seventh too. The L2
-    weight decay is `kernel_decay=0.0005`.
+    The paper writes of 18 layers, but its list of stacks has 19 with the classifier.
+    The network has 39,330,404 parameters with 100 classes and 39,226,634 with 10. The
+    paper's test errors are 6.55 % on CIFAR-10 and 24.28 % on CIFAR-100. The paper has
+    seven dropout rates for eight stacks; here the seventh stack has the rate of the
+    sixth. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    Args:
-        padding: `caffe`, or `same` for less than half of the cost; see
-            `elu_cifar_11`, also for the arguments that follow.
-        dropout: a dropout rate for each of the eight stacks.
-        dropout_placement: `last` or `all`.
-        init_scale: variance of initial kernels times fan-in.
-        initial_kernels: `normal` or `orthogonal`.
-
-    The other arguments are documented in `elu_zoo.get_model`.
+    With `padding="same"` the network needs less than half of the multiply-accumulates.
+    The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

@@ -45,25 +45,26 @@ def elu_imagenet_15(
 ) -> keras.Model:
     """Twelve convolutional and three fully connected layers for ImageNet.
 
-    164,867,528 parameters and 40.9e9 multiply-accumulates an image. 2 x 2 max-pooling
-    follows each stack of convolutions and spatial pyramid pooling the last one: maps
-    of 224 x 224 images shrink to 112, 56, 28, 14, 7, and to 21 bins. The paper trains
-    it on 224 x 224 crops of images resized to 256 x 256. ELU reaches 20 % top-5 error
-    after 160,000 iterations, ReLU after 200,000; the final error with ELU is below
-    10 %. The paper's L2 weight decay is `kernel_decay=0.0005`.
+    The network has 164,867,528 parameters and computes 40.9e9 multiply-accumulates per
+    image. 2 x 2 max-pooling follows each stack of convolutions. The maps of a 224 x 224
+    image have 112, 56, 28, 14 and 7 pixels a side, and spatial pyramid pooling reduces
+    the last one to 21 bins. The paper trains the network on 224 x 224 crops of images
+    resized to 256 x 256. ELU reaches 20 % top-5 error after 160,000 iterations, ReLU
+    after 200,000. The final top-5 error with ELU is below 10 %. The paper's L2 weight
+    decay is `kernel_decay=0.0005`.
 
-    The paper gives neither the stride of the first layer, nor the bins of its "3
-    levels", nor the initial weights. With a stride of 2 the 6 x 6 field halves 224
-    exactly, and the paper's training times are plausible. The levels are those of
-    Caffe's pyramid of height 3.
+    The paper states neither the stride of the first layer, nor the bins of its "3
+    levels", nor the initial weights. With a stride of 2 the first layer halves 224
+    exactly, and the paper's training times are plausible. The default levels are those
+    of Caffe's pyramid of height 3.
 
     Args:
         stem_stride: stride of the first convolution, in pixels.
-        spp_levels: bins along each side, one number a level. The last map must be at
-            least as large as the largest level: with the default levels and stride
-            images have at least 97 pixels a side.
+        spp_levels: number of bins along each side, for each level of the pyramid. The
+            last map must be at least as large as the largest level. With the default
+            levels and stride, images must have at least 97 pixels a side.
         dropout: dropout rate after each of the two layers of 4096 units.
-        init_scale: variance of initial kernels times fan-in; 2 is He's.
+        init_scale: variance of initial kernels times fan-in; He's initialisation has 2.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -103,14 +104,13 @@ def elu_imagenet_15(
 def _check_size(
     input_shape: tuple[int, int, int], levels: Sequence[int], stride: int
 ) -> None:
-    """Checks that the last map is as large as the pyramid."""
+    """Checks that the last map has a pixel for each bin, before any weight is drawn."""
     bins = max(levels)
-    # The stride and each pooling round sizes up.
+    # The strided convolution and each pooling round the size of their output up.
     least = (bins - 1) * stride * 2 ** len(STACKS) + 1
     if min(input_shape[:2]) < least:
         raise errors.UsageError(
-            f"Images of this network are at least {least} x {least}: with a "
-            f"stem_stride of {stride} the pyramid of levels {tuple(levels)} takes a "
-            f"map of at least {bins} x {bins}. Received: input_shape={input_shape}. "
-            "Take larger images, or fewer levels."
+            f"Images must be at least {least} x {least} for stem_stride={stride} and "
+            f"spp_levels={tuple(levels)}. Received: input_shape={input_shape}. "
+            "Pass a larger input_shape or smaller levels."
         )

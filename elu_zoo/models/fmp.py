@@ -12,20 +12,19 @@ from elu_zoo.layers.fractional_max_pooling import REGIONS
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output: k n is the number of
-# filters, C<f> is a convolution of f x f pixels without padding.
+# The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number
+# of filters and C<f> an f x f convolution without padding.
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
-BLOCK = 32  # dropout keeps a multiple of 32 maps, as in the original
+BLOCK = 32  # as in the original, dropout keeps a multiple of 32 maps
 
 
 def pooled_sizes() -> list[int]:
-    """Returns the side of the map after each pooling, the first pooling first.
+    """Returns the side of the map after each pooling, in pixels, in order.
 
-    The sizes are computed backwards from the last one, 2. The input of a pooling is
-    SHRINK times its output, rounded; the input of the convolution before it is one
-    pixel larger.
+    Sizes are computed backwards from the last side, which is 2. A pooling's input is
+    SHRINK times its output, rounded; a convolution's input is one pixel larger.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -33,7 +32,7 @@ def pooled_sizes() -> list[int]:
     return sizes[-2::-1]
 
 
-INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + FIELDS[0] - 1  # 94
+INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + FIELDS[0] - 1  # 94 pixels a side
 
 
 @register_model(
@@ -55,23 +54,25 @@ def fmp(
     dropout=0.5,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Fourteen convolutions, twelve of them with a pooling by the cube root of 2.
+    """Fourteen convolutions, with max pooling by the cube root of 2 after twelve.
 
-    79,247,530 parameters with 10 classes, 79,449,220 with 100; with `filters=32`
-    3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels, is centred in
-    94 x 94 zeros, which shrink to 1 x 1. The paper's table 1 has 4.50 % test error on
-    CIFAR-10 and 27.62 % on CIFAR-100. 4.50 % is the original's error of a single test
-    with random regions, as in training; the source of the 27.62 % is unknown.
+    The network has 79,247,530 parameters with 10 classes and 79,449,220 with 100; with
+    `filters=32` it has 3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels,
+    is centred in a map of 94 x 94 zeros, which the layers reduce to 1 x 1. The paper's
+    table 1 lists test errors of 4.50 % on CIFAR-10 and 27.62 % on CIFAR-100. 4.50 % is
+    the original's error for a single test with regions drawn at random, as in training.
+    The source of 27.62 % is unknown.
 
     Args:
-        filters: number of filters of the first convolution, k; the n-th has n k.
-        regions: how the pooling draws regions, `pseudorandom` or `random`; the
-            original's smaller network has `random`.
-        dropout: the share of maps that the last convolution drops in training, the
-            same maps for a whole batch. The share grows from 0 at the first
-            convolution in equal steps. As in the original, the number of maps that
-            are kept is a multiple of 32 if `filters` is. The original's smaller
-            network has 0.1.
+        filters: number k of filters of the first convolution; the n-th convolution has
+            n k filters.
+        regions: how the pooling draws regions, `pseudorandom` or `random`. The
+            original's smaller network, with `filters=32`, has `random`.
+        dropout: fraction of the maps of the last convolution that training drops, the
+            same maps for a whole batch. The fraction grows in equal steps from 0 at the
+            first convolution. As in the original, the number of kept maps is a multiple
+            of 32 if `filters` is a multiple of 32. The original's smaller network has
+            0.1.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -82,7 +83,7 @@ def fmp(
     check_rate(dropout)
     if max(input_shape[:2]) > INPUT:
         raise errors.UsageError(
-            f"Images of this network are at most {INPUT} x {INPUT}. Received: "
+            f"Images of this network must be at most {INPUT} x {INPUT}. Received: "
             f"input_shape={input_shape}. Resize the images."
         )
     image, x = image_input(input_shape, preprocessing)
@@ -110,7 +111,7 @@ def fmp(
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the rate nearest to `rate` that keeps a multiple of BLOCK maps."""
+    """Returns the nearest rate that keeps a multiple of BLOCK maps, as does Graham."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK

@@ -12,10 +12,11 @@ from elu_zoo.layers.dropout import check_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, number of highway layers after a plain convolution. All fields are 3 x 3.
+# Units and number of highway layers of each stage. A stage starts with a plain
+# convolution. All receptive fields are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
-GATE_BIAS = -2.0  # below 0: at the start highway layers mostly carry x
+GATE_BIAS = -2.0  # negative, so that untrained highway layers mostly carry x
 
 
 @register_model(
@@ -39,24 +40,24 @@ def highway_19(
     classifier_deviation=0.05,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Eighteen convolutions, 14 of them highway layers, and a classifier.
+    """Eighteen convolutional layers, 14 of them highway layers, and a classifier.
 
-    2,256,838 parameters with 10 classes, 2,265,928 with 100. A highway layer computes
-    T h(H) + (1 - T) x. H and T are 3 x 3 convolutions of x, h is the activation. T
-    always has a sigmoid and no batch normalisation. The paper's table 1 has 7.60 %
-    test error on CIFAR-10 and 32.24 % on CIFAR-100, as the authors report; the log
-    with their code ends at 7.86 % and 31.91 %.
+    The network has 2,256,838 parameters with 10 classes and 2,265,928 with 100. A
+    highway layer computes T h(H) + (1 - T) x. H is a 3 x 3 convolution of x and h the
+    activation. The gate T is the sigmoid of another 3 x 3 convolution of x, without
+    batch normalisation. The paper's table 1 lists test errors of 7.60 % on CIFAR-10 and
+    32.24 % on CIFAR-100, as the network's authors report. The training logs published
+    with the authors' code end at 7.86 % and 31.91 %.
 
-    Initial kernels are normal of variance 2 / fan-in, "xavier" in the authors' Caffe.
-    Their file sets 0.05 as the standard deviation of the first layer in an entry that
-    Caffe does not read, so that they trained with Caffe's default of 1.
+    Initial kernels are normal with variance 2 / fan-in, which is "xavier" in the
+    authors' Caffe. The authors trained with a standard deviation of 1 for the first
+    layer, because Caffe does not read the entry of their file that has 0.05.
 
     Args:
         dropout: dropout rate of the input, after each pooling and before the
             classifier.
-        classifier_decay: `kernel_decay` of the classifier. The original has 0.001 for
-            the classifier and 0.01 for the convolutions, the only layers that
-            `kernel_decay` acts on.
+        classifier_decay: L2 decay of the classifier's kernel; `kernel_decay` is that of
+            the convolutions. The original has 0.01 and 0.001.
         first_deviation: standard deviation of the first layer's initial kernel.
         classifier_deviation: standard deviation of the classifier's initial kernel;
             the original's for 100 classes is sqrt(2 / 100).

@@ -10,8 +10,8 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, pieces, receptive field, zeros on each side, pooling size at a stride of 2,
-# largest norm of a filter.
+# Units, pieces, receptive field, zeros on each side, size of the pooling windows, which
+# have a stride of 2, and largest norm of a filter.
 CONVOLUTIONS = (
     (96, 2, 8, 4, 4, 0.9),
     (192, 2, 8, 3, 4, 1.9365),
@@ -19,7 +19,7 @@ CONVOLUTIONS = (
 )
 DENSE = (500, 5, 1.9)  # units, pieces, largest norm
 CLASSIFIER_NORM = 1.9365
-LIMIT = 0.005  # initial kernels are uniform on +-LIMIT
+LIMIT = 0.005  # initial kernels are uniform in [-LIMIT, LIMIT]
 
 
 @register_model(
@@ -40,21 +40,22 @@ def maxout(
     constrained=False,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Three convolutions and a dense layer whose units are maxima of several sums.
+    """Three convolutions and a dense layer of maxout units, and a classifier.
 
-    16,247,830 parameters with 10 classes, 16,292,920 with 100. The paper's table 1
-    has 9.38 % test error on CIFAR-10 and 38.57 % on CIFAR-100; the authors report
-    9.38 % with and 11.68 % without augmentation on CIFAR-10. Their settings for
-    CIFAR-100 were not published.
+    A maxout unit is the maximum of several linear filters, called pieces. The network
+    has 16,247,830 parameters with 10 classes and 16,292,920 with 100. The paper's
+    table 1 lists test errors of 9.38 % on CIFAR-10 and 38.57 % on CIFAR-100. The
+    authors report 9.38 % with and 11.68 % without augmentation on CIFAR-10, and did not
+    publish their settings for CIFAR-100.
 
-    Any activation other than maxout replaces the maximum over pieces, with one filter
-    a unit: 4,525,670 parameters with 10 classes. `batch_norm` normalises each piece
-    separately. As in the original, the dropout of the input does not scale the kept
-    values; the dropout of hidden layers does.
+    Any other `activation` replaces the maximum over pieces. Each unit then has one
+    filter, and the network 4,525,670 parameters with 10 classes. `batch_norm` acts on
+    each piece separately. As in the original, dropout of the input does not scale the
+    kept values, but dropout of hidden layers does.
 
     Args:
         activation: `maxout`, or an activation as in `elu_zoo.get_model`.
-        dropout: dropout rates of the input and of each hidden layer's output.
+        dropout: dropout rates of the input and of the output of each hidden layer.
         constrained: whether training limits the norm of each filter, as in the
             original.
 
@@ -89,7 +90,8 @@ def maxout(
         name, count = f"h{i}", filters(units, pieces)
         how = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
         x = blocks.convolution(x, count, field, name, initial(name), **how)
-        # The original pools first. The result is equal, and fewer values are pooled.
+        # The original pools first. This order has the same result and is faster,
+        # because fewer values are pooled.
         x = unit(x, pieces, name)
         x = CeilMaxPooling2D(pooled, 2, name=f"{name}_pool")(x)
         x = blocks.dropout(x, dropout[i + 1], f"{name}_drop", seed)

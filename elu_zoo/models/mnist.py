@@ -1,6 +1,6 @@
 """The fully connected networks of the paper's MNIST experiments (section 4.1).
 
-Initial weights are He uniform and biases zero for every activation.
+For every activation, initial kernels are He uniform and initial biases zero.
 """
 
 from collections.abc import Sequence
@@ -33,11 +33,11 @@ def mnist_mlp_8x128(
 ) -> keras.Model:
     """Eight hidden layers of 128 units each and a linear classifier.
 
-    217,354 parameters with 28 x 28 x 1 images and 10 classes. The paper trains it
-    with SGD at learning rate 0.01 and batches of 64 for 300 epochs, from He's
-    initialisation, with ELU, ReLU and leaky ReLU.
+    The network has 217,354 parameters with 28 x 28 x 1 images and 10 classes. The paper
+    trains it with ELU, ReLU and leaky ReLU, by SGD with learning rate 0.01 and batches
+    of 64 for 300 epochs, from He's initialisation.
 
-    The hidden layers are `dense<i>`, their activations `act_dense<i>`.
+    The hidden layers are named `dense<i>`, their activations `act_dense<i>`.
 
     Args:
         hidden_layers: number of hidden layers; the paper has eight.
@@ -67,12 +67,12 @@ def mnist_mlp_5x256(
 ) -> keras.Model:
     """Five hidden layers of 256 units each and a linear classifier.
 
-    466,698 parameters with 28 x 28 x 1 images and 10 classes. The paper trains it
-    at learning rate 0.01 for 200 epochs, with ELU and ReLU, and records the median
-    activation of each unit.
+    The network has 466,698 parameters with 28 x 28 x 1 images and 10 classes. The paper
+    trains it with ELU and ReLU, at learning rate 0.01 for 200 epochs, and records the
+    median activation of each unit.
 
-    The hidden layers are `dense<i>`, their activations `act_dense<i>`. The arguments
-    are documented in `elu_zoo.get_model`.
+    The hidden layers are named `dense<i>`, their activations `act_dense<i>`. The
+    arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
@@ -98,24 +98,25 @@ def mnist_autoencoder(
 ) -> keras.Model:
     """Deep autoencoder, 784-1000-500-250-30-250-500-1000-784.
 
-    2,837,314 parameters with 28 x 28 x 1 images. The paper trains it with SGD on
-    batches of 64 for 500 epochs, at four learning rates, and gives no loss, code or
-    output. Here the code is linear, as in the benchmark's own program (Martens,
-    2010), and the output is one logit a pixel; its sigmoid is the reconstruction.
+    The network has 2,837,314 parameters with 28 x 28 x 1 images. The paper trains it by
+    SGD with batches of 64 for 500 epochs, at four learning rates. It specifies neither
+    the loss nor the activations of the code layer and of the output. Here the code
+    layer is linear, as in the code of the benchmark's author (Martens, 2010). The
+    output has one logit per pixel; the sigmoid of the logit is the reconstruction.
 
-    The hidden layers are `encoder<i>` and `decoder<i>`, with `code` between them. The
-    last layers are `pixels` and `reconstruction`, which has the shape of the image.
+    The hidden layers are named `encoder<i>` and `decoder<i>`, with `code` between them.
+    The last two layers are `pixels` and `reconstruction`, which reshapes to an image.
 
     Args:
-        batch_norm: batch normalisation between each hidden layer and its activation;
-            not after the code, which has no activation.
+        batch_norm: whether batch normalisation precedes each activation. The code layer
+            has no activation and is not normalised.
         width: factor on the units of the hidden layers and of the code.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
     Returns:
         A model from `(batch, height, width, channels)` to logits of the same shape;
-        `features="code"` or `include_top=False` give the code, `(batch, 30)`.
+        with `features="code"` or `include_top=False`, to the code `(batch, 30)`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

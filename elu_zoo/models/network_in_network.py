@@ -15,7 +15,7 @@ BLOCKS = (
     ((192, 5), (192, 1), (192, 1)),
     ((192, 3), (192, 1)),
 )
-SMALLEST = 4  # pixels a side: smaller images leave no pixel for the last block
+SMALLEST = 4  # side in pixels; smaller images leave no pixel for the last block
 
 
 def class_maps(
@@ -31,11 +31,11 @@ def class_maps(
     kernel_decay: float,
     conv_dtype: str,
 ) -> tuple[Any, list[Any]]:
-    """Returns the class maps, and the output of each block's first convolution.
+    """Returns the class maps, and the output of the first convolution of each block.
 
-    The convolutions of a block are `block<i>_conv`, `block<i>_cccp1` and
-    `block<i>_cccp2`; the last convolution is `classifier`. `block<i>_pool` and
-    `block<i>_drop` follow the first two blocks.
+    The convolutions of a block are named `block<i>_conv`, `block<i>_cccp1` and
+    `block<i>_cccp2`; the last convolution of the network is `classifier`.
+    `block<i>_pool` and `block<i>_drop` follow the first two blocks.
 
     Args:
         x: the input of the first convolution.
@@ -43,8 +43,8 @@ def class_maps(
     The other arguments are those of `nin`.
 
     Returns:
-        The output of `classifier`, `(batch, height, width, num_classes)`, and the
-        outputs of `block<i>_conv`, all before norm and activation.
+        The output of `classifier`, `(batch, height, width, num_classes)`, and a list of
+        the outputs of `block<i>_conv`, all before normalisation and activation.
     """
     convolve = functools.partial(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]

@@ -30,20 +30,21 @@ def nin(
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
-    """Network in Network: three convolutions, each followed by two 1 x 1 convolutions.
+    """Three convolutions, each followed by two 1 x 1 convolutions.
 
-    966,986 parameters with 10 classes, 984,356 with 100. As in the authors' own
-    definition, an activation also follows the last convolution, so that logits are
-    never negative with ReLU, and both poolings take maxima. The paper's table 1 has
-    8.81 % test error on CIFAR-10 (with translated and mirrored images) and 35.68 % on
-    CIFAR-100; the authors report 10.4 % on CIFAR-10 without augmentation. The
-    original's `kernel_decay` is 0.0001, for CIFAR-100 0.0005.
+    The network has 966,986 parameters with 10 classes and 984,356 with 100. As in the
+    configuration of its authors, both pooling layers take maxima, and an activation
+    follows the last convolution too, so that logits are never negative with ReLU. The
+    paper's table 1 lists test errors of 8.81 % on CIFAR-10 (with translated and
+    mirrored images) and 35.68 % on CIFAR-100. The authors report 10.4 % on CIFAR-10
+    without augmentation. The original's `kernel_decay` is 0.0001 for CIFAR-10 and
+    0.0005 for CIFAR-100.
 
     Args:
         dropout: dropout rate after each of the first two blocks.
-        deviations: standard deviations of initial kernels: of the first convolution,
-            of the two 1 x 1 convolutions of its block, and of all others. The authors
-            have 0.001, 0.01 and 0.05 for CIFAR-100.
+        deviations: three standard deviations of initial kernels: for the first
+            convolution, for the two 1 x 1 convolutions of the first block, and for all
+            other convolutions. The original has 0.001, 0.01 and 0.05 for CIFAR-100.
 
     The other arguments are documented in `elu_zoo.get_model`.
 

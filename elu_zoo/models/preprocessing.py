@@ -1,4 +1,4 @@
-"""Resolves the argument `preprocessing` of `get_model` for a network."""
+"""Resolution of the argument `preprocessing` of `get_model`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,80 +8,81 @@ from elu_zoo.registry import ModelEntry, check_image_shape
 from elu_zoo.weights.manifest import Entry
 
 
-def chosen(
+def resolve(
     registered: ModelEntry,
-    asked: bool | str | Mapping[str, Any],
+    argument: bool | str | Mapping[str, Any],
     entry: Entry | None,
     input_shape: Any = None,
 ) -> dict[str, Any] | None:
-    """Returns the description of the preprocessing layers, None for no layers.
+    """Returns the description of the preprocessing layers, or None for no layers.
 
     Args:
-        registered: the network.
-        asked: the argument `preprocessing` of `elu_zoo.get_model`.
-        entry: the entry of the weights; None for initial weights, or for a file
-            without an entry.
+        registered: the registry's entry of the network.
+        argument: the argument `preprocessing` of `elu_zoo.get_model`.
+        entry: the manifest entry of the weights; None for initial weights, and for a
+            weight file without an entry.
         input_shape: the argument `input_shape` of the builder; None for the default.
 
     Raises:
-        UsageTypeError: `asked` has the wrong type.
-        UsageError: the network or its weights do not accept it, or the statistics
-            belong to images of another size.
+        UsageTypeError: `argument` has the wrong type.
+        UsageError: the network or the weights do not allow this preprocessing, or the
+            statistics belong to images of another size.
     """
     name = registered.name
-    if not isinstance(asked, bool | str | Mapping):
+    if not isinstance(argument, bool | str | Mapping):
         raise errors.UsageTypeError(
-            "preprocessing is True, False, a data set's name or a description of "
-            f"layers. Received: {asked!r}."
+            "preprocessing must be True, False, the name of a data set or a "
+            f"description of layers. Received: {argument!r}."
         )
-    if asked is False:
+    if argument is False:
         return None
     if not registered.takes("preprocessing"):
         raise errors.UsageError(
             f"The builder of {name} has no argument 'preprocessing', so that its model "
-            "cannot take raw images. Pass preprocessing=False, or add the argument: "
-            "see elu_zoo.register_model."
+            "cannot take raw images. Pass preprocessing=False, or add the argument to "
+            "the builder as described in elu_zoo.register_model."
         )
-    own = entry["preprocessing"] if entry else registered.preprocessing
-    found = _described(name, own, asked)
-    if entry and found != own:
+    default = entry["preprocessing"] if entry else registered.preprocessing
+    description = _describe(name, default, argument)
+    if entry and description != default:
         raise errors.UsageError(
-            f"The weights {entry['tag']} were trained on {own}. Received: "
-            f"preprocessing={asked!r}. Leave it out, or pass False."
+            f"The weights {entry['tag']} were trained with preprocessing={default}. "
+            f"Received: preprocessing={argument!r}. Remove the argument, or pass False."
         )
-    if asked is True or entry:
+    if argument is True or entry:
         trained = entry["arguments"].get("input_shape") if entry else None
-        _check_size(own, trained or registered.default("input_shape"), input_shape)
-    return found
+        _check_size(default, trained or registered.default("input_shape"), input_shape)
+    return description
 
 
-def _described(
-    name: str, own: dict[str, Any], asked: bool | str | Mapping[str, Any]
+def _describe(
+    name: str, default: dict[str, Any], argument: bool | str | Mapping[str, Any]
 ) -> dict[str, Any]:
-    if isinstance(asked, Mapping):
-        # Entries are JSON, which has no tuples.
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asked.items()}
-    if asked is True:
-        return own
-    if "statistics" not in own:
+    if isinstance(argument, Mapping):
+        # Manifest entries are JSON, which has no tuples.
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in argument.items()}
+    if argument is True:
+        return default
+    if "statistics" not in default:
         raise errors.UsageError(
-            f"{name} takes no statistics of a data set: preprocessing is True or "
-            f"False. Received: {asked!r}."
+            f"The preprocessing of {name} has no statistics of a data set. "
+            f"preprocessing must be True or False. Received: {argument!r}."
         )
-    return {**own, "statistics": asked}
+    return {**default, "statistics": argument}
 
 
-def _check_size(own: dict[str, Any], known: Any, asked: Any) -> None:
+def _check_size(description: dict[str, Any], expected: Any, received: Any) -> None:
     """Checks that images have the size that the statistics were computed from."""
-    if "statistics" not in own or None in (known, asked):
+    if "statistics" not in description or None in (expected, received):
         return
-    asked = check_image_shape(asked)
-    known = check_image_shape(known)
-    if asked != known:
-        images = "crops" if "crop" in own else "images"
+    received = check_image_shape(received)
+    expected = check_image_shape(expected)
+    if received != expected:
+        images = "crops" if "crop" in description else "images"
+        height, width, channels = expected
         raise errors.UsageError(
-            f"The statistics of {own['statistics']} fit {images} of {known[0]} x "
-            f"{known[1]} pixels with {known[2]} channels. Received: input_shape="
-            f"{asked}. Pass preprocessing=False and preprocess the images yourself, or "
-            f"input_shape={known}."
+            f"The statistics of {description['statistics']} fit {images} of {height} x "
+            f"{width} pixels with {channels} channels. Received: input_shape="
+            f"{received}. Pass input_shape={expected}, or pass preprocessing=False and "
+            "preprocess the images yourself."
         )

@@ -1,4 +1,4 @@
-"""Networks from the paper's lists of stacks: layers x units x receptive field."""
+"""Convolutional networks built from the paper's lists of stacks."""
 
 import functools
 from collections.abc import Sequence
@@ -42,13 +42,13 @@ def conv_stacks(
     """Builds a network from the paper's list of stacks.
 
     Layer names are `stack<i>_conv<j>`, `norm_stack<i>_conv<j>` (with `batch_norm`) and
-    `act_stack<i>_conv<j>`. A stack ends in 2 x 2 max-pooling, `stack<i>_pool`, while
-    the map is larger than 1 x 1, and in `stack<i>_drop`. The 1 x 1 convolution
-    `classifier` is the last stack; the rest of the map is averaged.
+    `act_stack<i>_conv<j>`. Each stack ends with 2 x 2 max-pooling, `stack<i>_pool`, and
+    dropout, `stack<i>_drop`. A map of 1 x 1 is not pooled. The last stack is the 1 x 1
+    convolution `classifier`; a map larger than 1 x 1 after the last stack is averaged.
 
     Args:
-        stacks: layers x units x receptive field at `width=1`, as in the paper, without
-            the classifier.
+        stacks: for each stack but the classifier's, tuples (number of layers, units of
+            a layer at `width=1`, side of the receptive field).
         name: the model's name.
 
     The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
@@ -90,7 +90,7 @@ def conv_stacks(
 
 
 def max_pool(x, stack: int, dtype: str | None = None):
-    """Returns the output of `stack<i>_pool`, or `x` if it is a 1 x 1 map."""
+    """Returns the output of `stack<i>_pool`, or `x` if `x` is a 1 x 1 map."""
     if tuple(x.shape[1:3]) == (1, 1):
         return x
     # "same" also pools the last row and column of an odd map, as Caffe does.
@@ -102,7 +102,7 @@ def check_dropout(rates: Any, stacks: int) -> None:
     """Checks the dropout rates of `conv_stacks`.
 
     Raises:
-        UsageError: not one rate in [0, 1) for each stack.
+        UsageError: the rates are not one number in [0, 1) for each stack.
     """
     expected = "rates in [0, 1), one for each stack and one for the classifier"
     errors.check_numbers("dropout", rates, stacks, expected, is_rate)
@@ -111,12 +111,12 @@ def check_dropout(rates: Any, stacks: int) -> None:
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
     """Sets the dropout rates of a model of `conv_stacks`.
 
-    Functions that were traced before keep the old rates.
+    Functions that were traced before this change keep the old rates.
 
     Args:
-        model: built with `dropout_placement="all"`, or `placement` is `last`.
+        model: a model that was built with `dropout_placement="all"` if `placement` is.
         rates: one rate for each stack.
-        placement: `last` or `all`, see `conv_stacks`.
+        placement: `last` or `all`; see `elu_zoo.models.elu_cifar_11`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

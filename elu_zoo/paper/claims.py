@@ -1,47 +1,53 @@
-"""Tables of the paper's claims, and of the tests that decide them."""
+"""Verdicts of the paper's claims, and tables of the claims and of their tests."""
 
 import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from elu_zoo import results
 from elu_zoo.paper import verdicts
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.judging import Claim, Finding, Outcome
+from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Outcome
 from elu_zoo.paper.views import View, epochs
 
 COLUMNS = (
-    "id section claim reported experiment schedule n measure effect low high tests "
-    "gpu verdict"
+    "id section claim reported experiment schedule n measure supports_if effect low "
+    "high tests gpu verdict"
 ).split()
 TEST_COLUMNS = (
-    "id whose claim experiment budget measure n effect low high layers p wilcoxon "
-    "outcome"
+    "id whose claim experiment budget measure supports_if n effect low high layers p "
+    "wilcoxon outcome"
 ).split()
 _NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Judged:
-    """A claim with the results of its tests.
+class Result(NamedTuple):
+    """A claim test with its finding and its outcome."""
+
+    test: ClaimTest
+    finding: Finding
+    outcome: Outcome
+
+
+class Judged(NamedTuple):
+    """A claim with its verdict and the results of its tests.
 
     Attributes:
-        claim: of the paper.
-        experiment: whose rows were tested.
-        view: the rows; None where there are none.
-        findings: results of the tests.
-        outcomes: what each test says.
+        claim: the claim.
+        experiment: name of the experiment whose rows were tested.
+        view: the tested rows; None if the experiment has no rows.
+        results: results of the tests, in the order of the claim.
         verdict: one of `verdicts.VERDICTS`.
     """
 
     claim: Claim
     experiment: str
     view: View | None
-    findings: tuple[Finding, ...]
-    outcomes: tuple[Outcome, ...]
+    results: list[Result]
     verdict: str
 
 
@@ -49,30 +55,27 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
     """Returns all claims with their verdicts.
 
     Args:
-        views: by experiment, of those that have rows.
+        views: rows by name of the experiment; experiments without rows are missing.
     """
     return [
-        _judged(name, claim, views.get(name))
+        _judge(name, claim, views.get(name))
         for name, experiment in EXPERIMENTS.items()
         for claim in experiment.claims
     ]
 
 
-def _judged(name: str, claim: Claim, view: View | None) -> Judged:
-    findings = [
-        test.judge(view.rows) if view and test.judge else Finding()
-        for test in claim.tests
-    ]
-    # Tests of ours take no part in the correction of the paper's tests.
-    said: dict[int, Outcome] = {}
+def _judge(name: str, claim: Claim, view: View | None) -> Judged:
+    findings = {t: t.find(view.rows) if view else Finding() for t in claim.tests}
+    outcomes: dict[ClaimTest, Outcome] = {}
+    # Tests marked as ours take no part in the correction of the paper's tests.
     for ours in (False, True):
-        which = [i for i, test in enumerate(claim.tests) if test.ours == ours]
-        outcomes = verdicts.outcomes([findings[i] for i in which])
-        said |= dict(zip(which, outcomes, strict=True))
-    outcomes = tuple(said[i] for i in range(len(findings)))
-    of_paper = [said[i] for i, test in enumerate(claim.tests) if not test.ours]
+        tests = [test for test in claim.tests if test.ours == ours]
+        found = verdicts.outcomes([(test.support, findings[test]) for test in tests])
+        outcomes |= dict(zip(tests, found, strict=True))
+    of_paper = [outcome for test, outcome in outcomes.items() if not test.ours]
     verdict = verdicts.verdict(of_paper, _evidence(name, view))
-    return Judged(claim, name, view, tuple(findings), outcomes, verdict)
+    of_tests = [Result(test, findings[test], outcomes[test]) for test in claim.tests]
+    return Judged(claim, name, view, of_tests, verdict)
 
 
 def _evidence(name: str, view: View | None) -> verdicts.Evidence:
@@ -87,7 +90,7 @@ def _evidence(name: str, view: View | None) -> verdicts.Evidence:
 
 
 def schedule(name: str, view: View | None) -> str:
-    """Returns the length of the runs in words, "" where there are none."""
+    """Returns the length of the runs as text, "" if there are no runs."""
     experiment = EXPERIMENTS[name]
     if not view or not epochs(view):
         return ""
@@ -98,28 +101,23 @@ def schedule(name: str, view: View | None) -> str:
     return f"{text} epochs" + ", our own schedule" * own
 
 
-def layers(found: Finding) -> str:
-    """Returns the range of the layers' effects, "" for a test without layers."""
-    effects = [layer.effect for layer in found.layers]
+def layers(finding: Finding) -> str:
+    """Returns the range of the layers' effects as text, "" if there are no layers."""
+    effects = [layer.effect for layer in finding.layers]
     return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
 
 
 def table(judged: list[Judged]) -> Table:
     """Returns the rows of claims.csv.
 
-    Effect and interval are of the first test that was measured.
+    The effect and its interval are of the first test with a measured effect.
     """
     rows = []
     for each in judged:
         claim = each.claim
-        measured = [i for i, found in enumerate(each.findings) if found.n]
-        first = min(measured, default=0)
-        finding = each.findings[first]
-        counts = Counter(
-            said
-            for said, test in zip(each.outcomes, claim.tests, strict=True)
-            if not test.ours
-        )
+        measured = [result for result in each.results if result.finding.n]
+        test, finding, _ = (measured or each.results)[0]
+        counts = Counter(r.outcome for r in each.results if not r.test.ours)
         row = {
             "id": claim.name,
             "section": claim.section,
@@ -128,11 +126,12 @@ def table(judged: list[Judged]) -> Table:
             "experiment": each.experiment,
             "schedule": schedule(each.experiment, each.view),
             "n": finding.n,
-            "measure": claim.tests[first].measure,
+            "measure": test.measure,
+            "supports_if": str(test.support),
             "effect": finding.effect,
             "low": finding.low,
             "high": finding.high,
-            "tests": ", ".join(f"{counts[said]} {said}" for said in counts),
+            "tests": ", ".join(f"{n} {outcome}" for outcome, n in counts.items()),
             "gpu": claim.gpu,
             "verdict": each.verdict,
         }
@@ -144,8 +143,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
     """Returns the rows of claim_tests.csv."""
     rows = []
     for each in judged:
-        of_tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
-        for test, finding, outcome in of_tests:
+        for test, finding, outcome in each.results:
             row = {
                 "id": test.name,
                 "whose": "ours" if test.ours else "the paper's",
@@ -153,6 +151,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
                 "experiment": each.experiment,
                 "budget": each.view.budget if finding.n else "",
                 "measure": test.measure,
+                "supports_if": str(test.support),
                 **dataclasses.asdict(finding),
                 "outcome": outcome,
                 "layers": layers(finding),
@@ -162,7 +161,7 @@ def table_of_tests(judged: list[Judged]) -> Table:
 
 
 def write(path: Path, rows: Table) -> None:
-    """Writes a table; numbers have four digits."""
+    """Writes a table to a CSV file; effects and p have four digits."""
     texts = [
         {key: _text(value) if key in _NUMBERS else value for key, value in row.items()}
         for row in rows

@@ -1,4 +1,4 @@
-"""Experiment: its runs, measures, figure, table and claims."""
+"""The fields of an experiment: runs, measures, figure, table and claims."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -11,34 +11,34 @@ from elu_zoo.paper.run.spec import Plan, Trial
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """An experiment of the paper, or one that tests a claim of the paper.
+    """An experiment of the paper, or an experiment that tests a claim of the paper.
 
-    `draw`, `summary` and the claims are given the rows of the experiment and of those
-    in `reads`.
+    `draw`, `summary` and the claims receive the rows of the experiment together with
+    the rows of the experiments in `reads`.
 
     Attributes:
-        title: of the section in the report.
-        section: of the paper.
-        draw: draws the figure to a path without suffix; None for no figure.
+        title: title of the experiment's section in the report.
+        section: section of the paper.
+        draw: draws the figure to a path without suffix; None if there is no figure.
         summary: returns the results as a Markdown table.
-        trials: runs by plan; None for an experiment without training.
-        measure: returns the rows of a finished run; a module's function, which can be
-            pickled.
-        compute: returns the rows of an experiment without training.
-        columns: of the rows.
-        compares: titles by column; lower values are better. The report tests their
-            final values in pairs of runs.
-        tested: selects the rows of those pairs; None for all rows.
+        trials: returns the specs of a plan's runs; None if nothing is trained.
+        measure: returns the rows of a finished run; must be a function of a module,
+            because it is pickled for the worker processes.
+        compute: returns the rows of an experiment that trains nothing.
+        columns: columns of the rows.
+        compares: titles by column, for columns in which lower values are better. The
+            report compares the final values in pairs of runs.
+        tested: selects the rows of these pairs; None selects all rows.
         reads: names of other experiments whose rows are needed.
-        covers: returns whether rows of a budget are enough for a plan, so that
-            `compute` is not called again; None: it is called each time.
-        shows_divergence: whether rows of runs that diverged are kept; they have no
-            values but `diverged`.
+        covers: returns whether the stored rows of a budget are enough for a plan, so
+            that `compute` is not called again; None if `compute` is always called.
+        shows_divergence: whether the rows of diverged runs are shown; such a row has
+            no measured value, only the text `diverged`.
         claims: claims of the paper that the experiment tests.
-        paper_epochs: length of the paper's runs; 0 for an experiment without training.
+        paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
         own_schedules: budgets whose optimizer or learning rates are ours and not the
-            paper's: their runs decide no claim.
-        note: what the paper leaves open, and what was chosen.
+            paper's, so that their runs decide no claim.
+        note: what the paper leaves open, and what this experiment does instead.
     """
 
     title: str

@@ -44,13 +44,13 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Returns the named experiments and those that they read, in the table's order.
+    """Returns the named experiments and the experiments they read, in table order.
 
     Args:
-        names: of experiments, or `all`.
+        names: names of experiments, or `all`.
 
     Raises:
-        UsageError: a name is unknown, or there is no name.
+        UsageError: a name is unknown, or `names` is empty.
     """
     check(names)
     selected = set(EXPERIMENTS) if "all" in names else set(names)

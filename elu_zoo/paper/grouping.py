@@ -1,7 +1,7 @@
 """Rows of an experiment's CSV file, grouped by arm and by seed."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,13 @@ _OF_THE_PAPER = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
 class Arm(NamedTuple):
-    """The settings that distinguish the networks of one experiment."""
+    """The settings that distinguish the networks of one experiment.
+
+    Attributes:
+        activation: name of the activation.
+        batch_norm: whether the network has batch normalisation.
+        variant: another difference, such as the learning rate; "" for none.
+    """
 
     activation: str
     batch_norm: bool = False
@@ -22,22 +28,22 @@ class Arm(NamedTuple):
 
 
 def arms(rows: Rows) -> list[Arm]:
-    """Returns the arms: the paper's activations first, the rest by the alphabet."""
+    """Returns the arms: first the paper's activations, then the others by name."""
 
-    def place(arm: Arm) -> tuple:
+    def sort_key(arm: Arm) -> tuple:
         names = _OF_THE_PAPER
         known = arm.activation in names
         order = names.index(arm.activation) if known else len(names)
         return arm.batch_norm, arm.variant, order, arm.activation
 
-    return sorted({_arm(row) for row in rows}, key=place)
+    return sorted({_arm(row) for row in rows}, key=sort_key)
 
 
 def reference(rows: Rows) -> str:
     """Returns the activation that is compared with all others.
 
-    It is ELU; without ELU the first activation that is not of the paper; without one
-    of these the first.
+    This is ELU if there are rows of ELU, or else the first activation that the paper
+    does not have, or else the first activation.
     """
     names = [arm.activation for arm in arms(rows)]
     new = [name for name in names if name not in _OF_THE_PAPER]
@@ -45,7 +51,7 @@ def reference(rows: Rows) -> str:
 
 
 def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
-    """Returns the rows of an arm's runs by seed."""
+    """Returns the rows of each run of an arm, by seed."""
     runs: dict[int, Rows] = {}
     for row in rows:
         if _arm(row) == arm:
@@ -54,7 +60,7 @@ def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
 
 
 def diverged(run: Rows) -> bool:
-    """Returns whether a run ended in a loss that is not finite."""
+    """Returns whether a run ended because its loss was not finite."""
     return any(row.get("diverged") for row in run)
 
 
@@ -63,56 +69,66 @@ def final_values(rows: Rows, arm: Arm, column: str) -> dict[int, float]:
 
     Runs that diverged are left out.
     """
-    found = {}
+    last = {}
     for seed, run in by_seed(rows, arm).items():
         values = [float(row[column]) for row in run if row[column]]
         if values and not diverged(run):
-            found[seed] = values[-1]
-    return found
+            last[seed] = values[-1]
+    return last
 
 
 def pairs(
     first: Mapping[int, float], second: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Returns the finite values of the seeds that both have, in the same order."""
+    """Returns the finite values of the seeds that both arms have, in equal order."""
     common = first.keys() & second.keys()
     seeds = sorted(s for s in common if math.isfinite(first[s] - second[s]))
     return [first[s] for s in seeds], [second[s] for s in seeds]
 
 
 def series(
-    rows: Rows, x: str, column: str, which: Iterable[Arm] | None = None, **style: object
+    rows: Rows,
+    x: str,
+    column: str,
+    which: Iterable[Arm] | None = None,
+    ours: Container[str] = (),
+    **style: object,
 ) -> list[Series]:
     """Returns the runs of each arm as curves; arms without a point are left out.
 
     Args:
-        rows: of one experiment and budget.
+        rows: rows of one experiment and budget.
         x: the column of the horizontal axis.
         column: the column of the vertical axis.
-        which: arms; all by default.
+        which: the arms to return; None returns all arms.
+        ours: activations that the paper's figure lacks.
         style: arguments of `Series`.
     """
-    found = []
+    curves_of_arms = []
     for arm in arms(rows) if which is None else which:
         curves = [
             {float(row[x]): float(row[column]) for row in run if row[column]}
             for run in by_seed(rows, arm).values()
         ]
-        places = sorted({place for curve in curves for place in curve})
-        table = [[curve.get(place, math.nan) for place in places] for curve in curves]
+        points = sorted({point for curve in curves for point in curve})
+        table = [[curve.get(point, math.nan) for point in points] for curve in curves]
         runs = [run for run in table if not np.isnan(run).all()]
         if runs:
-            style_of_arm = {"batch_norm": arm.batch_norm, **style}
-            found.append(Series(arm.activation, places, runs, **style_of_arm))
-    return found
+            of_arm = {"batch_norm": arm.batch_norm, "ours": arm.activation in ours}
+            found = Series(arm.activation, points, runs, **of_arm, **style)
+            curves_of_arms.append(found)
+    return curves_of_arms
 
 
-def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
+def dots(
+    activation: str, values: Mapping[str | float, list[float]], ours: bool = False
+) -> Dots:
     """Returns means and standard deviations over runs.
 
     Args:
-        activation: which chooses colour and marker.
-        values: of the runs, by place on the axis.
+        activation: name that decides colour and marker.
+        values: values of the runs, by position on the horizontal axis.
+        ours: whether the paper lacks the activation there.
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [
@@ -121,7 +137,7 @@ def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
     ]
     low = [mean - d for mean, d in zip(means, deviations, strict=True)]
     high = [mean + d for mean, d in zip(means, deviations, strict=True)]
-    return Dots(activation, list(values), means, low, high)
+    return Dots(activation, list(values), means, low, high, ours=ours)
 
 
 def _arm(row: dict[str, str]) -> Arm:

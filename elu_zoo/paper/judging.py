@@ -1,7 +1,4 @@
-"""Claims of the paper, and tests of them on measured rows.
-
-Effects are differences of which a negative one supports the claim.
-"""
+"""Claims of the paper, and tests of them on measured rows."""
 
 import dataclasses
 import math
@@ -17,8 +14,29 @@ Outcome = Literal[
     "supports", "contradicts", "no difference", "layers disagree", "not measured"
 ]
 Values = Mapping[int, float]  # by seed
-Read = Callable[[Rows], Values]
+Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[Rows], Mapping[str, Values]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Support:
+    """The values of a measure that support a claim.
+
+    Attributes:
+        sense: whether smaller or larger values support the claim.
+        limit: the value with which a measured value is compared; 0 for differences.
+    """
+
+    sense: Literal["smaller", "larger"] = "smaller"
+    limit: float = 0.0
+
+    def includes(self, value: float) -> bool:
+        """Returns whether a value supports the claim."""
+        smaller = self.sense == "smaller"
+        return value < self.limit if smaller else value > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.sense} than {self.limit:.4g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,14 +44,16 @@ class Finding:
     """The result of a claim test.
 
     Attributes:
-        n: pairs of runs, rounds or draws; 0 where nothing was measured.
-        effect: mean difference, ratio or distance.
-        low: lower end of its 95 % interval; NaN for none.
-        high: upper end.
-        p: two-sided p of Student's t test; NaN for another kind of test.
-        wilcoxon: one-sided exact p of Wilcoxon's signed-rank test.
-        outcome: of a test without p; "" for the others, see `verdicts.outcomes`.
-        layers: results of single layers, where the effect is their mean.
+        n: number of runs, pairs of runs, rounds or draws; 0 if nothing was measured.
+        effect: the measured value, such as a mean difference, a ratio or a share.
+        low: lower end of the effect's 95 % interval; NaN for no interval.
+        high: upper end of that interval.
+        p: two-sided p of Student's t test that the effect equals `Support.limit`; NaN
+            for another kind of test.
+        wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
+        outcome: result of a test without p; "" for a test with p, whose outcome
+            `verdicts.outcomes` decides.
+        layers: results of single layers, if the effect is the mean of layers.
     """
 
     n: int = 0
@@ -46,7 +66,7 @@ class Finding:
     layers: tuple["Finding", ...] = ()
 
 
-Judge = Callable[[Rows], Finding]
+Judge = Callable[[Rows, Support], Finding]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +75,23 @@ class ClaimTest:
 
     Attributes:
         name: the id in claim_tests.csv.
-        measure: what the effect is.
-        judge: tests an experiment's rows, which may be empty; None where only runs of
+        measure: describes the effect.
+        judge: tests an experiment's rows, which may be empty; None if only runs of
             the paper's own schedule could decide.
-        ours: about an activation or a measure that the paper does not have there; it
-            takes no part in the verdict.
+        support: the effects that support the claim.
+        ours: whether the paper does not have the activation or the measure there;
+            such a test takes no part in the verdict.
     """
 
     name: str
     measure: str
     judge: Judge | None = None
+    support: Support = Support()
     ours: bool = False
+
+    def find(self, rows: Rows) -> Finding:
+        """Returns the result of the test on an experiment's rows."""
+        return self.judge(rows, self.support) if self.judge else Finding()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +100,11 @@ class Claim:
 
     Attributes:
         name: the id in claims.csv.
-        section: of the paper.
-        text: in the paper's words.
-        reported: the numbers that the paper reports for it.
-        tests: which decide the claim.
-        gpu: what a GPU would have to train to decide it; "" if two CPU cores can.
+        section: sections of the paper that have the claim.
+        text: the claim in the paper's words.
+        reported: the numbers that the paper reports for the claim.
+        tests: the tests that decide the claim.
+        gpu: the runs on a GPU that would decide the claim; "" if two CPU cores suffice.
     """
 
     name: str
@@ -89,51 +115,51 @@ class Claim:
     gpu: str = ""
 
 
-def lower(first: Read, second: Read) -> Judge:
-    """Returns the test that one measure is lower than another, in pairs of runs."""
-    return lambda rows: _compared(first(rows), second(rows))
+def difference(first: Read, second: Read) -> Judge:
+    """Returns the test of the mean difference of two measures, in pairs of runs."""
+    return lambda rows, support: _compared(first(rows), second(rows), support)
 
 
-def below(limit: float, read: Read) -> Judge:
-    """Returns the test that a measure is below a limit."""
+def mean_value(read: Read) -> Judge:
+    """Returns the test of a measure's mean over runs."""
 
-    def judge(rows: Rows) -> Finding:
+    def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
-        return _compared(values, dict.fromkeys(values, limit))
+        return _compared(values, dict.fromkeys(values, 0.0), support)
 
     return judge
 
 
-def lower_in_layers(first: ReadLayers, second: ReadLayers) -> Judge:
-    """Returns the test of a mean over layers, with the results of each layer."""
+def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Judge:
+    """Returns the test of a difference's mean over layers, and of each layer."""
 
-    def judge(rows: Rows) -> Finding:
+    def judge(rows: Rows, support: Support) -> Finding:
         one, other = first(rows), second(rows)
-        layers = [_compared(one[name], other.get(name, {})) for name in one]
-        mean = _compared(mean_of_layers(one), mean_of_layers(other))
+        layers = [_compared(one[name], other.get(name, {}), support) for name in one]
+        mean = _compared(mean_of_layers(one), mean_of_layers(other), support)
         return dataclasses.replace(mean, layers=tuple(layers))
 
     return judge
 
 
 def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge:
-    """Returns the paper's own test: Wilcoxon's one-sided p is below a level.
+    """Returns the paper's own test, that Wilcoxon's one-sided p is below a level.
 
     Args:
-        level: of p.
-        least: number of pairs that can reach the level.
+        level: largest p that supports the claim.
+        least: smallest number of pairs that decides.
         first: reads the measure that is claimed to be lower.
         second: reads the other measure.
     """
 
-    def judge(rows: Rows) -> Finding:
+    def judge(rows: Rows, support: Support) -> Finding:
         pair = grouping.pairs(first(rows), second(rows))
         if len(pair[0]) < least:
             return Finding()
         found = statistics.paired(*pair)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         verdict = statistics.verdict(found, level=level, least=least)
-        plain = _compared(first(rows), second(rows))
+        plain = _compared(first(rows), second(rows), support)
         outcome = outcomes.get(verdict, "no difference")
         return dataclasses.replace(plain, p=math.nan, outcome=outcome)
 
@@ -145,11 +171,6 @@ def final(arm: Arm, column: str) -> Read:
     return lambda rows: grouping.final_values(rows, arm, column)
 
 
-def constant(value: float, like: Read) -> Read:
-    """Returns a reader of one value for each run that another reader has."""
-    return lambda rows: dict.fromkeys(like(rows), value)
-
-
 def mean_of_layers(layers: Mapping[str, Values]) -> Values:
     """Returns the mean over the finite values of a run's layers, by seed."""
     seeds = sorted({seed for values in layers.values() for seed in values})
@@ -159,10 +180,20 @@ def mean_of_layers(layers: Mapping[str, Values]) -> Values:
     }
 
 
-def _compared(first: Values, second: Values) -> Finding:
+def _compared(first: Values, second: Values, support: Support) -> Finding:
     pair = grouping.pairs(first, second)
     if not pair[0]:
         return Finding()
-    found = statistics.student_interval(np.subtract(*pair))
-    wilcoxon = statistics.paired(*pair).p
-    return Finding(found.n, found.mean, found.low, found.high, found.p, wilcoxon)
+    distances = np.subtract(*pair) - support.limit
+    found = statistics.student_interval(distances)
+    claimed = pair[0], np.add(pair[1], support.limit)  # the first is smaller
+    if support.sense == "larger":
+        claimed = claimed[::-1]
+    return Finding(
+        n=found.n,
+        effect=found.mean + support.limit,
+        low=found.low + support.limit,
+        high=found.high + support.limit,
+        p=found.p,
+        wilcoxon=statistics.paired(*claimed).p,
+    )

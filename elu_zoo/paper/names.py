@@ -11,15 +11,15 @@ NAMES = (
 
 
 def check(names: Sequence[str]) -> None:
-    """Checks names of experiments, or `all`.
+    """Checks the names of experiments; `all` stands for every experiment.
 
     Raises:
-        UsageError: a name is unknown, or there is no name.
+        UsageError: a name is unknown, or `names` is empty.
     """
     for name in names:
         if name not in (*NAMES, "all"):
             raise errors.unknown("experiment", name, [*NAMES, "all"])
     if not names:
         raise errors.UsageError(
-            f"Name at least one experiment: all, or some of {', '.join(NAMES)}."
+            f"Pass at least one experiment: all, or some of {', '.join(NAMES)}."
         )

@@ -1,4 +1,4 @@
-"""The report of the reproduction: claims, figures and numbers, in Markdown."""
+"""The report of the reproduction in Markdown: claims, figures and numbers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,34 +10,62 @@ from elu_zoo.paper.views import View
 NAME = "reproduction.md"
 _HEAD = """# Reproduction of the paper's experiments
 
-Written by `elu-zoo-reproduce`. Runs of one seed are pairs: equal initial weights, equal
-order of images, whatever the activation. ± is the standard deviation over runs.
+This report compares the ELU paper (Clevert, Unterthiner and Hochreiter, ICLR 2016,
+arXiv 1511.07289) with our own runs. `elu-zoo-reproduce` wrote it. Two runs with the
+same seed are a pair: their initial weights and the order of their images are equal,
+whatever the activation. ± is the standard deviation over runs. BN is batch
+normalisation.
 
 ## The paper's claims
 
-*Reproduced*: all tests support the claim, with the paper's own length, optimizer and
-learning rates. *Reproduced in early training*: they do in shorter runs of the paper's
-recipe. *Contradicted*: all tests say the opposite. *Mixed*: layers, rates, networks or
-measures disagree. *Not tested*: no run of ours can decide it, no test finds a
-difference, or only runs shorter than the paper's contradict it. Runs of our own
-schedules decide nothing. Effect, interval and n are of the first test that was
-measured; a negative difference supports the claim.
+Every claim has one or more [tests](#the-tests-of-the-claims). The measured tests decide
+its verdict:
+
+- *reproduced*: all measured tests support the claim. Where the paper has training runs,
+  ours have their length, optimizer and learning rates.
+- *reproduced in early training*: all measured tests support the claim, in shorter runs
+  with the paper's optimizer and learning rates.
+- *contradicted*: all measured tests contradict the claim, in runs of the paper's
+  length.
+- *mixed*: measured tests disagree, or only some find a difference, or single layers of
+  the networks disagree, in runs of the paper's length or shorter ones.
+- *not tested*: nothing decides the claim. There are no runs or only runs of our own
+  schedule, or no test finds a difference, or only shorter runs contradict the claim.
+
+The table has the first measured test of each claim: its effect with a 95 % interval,
+and n, the number of runs, pairs of runs, timing rounds or draws. The schedule is the
+length of our runs beside the paper's.
 """
-_TESTS = """A test supports or contradicts a claim where Student's p of at least five
-paired differences, two-sided and corrected by Holm's method for all tests of the claim,
-is at most 0.05. Intervals are Student's, of 95 %, without correction. Wilcoxon's exact
-one-sided p cannot be below 0.031 with five pairs, or below 0.001 with ten. Timings are
-decided by their interval, theorems by the rounding of float64. A mean of layers decides
-nothing where single layers support and contradict the claim. *Ours* are about an
-activation for which the paper does not claim it; they take no part in the verdict."""
+_TESTS = """A test supports or contradicts a claim if its Student's p, of at least five
+pairs of runs, is at most 0.05. This p is two-sided, and Holm's method corrects it for
+all tests of the claim and for their layers. The printed p and the intervals (Student's,
+95 %) are without correction.
+
+Four kinds of tests have no such p. Timings are decided by their 95 % bootstrap
+interval, theorems by the rounding errors of float64, and statements about a whole
+training by the mean over runs in every epoch. The paper's own tests, p < 0.001, are
+decided by Wilcoxon's exact p of at least ten pairs. Correlations along training or over
+layers decide nothing if other quantities change at the same time.
+
+Wilcoxon's p is one-sided: it is at least 1/32 = 0.031 with five pairs and at least
+1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore possible by
+an exact test only one-sided, and only if all ten pairs agree.
+
+The column of layers has the range of their effects. If some layers support the claim
+and others contradict it, the layers disagree. Tests marked as *ours* are about an
+activation or a measure that the paper does not have there. They take no part in the
+verdict, and are corrected apart."""
+
+_PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
+not corrected for the number of tests."""
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
     """Returns the report.
 
     Args:
-        views: by experiment, of those that have rows.
-        judged: as `claims.judge` returns them.
+        views: rows by name of the experiment; experiments without rows are missing.
+        judged: the claims, as `claims.judge` returns them.
     """
     parts = [_HEAD, _claims(judged), _gpu(judged)]
     for name in EXPERIMENTS:
@@ -49,61 +77,72 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claims.table(judged):
-        effect = tables.interval(row["effect"], row["low"], row["high"])
+        effect = tables.interval(
+            row["effect"], row["low"], row["high"], signed=_is_signed(row)
+        )
         measured = f"{row['measure']}: {effect}" if effect else ""
-        cells = row["claim"], row["reported"], measured, row["schedule"]
+        supports_if = row["supports_if"] if effect else ""
+        cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
         verdict = f"**{row['verdict']}**"
         n = row["n"] or ""
         lines.append([row["section"], *cells, n, row["tests"], verdict])
-    titles = "section", "the paper", "it reports", "measured", "schedule", "n", "tests"
-    return tables.markdown((*titles, "verdict"), lines)
+    titles = "section", "the paper", "it reports", "measured"
+    titles += "supports the claim if", "schedule", "n", "tests", "verdict"
+    return tables.markdown(titles, lines)
+
+
+def _is_signed(row: Mapping[str, object]) -> bool:
+    """Returns whether an effect is printed with its sign, as differences are."""
+    return str(row["supports_if"]).endswith("than 0")
 
 
 def _gpu(judged: Sequence[Judged]) -> str:
-    """Returns the section on claims that only a GPU can decide."""
+    """Returns the section on claims that are not tested because they need a GPU."""
     needed: dict[str, list[str]] = {}
     for each in judged:
         if each.claim.gpu and each.verdict == "not tested":
             needed.setdefault(each.claim.gpu, []).append(each.claim.text)
-    lines = ["## What only a GPU can decide"]
+    lines = ["## What only a GPU can decide", "", "Runs, and claims they decide:", ""]
     for gpu, texts in needed.items():
-        lines.append(f"- {gpu}: {' '.join(texts)}")
-    return "\n\n".join([lines[0], "\n".join(lines[1:])])
+        lines += [f"- {gpu}", *(f"  - {text}" for text in texts)]
+    return "\n".join(lines)
 
 
 def _section(name: str, view: View | None) -> list[str]:
     experiment = EXPERIMENTS[name]
-    place = experiment.section
+    source = experiment.section
     parts = [f"## {experiment.title}"]
-    parts.append(f"The paper, {'section ' * place[0].isdigit()}{place}.")
+    parts.append(f"The paper, {'section ' * source[0].isdigit()}{source}.")
     if experiment.note:
         parts.append(experiment.note)
     command = f"elu-zoo-reproduce {name}"
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
-    schedule = claims.schedule(name, view) or "No runs"
-    parts.append(f"{schedule}; `{command} --budget={view.budget}`.")
+    schedule = claims.schedule(name, view) or "No training"
+    parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
     if view.diverged:
-        parts.append(f"Left out, as they diverged: {'; '.join(view.diverged)}.")
+        parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
     parts.append(experiment.summary(view.rows))
     if experiment.compares:
         tested = experiment.tested(view.rows) if experiment.tested else view.rows
         if tests := tables.paired_tests(tested, experiment.compares):
-            parts.append(f"Pairs of runs:\n\n{tests}")
+            parts.append(f"{_PAIRS}\n\n{tests}")
     return parts
 
 
 def _tests(judged: Sequence[Judged]) -> str:
     lines = []
-    for each in judged:
-        tests = zip(each.claim.tests, each.findings, each.outcomes, strict=True)
-        for test, found, outcome in tests:
-            effect = tables.interval(found.effect, found.low, found.high)
-            numbers = found.n or "", effect, claims.layers(found)
-            p = tables.p_value(found.p), tables.p_value(found.wilcoxon)
-            measure = test.measure + " (ours)" * test.ours
-            lines.append([each.claim.name, measure, *numbers, *p, outcome])
-    titles = "claim", "measured", "n", "effect", "layers", "p", "Wilcoxon's p"
-    return tables.markdown((*titles, "the test"), lines)
+    for row in claims.table_of_tests(judged):
+        effect = tables.interval(
+            row["effect"], row["low"], row["high"], signed=_is_signed(row)
+        )
+        numbers = row["n"] or "", effect, row["layers"]
+        p = tables.p_value(row["p"]), tables.p_value(row["wilcoxon"])
+        measure = row["measure"] + " (ours)" * (row["whose"] == "ours")
+        cells = row["claim"], measure, row["supports_if"], *numbers, *p, row["outcome"]
+        lines.append(cells)
+    titles = "claim", "measured", "supports the claim if", "n", "effect", "layers"
+    titles += "p", "Wilcoxon's p", "the test"
+    return tables.markdown(titles, lines)

@@ -1,4 +1,4 @@
-"""Runs experiments, draws their figures, and writes claims and the report."""
+"""Runs experiments, draws their figures, and writes the claims and the report."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
@@ -12,24 +12,24 @@ from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
 
-# Columns of results.csv that two runs of the same config and seed share.
+# Two rows of results.csv with equal values in these columns are the same run.
 _SAME = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "backend"
 _Run = Callable[[list[Trial], Callable], Iterable[tuple[Trial, list[dict] | str]]]
 _Say = Callable[[str], None]
 
 
 def check(names: Sequence[str], output: Path) -> list[str]:
-    """Returns the experiments to run, after checking what can be checked before.
+    """Returns the experiments to run, after all checks that need no run.
 
     Raises:
-        UsageError: an unknown name, or scipy or matplotlib are not installed.
+        UsageError: a name is unknown, or scipy or matplotlib is not installed.
         ResourceError: the folder cannot be written.
     """
     names = chosen(names)
     for package in ("scipy", "matplotlib"):
         if importlib.util.find_spec(package) is None:
             raise errors.UsageError(
-                f'Experiments need {package}: pip install "elu-zoo[paper]"'
+                f'Experiments need {package}. Run: pip install "elu-zoo[paper]"'
             )
     files.check_writable(output)
     return names
@@ -43,25 +43,25 @@ def reproduce(
     jobs: int,
     say: _Say = print,
 ) -> None:
-    """Runs experiments in the given order.
+    """Runs experiments in the order of `names`.
 
     A run whose rows are in the experiment's CSV file is not trained again.
 
     Args:
-        names: as `check` returns them.
+        names: names of experiments, as `check` returns them.
         plan: budget, activations, seeds and folders.
-        output: gets `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
+        output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
             `claims.csv`, `claim_tests.csv` and `reproduction.md`.
         jobs: number of runs at the same time.
-        say: is called with each line of progress.
+        say: receives each line of progress.
 
     Raises:
-        DataError: experiments were left out, because data are missing, an activation
-            is not supported or rows could not be computed; all others are finished. Or
-            a CSV file has the columns of another version.
-        ResourceError: a training process died.
+        DataError: a CSV file has the columns of another version. Or some experiments
+            were left out because data are missing, an activation is not supported or
+            rows could not be computed; the other experiments are finished.
+        ResourceError: a worker process died.
     """
-    for name in EXPERIMENTS:  # the report reads all of them
+    for name in EXPERIMENTS:  # the report reads the files of all experiments
         if EXPERIMENTS[name].columns:
             points(name, output).check()
 
@@ -78,9 +78,9 @@ def reproduce(
             elif experiment.trials:
                 _train(name, plan, output, run, say)
         except (errors.DataError, errors.UsageError, errors.ResourceError) as error:
-            # Where training processes die, the next experiment's would die, too.
-            dies = experiment.trials and isinstance(error, errors.ResourceError)
-            if len(names) == 1 or dies:
+            # The workers of the next experiment would die for the same reason.
+            workers_die = experiment.trials and isinstance(error, errors.ResourceError)
+            if len(names) == 1 or workers_die:
                 raise
             left_out.append(name)
             say(f"{name}: left out. {error}")
@@ -88,7 +88,10 @@ def reproduce(
         write_report(output)
     say(f"{output / report.NAME}")
     if left_out:
-        raise errors.DataError(f"Left out, as said above: {', '.join(left_out)}.")
+        raise errors.DataError(
+            "These experiments were left out, for the reasons printed above: "
+            f"{', '.join(left_out)}."
+        )
 
 
 def _compute(name: str, plan: Plan, output: Path) -> None:
@@ -121,7 +124,7 @@ def _train(name: str, plan: Plan, output: Path, run: _Run, say: _Say) -> None:
 
 
 def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
-    """Adds a run to results.csv, unless it has a run of this config and seed."""
+    """Adds a run to results.csv, unless the file has a run of this config and seed."""
     if plan.smoke:
         return
     workdir = trial.folder(plan)
@@ -133,10 +136,10 @@ def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
 
 
 def draw(name: str, output: Path) -> None:
-    """Draws an experiment's figure, if it has one and rows for it."""
-    experiment, found = EXPERIMENTS[name], view(name, output)
-    if experiment.draw and found:
-        experiment.draw(found.rows, output / FIGURES / name)
+    """Draws the figure of an experiment, if the experiment has a figure and rows."""
+    experiment, shown = EXPERIMENTS[name], view(name, output)
+    if experiment.draw and shown:
+        experiment.draw(shown.rows, output / FIGURES / name)
 
 
 def write_report(output: Path) -> None:

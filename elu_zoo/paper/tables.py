@@ -1,4 +1,4 @@
-"""Markdown tables of results and of paired tests."""
+"""Markdown tables of results and paired tests, and numbers as text."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ _TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p
 
 
 def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table."""
+    """Returns a Markdown table of column titles and lines of cells."""
     head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
 
@@ -27,17 +27,23 @@ def mean(values: Iterable[float]) -> str:
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
 
 
-def interval(effect: float, low: float, high: float) -> str:
-    """Returns an effect with its interval, or without one that is NaN."""
+def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Returns an effect with its 95 % interval, "" for an effect that is NaN.
+
+    Args:
+        effect: with three digits.
+        low: lower end of the interval; NaN for no interval.
+        high: upper end of the interval.
+        signed: whether numbers above 0 have a plus sign, as differences have.
+    """
     if math.isnan(effect):
         return ""
-    if math.isnan(low):
-        return f"{effect:+.3g}"
-    return f"{effect:+.3g} ({low:+.3g} to {high:+.3g})"
+    texts = [f"{x:+.3g}" if signed else f"{x:.3g}" for x in (effect, low, high)]
+    return texts[0] if math.isnan(low) else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
 def p_value(p: float) -> str:
-    """Returns p with three digits, "" for NaN."""
+    """Returns p with three decimals, "" for NaN."""
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -50,20 +56,20 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
 
 
 def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
-    """Returns exact paired tests of final values, "" where there is no pair.
+    """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
 
-    `grouping.reference` is compared with each other activation, among networks of the
-    same variant that all have batch normalisation, or none of which has.
+    `grouping.reference` is compared with each other activation. The networks of a pair
+    are alike in their variant and in batch normalisation.
 
     Args:
-        rows: of one experiment and budget.
-        measures: titles by column; lower values are better.
+        rows: rows of one experiment and budget.
+        measures: titles by column, for columns in which lower values are better.
     """
     lines = []
     for arm in grouping.arms(rows):
         first = arm._replace(activation=grouping.reference(rows))
         for column, title in measures.items():
-            if arm != first and (cells := _tested(rows, first, arm, column)):
+            if arm != first and (cells := _cells(rows, first, arm, column)):
                 lines.append([arm.variant, title, *cells])
     if not lines:
         return ""
@@ -72,7 +78,7 @@ def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
     return markdown(_TITLES, [line[1:] for line in lines])
 
 
-def _tested(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
+def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
     pair = grouping.pairs(
         *(grouping.final_values(rows, a, column) for a in (first, second))
     )

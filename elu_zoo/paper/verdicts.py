@@ -1,7 +1,8 @@
 """Rules that turn the results of claim tests into one verdict for each claim.
 
-A test supports or contradicts a claim where its two-sided Student's p is at most 0.05
-after Holm's correction over all tests of the claim, with five pairs of runs at least.
+A test supports or contradicts a claim if it has at least five pairs of runs and its
+two-sided Student's p, corrected by Holm's method over all tests of the claim and their
+layers, is at most 0.05. Tests without a p state their outcome themselves.
 """
 
 import math
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from elu_zoo.paper import statistics
-from elu_zoo.paper.judging import Finding, Outcome
+from elu_zoo.paper.judging import Finding, Outcome, Support
 
 Evidence = Literal["whole", "early", "none"]
 VERDICTS = (
@@ -23,44 +24,48 @@ LEVEL = 0.05
 LEAST_PAIRS = 5
 
 
-def outcomes(findings: Sequence[Finding]) -> list[Outcome]:
-    """Returns what each test of one claim says."""
-    tests = [test for found in findings for test in (found, *found.layers)]
-    corrected = iter(statistics.holm([t.p for t in tests if _is_tested(t)]))
-    single = [
-        _of_p(test, next(corrected)) if _is_tested(test) else _without_p(test)
-        for test in tests
-    ]
-    said, place = [], 0
-    for found in findings:
-        own, *layers = single[place : place + 1 + len(found.layers)]
-        place += 1 + len(found.layers)
+def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
+    """Returns the outcome of each test of one claim.
+
+    Args:
+        tests: for each test the effects that support the claim, and the finding.
+            Holm's method corrects all of them, and their layers, together.
+    """
+    every = [x for _, finding in tests for x in (finding, *finding.layers)]
+    corrected = iter(statistics.holm([x.p for x in every if _is_tested(x)]))
+    results = []
+    for support, finding in tests:
+        own, *layers = [
+            _outcome(support, x, next(corrected)) if _is_tested(x) else x.outcome
+            for x in (finding, *finding.layers)
+        ]
         disagree = {"supports", "contradicts"} <= set(layers)
-        said.append("layers disagree" if disagree else own)
-    return said
+        results.append("layers disagree" if disagree else own or "not measured")
+    return results
 
 
 def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
     """Returns what runs can decide: the whole claim, early training, or nothing.
 
     Args:
-        budget: of the runs.
-        share: epochs of the runs, divided by the paper's.
-        own_schedule: whether optimizer or rates are ours and not the paper's.
+        budget: budget of the runs.
+        share: length of the runs divided by the length of the paper's runs.
+        own_schedule: whether the optimizer or the learning rates are ours and not the
+            paper's.
     """
     if own_schedule or budget == "smoke":
         return "none"
     return "whole" if share >= 1 else "early"
 
 
-def verdict(said: Sequence[Outcome], decides: Evidence) -> str:
-    """Returns the verdict of a claim.
+def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
+    """Returns the verdict of a claim, one of `VERDICTS`.
 
     Args:
-        said: outcomes of the tests of the paper's claim.
-        decides: see `evidence`.
+        test_outcomes: outcomes of the claim's tests, except those marked as ours.
+        decides: what the runs can decide, see `evidence`.
     """
-    measured = set(said) - {"not measured"}
+    measured = set(test_outcomes) - {"not measured"}
     if decides == "none" or measured <= {"no difference"}:
         return "not tested"
     if measured == {"supports"}:
@@ -71,15 +76,11 @@ def verdict(said: Sequence[Outcome], decides: Evidence) -> str:
     return "mixed"
 
 
-def _is_tested(found: Finding) -> bool:
-    return found.n >= LEAST_PAIRS and not math.isnan(found.p)
+def _is_tested(finding: Finding) -> bool:
+    return finding.n >= LEAST_PAIRS and not math.isnan(finding.p)
 
 
-def _of_p(found: Finding, p: float) -> Outcome:
+def _outcome(support: Support, finding: Finding, p: float) -> Outcome:
     if p > LEVEL:
         return "no difference"
-    return "supports" if found.effect < 0 else "contradicts"
-
-
-def _without_p(found: Finding) -> Outcome:
-    return found.outcome or "not measured"
+    return "supports" if support.includes(finding.effect) else "contradicts"

@@ -1,4 +1,4 @@
-"""The rows from which a figure, its table and its claims are made."""
+"""Stored rows from which a figure, a table and claims of the report are made."""
 
 import dataclasses
 from pathlib import Path
@@ -14,11 +14,11 @@ _ENOUGH_SEEDS = 5
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """Rows of an experiment and of those that it reads.
+    """Rows of an experiment and of the experiments that it reads.
 
     Attributes:
-        budget: of all rows.
-        rows: see `Experiment`.
+        budget: the budget of all rows.
+        rows: rows with the columns of `Experiment`.
         diverged: names of the runs that diverged and are left out.
     """
 
@@ -28,10 +28,11 @@ class View:
 
 
 def view(name: str, output: Path) -> View | None:
-    """Returns the rows to show of an experiment, None where some are missing.
+    """Returns the rows of an experiment that the report shows.
 
-    They are of the longest budget with five seeds, or else of the budget with most
-    seeds.
+    Their budget is the longest that has five seeds. If no budget has five seeds, it is
+    the budget with the most seeds. None: the experiment, or one that it reads, has no
+    rows.
     """
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
@@ -65,13 +66,13 @@ def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
 
 
 def epochs(view: View) -> list[int]:
-    """Returns the lengths of the runs in epochs, the shortest first."""
-    found = {row.get("epochs", "") for row in view.rows} - {""}
-    return sorted(map(int, found))
+    """Returns the different lengths of the runs in epochs, the shortest first."""
+    lengths = {row.get("epochs", "") for row in view.rows} - {""}
+    return sorted(map(int, lengths))
 
 
 def points(name: str, output: Path) -> Points:
-    """Returns the stored rows of an experiment."""
+    """Returns the results store of an experiment."""
     experiment = EXPERIMENTS[name]
     path = output / FIGURES / f"{name}.csv"
     if experiment.compute:
@@ -80,7 +81,7 @@ def points(name: str, output: Path) -> Points:
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """Returns the experiments whose rows a figure shows."""
+    """Returns the names of the experiments whose rows an experiment's figure shows."""
     experiment = EXPERIMENTS[name]
     own = (name,) if experiment.columns else ()
     return (*own, *experiment.reads)

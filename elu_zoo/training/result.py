@@ -16,7 +16,7 @@ import elu_zoo
 from elu_zoo import activations, errors, files, layers, registry
 from elu_zoo.data import statistics
 from elu_zoo.models import cost
-from elu_zoo.models.blocks import deployed
+from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
 from elu_zoo.training.run import Run
@@ -95,7 +95,7 @@ def write(
         origin: `commit` of the code that ran, and `command` of `train`.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
-    model, data, preprocessing = deployed(run.model), run.data, run.preprocessing
+    model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
     metrics = _metrics(run, config.data.measure_test, check)

@@ -1,4 +1,4 @@
-"""The ELU in float64, and derivatives by TensorFlow."""
+"""The ELU in float64, and derivatives computed by TensorFlow."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Derivatives of every form of the ELU in every mode, against NumPy's."""
+"""Derivatives of every form of the ELU in every mode, compared with exact ones."""
 
 import contextlib
 import itertools
@@ -60,7 +60,7 @@ def hessian(function, x):
     return tf.linalg.diag_part(tape.jacobian(first, x))
 
 
-# Mode: the derivative as a function, and its order.
+# For each mode: a function that computes the derivative, and the derivative's order.
 MODES = {
     "forward": (forward, 1),
     "reverse": (reverse, 1),
@@ -89,17 +89,17 @@ def _exact(alpha, order):
     return np.where(X > 0, 2 - order, curve)
 
 
-def _undefined(name, mode, dtype, graph):
-    """Returns what TensorFlow does where a graph has no derivative."""
+def _unsupported(name, mode, dtype, graph):
+    """Returns "None" or "error", the result of an unsupported case, otherwise None."""
     if graph == "eager" or name not in ("elu_xla", "nested"):
         return None
     if mode == "reverse over forward":
-        return "None"  # of every tf.function within a graph
+        return "None"  # TensorFlow's result for every tf.function within a graph
     return "error" if dtype == "bfloat16" and mode.startswith("forward") else None
 
 
 def _cases():
-    """Yields all cases. By default tests run those of float32 and alpha = 2.5."""
+    """Yields all cases; most cases of other dtypes or alpha than 2.5 are slow."""
     graphs = "eager", "traced", "compiled"
     cases = itertools.product(TOLERANCES, FUNCTIONS, MODES, [0.1, 1.0, 2.5], graphs)
     for case in cases:
@@ -110,24 +110,24 @@ def _cases():
 
 @pytest.mark.parametrize("dtype, name, mode, alpha, graph", list(_cases()))
 def test_every_derivative(dtype, name, mode, alpha, graph):
-    undefined = _undefined(name, mode, dtype, graph)
+    unsupported = _unsupported(name, mode, dtype, graph)
     with contextlib.ExitStack() as stack:
-        if undefined == "error" or (undefined and dtype == "bfloat16"):
+        if unsupported == "error" or (unsupported and dtype == "bfloat16"):
             stack.enter_context(pytest.raises(LookupError, match="no forward mode"))
-        found = _derivative(name, mode, alpha, dtype, graph)
-        if undefined:
-            assert found is None
+        derivative = _derivative(name, mode, alpha, dtype, graph)
+        if unsupported:
+            assert derivative is None
             return
         exact = _exact(alpha, MODES[mode][1])
-        found = tf.cast(found, tf.float64)
+        derivative = tf.cast(derivative, tf.float64)
         tolerance = TOLERANCES[dtype]
-        np.testing.assert_allclose(found, exact, tolerance, atol=alpha * tolerance)
+        np.testing.assert_allclose(derivative, exact, tolerance, atol=alpha * tolerance)
 
 
 class TestKeras(testing.TestCase):
     """Keras' test of keras.layers.ELU, applied to `ELU`."""
 
-    @pytest.mark.filterwarnings("default::UserWarning")  # of its training check
+    @pytest.mark.filterwarnings("default::UserWarning")  # run_layer_test warns
     def test_correctness(self):
         self.run_layer_test(
             ELU,
@@ -152,9 +152,9 @@ def test_complex_numbers_are_refused(function):
 
 
 @pytest.mark.parametrize("layer", [ELU(), LeakyReLU(), ShiftedReLU()])
-def test_unknown_rank(layer):
+def test_inputs_may_have_an_unknown_rank(layer):
     @tf.function(input_signature=[tf.TensorSpec(None)])
-    def of_any_rank(x):
+    def traced(x):
         return layer(x)
 
-    assert of_any_rank(tf.ones([2, 3])).shape == (2, 3)
+    assert traced(tf.ones([2, 3])).shape == (2, 3)

@@ -1,4 +1,4 @@
-"""The plain ELU: values, traced graphs, forms, the layer."""
+"""ELU: values, traced graphs, saved models, and forms of the layer."""
 
 import threading
 
@@ -26,7 +26,7 @@ def test_values(alpha, dtype, traced):
     np.testing.assert_allclose(y, exact(x, alpha), rtol=1e-6, atol=1.2e-7)
 
 
-def test_eager_is_within_5_ulp():
+def test_eager_values_are_within_5_ulp():
     x = np.arange(0x80000000, 0xFF800001, 1009, dtype=np.uint32).view(np.float32)
     expected = exact(x)
     unit = np.spacing(np.abs(expected).astype(np.float32) + np.float32(1e-45))
@@ -34,13 +34,13 @@ def test_eager_is_within_5_ulp():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_eager_half_precision(dtype):
+def test_eager_half_precision_is_within_1_ulp(dtype):
     last = np.array(-np.inf, dtype).view(np.uint16)
     x = np.arange(0x8000, last + 1, dtype=np.uint16).view(dtype)
     y = elu(tf.constant(x)).numpy()
     rounded = exact(x).astype(dtype)
-    off = np.abs(y.view(np.int16).astype(int) - rounded.view(np.int16))
-    assert off.max() <= 1
+    ulps = np.abs(y.view(np.int16).astype(int) - rounded.view(np.int16))
+    assert ulps.max() <= 1
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
@@ -56,14 +56,14 @@ def test_derivatives_in_a_graph(alpha):
 def test_a_traced_layer_has_stock_operations(alpha):
     layer = ELU(alpha)
     graph = tf.function(layer).get_concrete_function(tf.TensorSpec([None, 4])).graph
-    found = {operation.type for operation in graph.get_operations()}
+    types = {operation.type for operation in graph.get_operations()}
     stock = {"Placeholder", "Elu", "Identity", "Const", "Greater", "Mul", "SelectV2"}
-    assert found <= stock
+    assert types <= stock
     text = str(graph.as_graph_def())
     assert "_XlaMustCompile" not in text and "_gradient_op_type" not in text
 
 
-def test_saved_model(tmp_path):
+def test_an_exported_model_has_stock_operations(tmp_path):
     model = keras.Sequential([keras.Input([3]), ELU(0.5)])
     x = np.array([[-2.0, 0.0, 2.0]], np.float32)
     with form("nested"):
@@ -75,24 +75,24 @@ def test_saved_model(tmp_path):
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla])
-def test_lists_and_integers(function):
+def test_lists_and_integers_are_converted(function):
     np.testing.assert_allclose(function([-1, 0, 2]), exact([-1, 0, 2]), rtol=1e-6)
 
 
-def test_functional_call():
+def test_elu_of_a_symbolic_tensor_adds_a_layer():
     x = keras.Input([2])
     model = keras.Model(x, elu(x, 0.5))
     np.testing.assert_allclose(model(np.array([[-1.0, 2]])), exact([[-1, 2]], 0.5))
 
 
-def test_as_a_function_of_a_layer_is_saved(tmp_path):
+def test_a_dense_layer_with_elu_can_be_saved(tmp_path):
     model = keras.Sequential([keras.Input([2]), keras.layers.Dense(2, activation=elu)])
     model.save(tmp_path / "m.keras")
     loaded = keras.models.load_model(tmp_path / "m.keras")
     assert loaded.layers[-1].activation is elu
 
 
-def test_forms():
+def test_the_innermost_form_of_this_thread_is_used():
     layer, x = ELU(0.5), np.array([-2, 0, 3], np.float32)
 
     def graph():
@@ -107,23 +107,24 @@ def test_forms():
             np.testing.assert_allclose(layer(x), exact(x, 0.5), rtol=3e-7)
             assert "_XlaMustCompile" in graph()
         assert "_XlaMustCompile" not in graph()
-        found = []
-        thread = threading.Thread(target=lambda: found.append(graph()))
+        graphs = []
+        thread = threading.Thread(target=lambda: graphs.append(graph()))
         thread.start()
         thread.join()
-        assert "Bitcast" not in found[0]
+        assert "Bitcast" not in graphs[0]
+    assert "Bitcast" not in graph()
+    with pytest.raises(RuntimeError), form("polynomial"):
+        raise RuntimeError
     assert "Bitcast" not in graph()
 
 
-def test_form_ends_with_an_error():
-    with pytest.raises(RuntimeError), form("polynomial"):
-        raise RuntimeError
+def test_an_unknown_form_suggests_the_nearest():
     with pytest.raises(errors.UsageError, match="Did you mean 'nested'"), form("neste"):
         pass
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla, lambda _, a: ELU(a)])
 @pytest.mark.parametrize("alpha", [0, np.nan, "1"])
-def test_refused_alpha(function, alpha):
+def test_alpha_must_be_finite_and_positive(function, alpha):
     with pytest.raises(errors.UsageError, match="alpha must be a finite number > 0"):
         function(1.0, alpha)

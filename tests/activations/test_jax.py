@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import sys
-sys.modules["tensorflow"] = None  # `import tensorflow` raises from here on
+sys.modules["tensorflow"] = None  # `import tensorflow` now raises an error
 
 import jax, keras, numpy as np, pytest
 from elu_zoo import errors
@@ -69,7 +69,7 @@ assert sys.modules["tensorflow"] is None
 """
 
 
-@pytest.mark.slow  # tests/layers/test_layers_on_jax.py has a quick test of the values
+@pytest.mark.slow  # tests/layers/test_layers_on_jax.py tests some values quickly
 @pytest.mark.skipif(
     importlib.util.find_spec("jax") is None, reason="JAX is not installed"
 )

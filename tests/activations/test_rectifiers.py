@@ -1,4 +1,4 @@
-"""The rectifiers: fixed, learned and random slopes."""
+"""Rectifiers with fixed, learned and random slopes."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_values(layer, reference):
 
 
 @pytest.mark.parametrize("shape", [(2, 5), (2, 3, 4, 5)])
-def test_prelu_has_one_slope_a_channel(shape):
+def test_prelu_has_one_slope_for_each_channel(shape):
     layer = PReLU()
     x = -np.ones(shape, np.float32)
     with tf.GradientTape() as tape:
@@ -51,13 +51,13 @@ def test_prelu_gradients_are_finite():
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = layer(x)
-    of_x, of_slope = tape.gradient(y, [x, layer.slope.value])
-    np.testing.assert_array_equal(of_x, [[1], [1], [0.25], [0.25]])
-    np.testing.assert_array_equal(of_slope, [-2])
+    dx, dslope = tape.gradient(y, [x, layer.slope.value])
+    np.testing.assert_array_equal(dx, [[1], [1], [0.25], [0.25]])
+    np.testing.assert_array_equal(dslope, [-2])
 
 
 @pytest.mark.parametrize("shape", [(3,), (3, None)])
-def test_prelu_refuses_shapes(shape):
+def test_prelu_needs_a_known_number_of_channels(shape):
     with pytest.raises(errors.UsageError, match="known number of channels"):
         PReLU().build(shape)
 
@@ -98,6 +98,6 @@ def test_refused_arguments(make, message):
         make()
 
 
-def test_config_of_rrelu():
+def test_config_of_rrelu_keeps_the_arguments():
     config = RReLU(0.1, 0.3, seed=5).get_config()
     assert (config["lower"], config["upper"], config["seed"]) == (0.1, 0.3, 5)

@@ -1,4 +1,4 @@
-"""The table: every name, every way to give an activation, every refusal."""
+"""The table of activations: names, descriptions, errors and registration."""
 
 import functools
 import json
@@ -55,12 +55,12 @@ DESCRIPTIONS = [
 
 
 @pytest.fixture(autouse=True)
-def restored_table(monkeypatch):
+def restore_table(monkeypatch):
     monkeypatch.setattr(table, "_table", dict(table._table))
 
 
 @pytest.mark.parametrize("activation, expected", DESCRIPTIONS)
-def test_descriptions(activation, expected):
+def test_describe_returns_the_name_and_all_arguments(activation, expected):
     assert describe(activation) == expected
     assert json.loads(json.dumps(expected)) == expected
     first, second = make(activation, "act_a"), make(activation, "act_b")
@@ -78,13 +78,13 @@ def test_every_name_acts_on_each_element(name):
     assert describe(describe(name)) == describe(name)
 
 
-def test_names():
+def test_names_start_with_those_of_the_paper():
     ours = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
     assert names()[:8] == [*ours, "very_leaky_relu"]
     assert len(names()) == len(set(names())) and "softmax" not in names()
 
 
-def test_seed():
+def test_the_seed_of_make_determines_the_draws():
     x = -np.ones([20], np.float32)
     draws = [
         np.asarray(make("rrelu", "act", seed)(x, training=True)) for seed in (1, 1, 2)
@@ -99,7 +99,7 @@ REFUSED = [
     ("softmax", "'softmax' does not act on each element"),
     ("glu", "'glu' does not act on each element"),
     ("get", "Unknown activation 'get'"),
-    ("mine", "registered first: elu_zoo.register_activation, in commands --module"),
+    ("mine", "with elu_zoo.register_activation. In a command, .* --module"),
     ({"name": "eluu"}, "Did you mean 'elu'"),
     ({}, "needs a 'name'"),
     ({"name": 3}, "needs a 'name'"),
@@ -112,11 +112,11 @@ REFUSED = [
     ({"name": "rrelu", "seed": 1}, "activation 'rrelu' 'seed'. Known: lower, upper"),
     ({"name": "rrelu", "lower": 0.5}, "lower < upper"),
     ({"name": "elu", "alpha": 0}, "alpha must be a finite number > 0"),
-    (ELU(), "Every site of a network needs its own .* Pass its class, ELU"),
+    (ELU(), "needs a new layer for each of its .* Pass the class ELU or `lambda: ELU"),
     (lambda x: x, "is not registered.*register_activation"),
     (keras.ops.sin, "is not registered"),
     (keras.activations.softmax, "is not registered"),
-    (lambda: 3, "must return a keras Layer. Received: 3"),
+    (lambda: 3, "must return a Keras layer. Received: 3"),
     (lambda layer=ELU(): layer, "the same layer twice"),  # noqa: B008
     (keras.layers.Dense, "Dense needs arguments: units. Pass `lambda: Dense"),
     (None, "of type NoneType. Pass a name"),
@@ -127,14 +127,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("activation, message", REFUSED)
-def test_refused_activations(activation, message):
+def test_make_and_describe_refuse_what_is_no_activation(activation, message):
     with pytest.raises(errors.UsageError, match=message):
         make(activation, "act")
     with pytest.raises(errors.UsageError, match=message):
         describe(activation)
 
 
-def round_trip(activation, path):
+def check_saving(activation, path):
     model = keras.Sequential([keras.Input([4]), make(activation, "act")])
     model.save(path)
     loaded = keras.models.load_model(path)
@@ -143,7 +143,7 @@ def round_trip(activation, path):
     assert loaded.layers[0].get_config() == model.layers[0].get_config()
 
 
-def test_register_functions(tmp_path):
+def test_models_with_registered_functions_can_be_saved(tmp_path):
     @register_activation
     def table_cube(x):
         return x**3
@@ -151,12 +151,12 @@ def test_register_functions(tmp_path):
     assert "table_cube" in names()
     assert describe(table_cube) == describe("table_cube") == {"name": "table_cube"}
     assert register_activation("table_sine", keras.ops.sin) is keras.ops.sin
-    round_trip("table_cube", tmp_path / "a.keras")
-    round_trip(table_cube, tmp_path / "b.keras")
-    round_trip("table_sine", tmp_path / "c.keras")
+    check_saving("table_cube", tmp_path / "a.keras")
+    check_saving(table_cube, tmp_path / "b.keras")
+    check_saving("table_sine", tmp_path / "c.keras")
 
 
-def test_register_classes(tmp_path):
+def test_models_with_registered_classes_can_be_saved(tmp_path):
     @register_activation
     class TableScale(keras.layers.Layer):
         def __init__(self, beta=2.0, seed=None, **kwargs):
@@ -171,15 +171,15 @@ def test_register_classes(tmp_path):
 
     assert describe("table_scale") == {"name": "table_scale", "beta": 2.0}
     assert make("table_scale", "act", seed=5).seed == 5
-    round_trip({"name": "table_scale", "beta": 3.0}, tmp_path / "a.keras")
+    check_saving({"name": "table_scale", "beta": 3.0}, tmp_path / "a.keras")
 
-    # A class of the name of one of ours does not replace it when a model is loaded.
+    # Models with our ELU and with another class named ELU can both be loaded.
     register_activation("table_elu", type("ELU", (TableScale,), {}))
-    round_trip("table_elu", tmp_path / "b.keras")
-    round_trip("elu", tmp_path / "c.keras")
+    check_saving("table_elu", tmp_path / "b.keras")
+    check_saving("elu", tmp_path / "c.keras")
 
 
-def test_a_function_registered_with_keras_only():
+def test_a_function_registered_with_keras_only_is_accepted():
     @keras.saving.register_keras_serializable("test_table")
     def double(x):
         return 2 * x
@@ -196,20 +196,20 @@ def test_a_function_registered_with_keras_only():
         (("Sine", keras.ops.sin), "lower-case"),
         (("", keras.ops.sin), "lower-case"),
         ((3, keras.ops.sin), "must be a string"),
-        (("three", 3), "Layer class or a function"),
-        (("nothing", int), "Layer class or a function"),
+        (("three", 3), "layer class or a function"),
+        (("nothing", int), "layer class or a function"),
         (("cube", lambda x: x**3), "a function with a name"),
         ((lambda x: x**3,), "lower-case"),
     ],
 )
-def test_refused_registrations(arguments, message):
+def test_wrong_registrations_are_refused(arguments, message):
     before = names()
     with pytest.raises(errors.UsageError, match=message):
         register_activation(*arguments)
     assert names() == before
 
 
-def test_code_that_is_run_again_registers_again():
+def test_a_definition_that_is_executed_again_replaces_the_old_one():
     source = (
         "def again(x):\n    return x * {}\n"
         "class Again(keras.layers.Layer):\n"
@@ -231,19 +231,19 @@ def test_code_that_is_run_again_registers_again():
         run(5, "other.py", "other")
 
 
-@pytest.mark.parametrize("given", ["maxout", {"name": "maxout", "alpha": None}])
-def test_maxout(given):
-    assert describe(given) == {"name": "maxout"}
-    assert table.is_maxout(given)
-    with pytest.raises(errors.UsageError, match="only the network 'maxout' has it"):
-        make(given, "act")
+@pytest.mark.parametrize("activation", ["maxout", {"name": "maxout", "alpha": None}])
+def test_maxout_is_described_but_not_made(activation):
+    assert describe(activation) == {"name": "maxout"}
+    assert table.is_maxout(activation)
+    with pytest.raises(errors.UsageError, match="Only the network 'maxout' can have"):
+        make(activation, "act")
 
 
-@pytest.mark.parametrize("given", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
-def test_not_maxout(given):
-    assert not table.is_maxout(given)
+@pytest.mark.parametrize("other", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
+def test_other_activations_are_not_maxout(other):
+    assert not table.is_maxout(other)
 
 
-def test_maxout_takes_no_arguments():
-    with pytest.raises(errors.UsageError, match="'maxout' takes no arguments.*pieces"):
+def test_maxout_has_no_arguments():
+    with pytest.raises(errors.UsageError, match="'maxout' has no arguments.*pieces"):
         describe({"name": "maxout", "pieces": 3})

@@ -1,4 +1,4 @@
-"""The XLA op: accuracy over all floats, derivatives of every order."""
+"""The ELU for XLA: accuracy over all floating-point numbers, and derivatives."""
 
 import ml_dtypes
 import numpy as np
@@ -17,8 +17,8 @@ FUNCTIONS = {
 }
 
 
-def ulp(y, x):
-    """Returns the errors of `y` in units in the last place of float32."""
+def ulps(y, x):
+    """Returns the errors of `y` as ELU of `x`, in units in the last place."""
     expected = exact(x)
     magnitude = np.maximum(np.abs(expected).astype(np.float32), np.float32(1e-45))
     return np.abs(y.astype(np.float64) - expected) / np.spacing(magnitude)
@@ -28,15 +28,15 @@ def ulp(y, x):
 @pytest.mark.parametrize(
     "first, last, step",
     [
-        (0x80000000, 0xFF800000, 997),  # all negative floats
-        (0xBC000000, 0xC1900000, 67),  # -2^-7 to -18: where the polynomial acts
-        (0xB2FFF000, 0xB3001000, 1),  # around -2^-25: the selection
-        (0xC18A0000, 0xC1910000, 1),  # around -17.5: the saturation
+        (0x80000000, 0xFF800000, 997),  # all negative numbers
+        (0xBC000000, 0xC1900000, 67),  # -2^-7 to -18, computed by the polynomial
+        (0xB2FFF000, 0xB3001000, 1),  # near -2^-25, above which the result is x
+        (0xC18A0000, 0xC1910000, 1),  # near -17.5, below which the result is -1
     ],
 )
 def test_float32_is_within_1_ulp(function, first, last, step):
     x = np.arange(first, last + 1, step, dtype=np.uint32).view(np.float32)
-    assert np.max(ulp(function(tf.constant(x)).numpy(), x)) <= 1
+    assert np.max(ulps(function(tf.constant(x)).numpy(), x)) <= 1
 
 
 @pytest.mark.slow
@@ -45,7 +45,7 @@ def test_every_negative_float32_is_within_1_ulp():
     for first in range(0x80000000, 0xFF800001, size):
         last = min(first + size, 0xFF800001)
         x = np.arange(first, last, dtype=np.uint32).view(np.float32)
-        assert np.max(ulp(elu_xla(tf.constant(x)).numpy(), x)) <= 1
+        assert np.max(ulps(elu_xla(tf.constant(x)).numpy(), x)) <= 1
 
 
 @pytest.mark.parametrize("function", [elu_xla, elu_polynomial])
@@ -69,50 +69,50 @@ def test_half_precision_is_correctly_rounded(dtype):
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 @pytest.mark.parametrize("function", [elu_xla, tf.function(elu_xla)])
-def test_bfloat16_slopes_are_of_the_input(function, alpha):
+def test_bfloat16_slopes_are_computed_from_the_input(function, alpha):
     """Slopes computed from rounded outputs would be multiples of 2^-8 near -1.
 
-    Positive subnormal numbers are left out: XLA flushes them to zero.
+    The test omits positive subnormal numbers, because XLA flushes them to zero.
     """
     bits = np.arange(0x10000, dtype=np.uint16)
     x = bits[(bits == 0) | (bits >= 0x80)].view(ml_dtypes.bfloat16)
     first, second = gradients(lambda x: function(x, alpha), x)
-    with np.errstate(invalid="ignore"):  # of the NaNs
+    with np.errstate(invalid="ignore"):  # NumPy warns about NaNs
         wide = x.astype(np.float64)
     curve = np.where(wide > 0, 0, alpha * np.exp(np.where(wide > 0, 0, wide)))
-    for found, slope in ((first, np.where(wide > 0, 1, curve)), (second, curve)):
+    for derivative, slope in ((first, np.where(wide > 0, 1, curve)), (second, curve)):
         expected = np.where(np.isnan(wide), np.nan, slope)
-        assert found.dtype == ml_dtypes.bfloat16
+        assert derivative.dtype == ml_dtypes.bfloat16
         with np.errstate(invalid="ignore"):
-            found = found.astype(np.float64)
-        np.testing.assert_allclose(found, expected, 2**-8, 1.3e-7)
+            derivative = derivative.astype(np.float64)
+        np.testing.assert_allclose(derivative, expected, 2**-8, 1.3e-7)
 
 
-def test_bfloat16_products_round_once():
-    x = np.array([-4.0, -2.0, 1.0], ml_dtypes.bfloat16)
+def test_bfloat16_gradients_are_rounded_once():
+    values = np.array([-4.0, -2.0, 1.0], ml_dtypes.bfloat16)
     upstream = np.array([1.109375, -3.015625, 7.0], ml_dtypes.bfloat16)
     with tf.GradientTape() as tape:
-        given = tf.constant(x)
-        tape.watch(given)
-        y = elu_xla(given)
-    found = tape.gradient(y, given, tf.constant(upstream)).numpy()
-    slope = np.exp(np.minimum(x.astype(np.float64), 0))
+        x = tf.constant(values)
+        tape.watch(x)
+        y = elu_xla(x)
+    gradient = tape.gradient(y, x, tf.constant(upstream)).numpy()
+    slope = np.exp(np.minimum(values.astype(np.float64), 0))
     expected = upstream.astype(np.float64) * slope
-    np.testing.assert_array_equal(found, expected.astype(ml_dtypes.bfloat16))
+    np.testing.assert_array_equal(gradient, expected.astype(ml_dtypes.bfloat16))
 
 
-def test_bfloat16_ties_go_to_even():
-    """1.5 * 129 / 128 and 1.5 * 131 / 128 lie halfway between two numbers."""
+def test_bfloat16_ties_are_rounded_to_even():
+    """1.5 * 129 / 128 and 1.5 * 131 / 128 are midway between two bfloat16 numbers."""
     upstream = np.array([129 / 128, 131 / 128], ml_dtypes.bfloat16)
     with tf.GradientTape() as tape:
-        given = tf.zeros(2, tf.bfloat16)
-        tape.watch(given)
-        y = elu_xla(given, 1.5)
-    found = tape.gradient(y, given, tf.constant(upstream)).numpy()
-    np.testing.assert_array_equal(found.astype(float), [194 / 128, 196 / 128])
+        x = tf.zeros(2, tf.bfloat16)
+        tape.watch(x)
+        y = elu_xla(x, 1.5)
+    gradient = tape.gradient(y, x, tf.constant(upstream)).numpy()
+    np.testing.assert_array_equal(gradient.astype(float), [194 / 128, 196 / 128])
 
 
-def test_every_bfloat16_nan_stays_one():
+def test_the_elu_of_every_bfloat16_nan_is_nan():
     bits = np.concatenate([np.arange(0x7F81, 0x8000), np.arange(0xFF81, 0x10000)])
     x = tf.constant(bits.astype(np.uint16).view(ml_dtypes.bfloat16))
     with np.errstate(invalid="ignore"):
@@ -120,7 +120,7 @@ def test_every_bfloat16_nan_stays_one():
 
 
 @pytest.mark.parametrize("alpha", [0.3, 2.5])
-def test_alpha(alpha):
+def test_values_for_other_alpha_than_1(alpha):
     x = np.linspace(-20, 5, 10_001)
     y = elu_xla(x, alpha)
     np.testing.assert_allclose(y, exact(x, alpha), rtol=1e-12)
@@ -128,11 +128,11 @@ def test_alpha(alpha):
     np.testing.assert_allclose(y, exact(x.astype(np.float32), alpha), rtol=2.4e-7)
 
 
-PLAIN_TOO = {"plain": elu, **FUNCTIONS}
+ALL_FUNCTIONS = {"plain": elu, **FUNCTIONS}
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-@pytest.mark.parametrize("function", PLAIN_TOO.values(), ids=PLAIN_TOO)
+@pytest.mark.parametrize("function", ALL_FUNCTIONS.values(), ids=ALL_FUNCTIONS)
 def test_special_values(function, alpha):
     y = function(tf.constant(SPECIAL), alpha).numpy()
     np.testing.assert_array_equal(y, exact(SPECIAL, alpha).astype(np.float32))
@@ -149,11 +149,11 @@ def test_derivatives_of_special_values(function):
 @pytest.mark.parametrize("function", [elu, elu_xla, elu_polynomial])
 def test_third_derivative(function):
     x = np.linspace(-5, 5, 100).astype(np.float32)
-    found = gradients(lambda x: function(x, 0.5), x, 3)[-1]
+    third = gradients(lambda x: function(x, 0.5), x, 3)[-1]
     expected = np.where(x > 0, 0, 0.5 * np.exp(x))
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1.2e-7)
+    np.testing.assert_allclose(third, expected, rtol=1e-5, atol=1.2e-7)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
-def test_shapes(shape):
+def test_the_output_has_the_shape_of_the_input(shape):
     assert elu_xla(tf.ones(shape)).shape == shape

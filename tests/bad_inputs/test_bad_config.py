@@ -78,7 +78,7 @@ def test_training_with_wrong_flags_is_refused(refused, data, arguments, words):
 
 def test_training_of_a_network_larger_than_the_memory_is_refused(refused, data):
     error = refused(1, "train", SMOKE, data, "--config.model.width=1e9")
-    assert "mnist_mlp_8x128 do not fit the memory" in error
+    assert "mnist_mlp_8x128 do not fit into memory" in error
 
 
 MODEL, WEIGHTS = "--model=mnist_mlp_8x128", "--weights=mnist"

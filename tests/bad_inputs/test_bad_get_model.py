@@ -30,12 +30,12 @@ ARGUMENTS = [
     (
         "activation_that_flattens",
         {"activation": keras.layers.Flatten, "model": CNN},
-        r"act_stack1_conv1, of Flatten, makes \(None, 4096\) of \(None, 32, 32, 4\)",
+        r"act_stack1_conv1 of type Flatten turned \(None, 32, 32, 4\) into \(None, 409",
     ),
     (
         "activation_that_pools",
         {"activation": keras.layers.MaxPooling2D, "model": CNN},
-        r"keeps the shape .* \(None, 16, 16, 4\) of \(None, 32, 32, 4\)",
+        r"must keep the shape .* \(None, 32, 32, 4\) into \(None, 16, 16, 4\)",
     ),
     ("alpha_negative", _alpha(-0.5), f"{ALPHA}-0.5"),
     ("alpha_infinite_in_float32", _alpha(1e39), rf"{ALPHA}1e\+39"),
@@ -47,15 +47,15 @@ ARGUMENTS = [
     (
         "images_smaller_than_the_pools",
         {**SMALL_IMAGES, "input_shape": (96, 224, 3)},
-        r"at least 97 x 97: .* Received: input_shape=\(96, 224, 3\). Take larger",
+        r"at least 97 x 97 .* Received: input_shape=\(96, 224, 3\). Pass a larger",
     ),
     (
         "images_smaller_than_the_given_pyramid",
         {**SMALL_IMAGES, "input_shape": (32, 32, 3), "spp_levels": (1, 2)},
         "at least 33 x 33",
     ),
-    ("features_of_another_type", {"features": 3}, "or a list of names. Received: 3"),
-    ("features_without_a_name", {"features": []}, r"list of names. Received: \[\]"),
+    ("features_of_another_type", {"features": 3}, "list of such names. Received: 3"),
+    ("features_without_a_name", {"features": []}, r"of such names. Received: \[\]"),
     ("include_top_as_text", {"include_top": "no"}, "True or False. Received: 'no'"),
     ("include_top_none", {"include_top": None}, "include_top is True or False"),
     (
@@ -68,12 +68,12 @@ ARGUMENTS = [
     (
         "preprocessing_with_text_as_scale",
         {"preprocessing": {"kind": "rescale", "scale": "a"}},
-        "'scale', a finite number that is not 0, and may .* Received: 'a' and 0.0",
+        "'scale' that is finite and not 0, .* Received: scale='a', offset=0.0",
     ),
     (
         "classifier_activation_function",
         {"classifier_activation": lambda x: x},
-        "is a name, for instance 'softmax'",
+        "must be a name, such as 'softmax'",
     ),
 ]
 
@@ -89,7 +89,7 @@ def test_wrong_arguments_are_refused(arguments, message):
 
 @pytest.mark.parametrize("arguments", [{"width": 1e9}, {"num_classes": 10**12}])
 def test_networks_larger_than_the_memory_are_refused(arguments):
-    with pytest.raises(errors.ResourceError, match="not fit the memory: .*smaller wid"):
+    with pytest.raises(errors.ResourceError, match="fit into memory: .*smaller width"):
         elu_zoo.get_model(MLP, **arguments)
 
 

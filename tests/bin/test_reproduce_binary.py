@@ -75,14 +75,14 @@ def test_experiments_that_train_nothing(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "Name at least one experiment: all, or some of fig1"),
+        ([], "Pass at least one experiment: all, or some of fig1"),
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig"),
         (["fig2", "nose"], "Unknown experiment 'nose'. Did you mean 'noise'"),
         (["fig2", "--budget=long"], "budget"),
-        (["fig2", "--seeds=0"], "seeds is >= 1. Received: 0"),
+        (["fig2", "--seeds=0"], "seeds must be >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
         (["fig2", "--activations=ellu"], "Did you mean 'elu'"),
-        (["fig2", "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
+        (["fig2", "--activations=shifted_relu,srelu"], "has shifted_relu twice."),
         (["fig2", "--activations=softmax"], "does not act on each element"),
         (["fig2", "--module=nowhere.py"], "There is no file nowhere.py"),
         (["fig2", "--output=file/here"], "file is no folder"),
@@ -105,6 +105,6 @@ def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
     monkeypatch.setattr(timing, "compute", lambda plan: [])
     result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")
     assert result.code == 1
-    assert "error: Left out, as said above: fig6." in result.err
+    assert "left out, for the reasons printed above: fig6." in result.err
     assert "fig6: left out. " in result.out and "nowhere" in result.out
     assert (tmp_path / "out" / "reproduction.md").exists()

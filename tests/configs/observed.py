@@ -1,4 +1,4 @@
-"""Observables of configs: what a run shows of each field."""
+"""Observables of configs: values of a run that depend on one config field."""
 
 import importlib
 import json
@@ -19,8 +19,8 @@ SCHEDULE = {
 }
 RATES = [0.01] + [0.005] * 5
 LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
-# field: (another value, observable, its value in the base run, its other value). A
-# value of None is unknown.
+# field: (another value of the field, observable, the observable in the base run, the
+# observable with the other value). An observable of None is not checked.
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "kernel", None, None),
@@ -44,7 +44,7 @@ FIELDS = {
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
 _MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
-# field: entries that have to change with it.
+# field: entries that must change together with the field.
 TOGETHER = {
     "train.optimizer": _MUON,
     "train.sgd_factor": _MUON,
@@ -63,12 +63,12 @@ def flat(config):
 
 
 def loader(shape, classes, images=None):
-    """Returns a `load.load` of random images: 96, 8 and 8.
+    """Returns a replacement for `load.load` that returns random images.
 
     Args:
         shape: shape of an image.
         classes: number of classes.
-        images: name of the images, by default that of the data set.
+        images: name of the set of images; by default the name of the data set.
     """
     generator = np.random.default_rng(0)
 
@@ -84,20 +84,20 @@ def loader(shape, classes, images=None):
     return load
 
 
-def of_learner(learner):
+def learner_observables(learner):
     """Returns the observables of an optimizer and an objective."""
-    found = {
+    observables = {
         name: getattr(learner.optimizer, name, None)
         for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay")
     }
-    found["optimizer"] = type(learner.optimizer).__name__
-    # The label is class 1 and the logit of class 1 is 1: half of the mean logit.
+    observables["optimizer"] = type(learner.optimizer).__name__
+    # For class 1 and logits 0 and 1, the term is smoothing * (1 - mean of the logits).
     smoothing = learner.objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
-    return found | {"smoothing": smoothing}
+    return observables | {"smoothing": smoothing}
 
 
 def observables(config, workdir, entry):
-    """Returns the observables in the folder of a finished run."""
+    """Returns the observables that the folder of a finished run contains."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     steps = [p.name[5:] for p in (workdir / "checkpoints").iterdir()]

@@ -1,4 +1,4 @@
-"""Table 1's baselines: each field has an effect; arguments."""
+"""Baselines of Table 1: effects of the config fields, and arguments."""
 
 from importlib import resources
 
@@ -27,8 +27,8 @@ RATES = [0.02] * 6
 CHANGED = [True] * 3 + [False] * 3
 FALLING = [0.02 * 0.5 ** (i / 6) for i in range(6)]
 
-# network, field, another value, observable, its value in the base run, its other value.
-# A value of None is unknown.
+# network, field, another value of the field, observable, the observable in the base
+# run, the observable with the other value. An observable of None is not checked.
 FIELDS = [
     ("alexnet_cifar", "model.kernel_decay", 0.5, "decay", 0.004, 0.5),
     ("alexnet_cifar", "model.classifier_decay", 0.5, "classifier_decay", 1.0, 0.5),
@@ -55,7 +55,7 @@ FIELDS = [
     ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
     ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
 ]
-# Entries that have to change with a field.
+# field: entries that must change together with the field.
 TOGETHER = {
     "model.auxiliary_heads": {"train.learning_rate_factors": (("bias", 2.0),)},
     "train.learning_rate_shape": {"train.learning_rates": (0.02, 0.01)},
@@ -64,7 +64,7 @@ TOGETHER = {
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Trains on random images with a step that only records its inputs."""
+    """Returns a function that trains on random images with a step that only records."""
     found = {}
 
     def record(self, batches, rates, first, draws):
@@ -75,7 +75,7 @@ def observe(tmp_path_factory):
         if "heads" in layers:
             found["heads"] += [layers["heads"].active] * len(batches)
         found["input"] = model.input_shape[1]
-        if draws is not None and draws.max() > 1000:  # not of crops
+        if draws is not None and draws.max() > 1000:  # larger than draws of crops
             found["changed"] += [np.unique(drawn).size > 1 for drawn in draws]
         found["corners"] = None if draws is None else [draws.min(), draws.max()]
         found["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
@@ -132,13 +132,13 @@ def changed(net, entries=()):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Observables of the base run of a network."""
-    found = {}
+    """Returns a function from a network to the observables of its base run."""
+    cache = {}
 
     def get(net):
-        if net not in found:
-            found[net] = observe(changed(net))
-        return found[net]
+        if net not in cache:
+            cache[net] = observe(changed(net))
+        return cache[net]
 
     return get
 
@@ -148,17 +148,19 @@ def base(observe):
     FIELDS,
     ids=[f"{net}-{field}" for net, field, *_ in FIELDS],
 )
-def test_field(observe, base, net, field, value, observable, before, after):
-    own = base(net)[observable]
-    found = observe(changed(net, {field: value, **TOGETHER.get(field, {})}))[observable]
+def test_a_field_changes_its_observable(
+    observe, base, net, field, value, observable, before, after
+):
+    old = base(net)[observable]
+    new = observe(changed(net, {field: value, **TOGETHER.get(field, {})}))[observable]
     if before is not None:
-        assert own == before
+        assert old == before
     if after is not None:
-        assert found == after
-    assert found != own
+        assert new == after
+    assert new != old
 
 
-def test_every_new_field_has_a_test():
+def test_the_table_has_every_field_that_elu_cifar_11_lacks():
     known = flat(get_config("elu_cifar_11")).keys()
     tested = {field for _, field, *_ in FIELDS}
     for net in NETS:
@@ -190,19 +192,18 @@ def test_configs_are_valid(arg):
 
 
 @pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
-def test_fast_does_not_enlarge_images_of_fmp(dataset):
+def test_the_fast_schedule_does_not_enlarge_images_of_fmp(dataset):
     fast = get_config(NAME, f"net=fmp,dataset={dataset},schedule=fast").data
     assert not {"field_size", "whole_epochs"} & set(fast)
 
 
-def test_validation_holds_images_out():
-    default, found = (flat(get_config(NAME, a)) for a in ("", "validation=True"))
+def test_the_argument_validation_changes_the_name_and_one_field():
+    default, config = (flat(get_config(NAME, a)) for a in ("", "validation=True"))
     changes = {"name": f"{default['name']}-validation"}
-    assert found == {**default, **changes, "data.train_on_validation": False}
+    assert config == {**default, **changes, "data.train_on_validation": False}
 
 
-def test_fast_is_equal_for_all():
-    """The peak and the network's arguments differ."""
+def test_the_fast_schedule_of_all_networks_differs_only_in_the_peak():
     equal = "batch_size", "epochs", "momentum", "nesterov", "boundaries", "precision"
     for net in NETS:
         config = get_config(NAME, f"net={net},schedule=fast,epochs=7")
@@ -213,9 +214,10 @@ def test_fast_is_equal_for_all():
         assert config.train.learning_rate_shape == "linear"
         assert config.name == f"{NAME}-{net}-cifar100-fast7"
         rates = config.model.get("dropout", ())
-        own = NETS[net]["model"].get("dropout", ())
-        whole = np.zeros(()) if net == "fmp" else np.divide(own, 2)  # of CIFAR-100 none
-        np.testing.assert_array_equal(rates, whole)
+        original = NETS[net]["model"].get("dropout", ())
+        # The original fmp has no dropout on CIFAR-100.
+        half = np.zeros(()) if net == "fmp" else np.divide(original, 2)
+        np.testing.assert_array_equal(rates, half)
         assert (config.schedule, config.schedule_epochs) == ("fast", 7)
         assert (config.data.augmentation, config.data.padding) == ("pad_crop_flip", 4)
 
@@ -233,15 +235,15 @@ def test_initial_deviations_of_nin(arg, deviations):
 
 
 @pytest.mark.parametrize("schedule", ["paper", "fast"])
-def test_nins_class_maps_are_slow_on_cifar10_alone(schedule):
-    found = {
+def test_nin_has_a_small_classifier_learning_rate_only_on_cifar10(schedule):
+    factors = {
         dataset: get_config(NAME, f"net=nin,dataset={dataset},schedule={schedule}")
         .train.learning_rate_factors
         for dataset in ("cifar10", "cifar100")
     }  # fmt: skip
     slow = ("classifier/kernel", 0.1), ("classifier/bias", 0.2)
-    assert found["cifar10"] == (*slow, ("bias", 2.0))
-    assert found["cifar100"] == (("bias", 2.0),)
+    assert factors["cifar10"] == (*slow, ("bias", 2.0))
+    assert factors["cifar100"] == (("bias", 2.0),)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +251,7 @@ def test_nins_class_maps_are_slow_on_cifar10_alone(schedule):
     [
         ("net=nim", "Unknown net 'nim'. Did you mean 'nin'"),
         ("schedule=fats", "Unknown schedule 'fats'. Did you mean 'fast'"),
-        ("epochs=3", "epochs is an argument of schedule=fast"),
+        ("epochs=3", "epochs needs schedule=fast. Received: schedule=paper"),
     ],
 )
 def test_refused_arguments(arg, words):
@@ -257,7 +259,7 @@ def test_refused_arguments(arg, words):
         get_config(NAME, arg)
 
 
-def test_card_and_recipes_name_every_network():
+def test_the_card_and_the_recipes_list_every_network():
     card = table1_baselines.__doc__.replace("\n", "")
     assert f"net ({', '.join(NETS)})" in card
     recipes = resources.files("elu_zoo.configs").joinpath("results", "baselines.md")

@@ -1,4 +1,4 @@
-"""Table 1's baselines: the `paper` schedules are those of their authors."""
+"""Baselines of Table 1: the recipes of `schedule=paper` are those of their authors."""
 
 import math
 
@@ -18,10 +18,10 @@ HEADS = {
     for kind, factor in (("kernel", 0.001), ("bias", 0.002))
 }
 SLOW = {f"h{i}/{kind}": 0.05 for i in (0, 1, 2) for kind in ("kernel", "bias")}
-NIN, ALLCNN = 390, 195  # iterations an epoch
-# Of each network, by data set where they differ: iterations, images of each, rates by
-# iteration, momentum, whether it is Nesterov's, factors on rates, zeros around images,
-# and what else the config says.
+NIN, ALLCNN = 390, 195  # iterations per epoch
+# For each network and data set: iterations, batch size, learning rate at iterations,
+# momentum, whether the momentum is Nesterov's, factors on learning rates, pixels of
+# padding, and other fields.
 RECIPES = {
     ("alexnet_cifar", "both"): (
         *(70_000, 100),
@@ -89,7 +89,7 @@ RECIPES = {
         *(0.9, True, BIASES, 8),
         {"model": {"first_deviation": 1.0, "classifier_deviation": 0.1414}},
     ),
-    # The gradients of 50 images are summed, and a hundredth is taken by momentum.
+    # The original's rate is for a sum of 50 gradients, times 1 - momentum.
     ("fmp", "cifar10"): (
         *(810_000, 50),
         {e * 1000: 0.003 * math.exp(-0.005 * e) * 50 * 0.01 for e in (0, 400, 809)},
@@ -136,12 +136,12 @@ def test_the_authors_recipe(net, dataset):
 
 
 @pytest.mark.parametrize("net", NETS)
-def test_the_authors_preprocessing(net):
+def test_preprocessing_is_that_of_the_authors(net):
     assert registry.entry(net).preprocessing["kind"] == PREPROCESSING[net]
 
 
 @pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
-def test_the_authors_images_of_fmp(dataset):
+def test_augmentation_of_fmp_is_that_of_the_author(dataset):
     data = get_config("table1_baselines", f"net=fmp,dataset={dataset}").data
     entries = "augmentation", "field_size", "whole_epochs"
     assert [data[key] for key in entries] == ["affine_recolor", 94, 10]

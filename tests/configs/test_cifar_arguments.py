@@ -1,4 +1,4 @@
-"""The arguments of the CIFAR configs, and the paper's schedules."""
+"""Arguments of the CIFAR configs, and the paper's schedules."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ SMOKE = {
 VALIDATION = {"data.train_on_validation": False}
 
 
-def named(suffix, **entries):
+def with_suffix(suffix, **entries):
     return {"name": f"elu_cifar_11-cifar100{suffix}", **entries}
 
 
@@ -45,7 +45,7 @@ def named(suffix, **entries):
         (
             "epochs=70",
             {
-                **named("-paper70"),
+                **with_suffix("-paper70"),
                 **{"train.epochs": 70, "train.boundaries": []},
                 "train.learning_rates": [0.01],
             },
@@ -53,16 +53,16 @@ def named(suffix, **entries):
         (
             "epochs=171",
             {
-                **named("-paper171"),
+                **with_suffix("-paper171"),
                 **{"train.epochs": 171, "train.boundaries": [35_000, 85_000]},
                 "train.learning_rates": [0.01, 0.005, 0.0005],
             },
         ),
-        ("validation=True", {**named("-validation"), **VALIDATION}),
+        ("validation=True", {**with_suffix("-validation"), **VALIDATION}),
         (
             "validation=True,epochs=78",  # 35,100 iterations
             {
-                **named("-paper78-validation"),
+                **with_suffix("-paper78-validation"),
                 **VALIDATION,
                 **{"train.epochs": 78, "train.boundaries": [35_000]},
                 "train.learning_rates": [0.01, 0.005],
@@ -73,7 +73,7 @@ def named(suffix, **entries):
             "schedule=fast,epochs=10",
             {
                 **FAST,
-                **named("-fast10", schedule_epochs=10),
+                **with_suffix("-fast10", schedule_epochs=10),
                 **{"train.epochs": 10, "train.boundaries": [750]},
             },
         ),
@@ -81,7 +81,7 @@ def named(suffix, **entries):
             "schedule=fast,validation=True",
             {
                 **FAST,
-                **named("-fast30-validation"),
+                **with_suffix("-fast30-validation"),
                 **VALIDATION,
                 "train.boundaries": [2025],
             },
@@ -90,26 +90,25 @@ def named(suffix, **entries):
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],
 )
-def test_arguments(arg, differing):
+def test_arguments_change_these_fields_only(arg, differing):
     config = get_config("elu_cifar_11", arg)
     assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
     config_checks.check(config)
-    validated = not config.data.train_on_validation
-    examples = config.data.train_examples or (45_000 if validated else 50_000)
+    images = 50_000 if config.data.train_on_validation else 45_000
+    examples = config.data.train_examples or images
     config_checks.check_run(config, examples // 100 * config.train.epochs, 1)
 
 
-def test_padding_of_the_large_network():
+def test_the_argument_padding_changes_the_name_and_one_field():
     differing = {"name": "elu_cifar_18-cifar100-same", "model.padding": "same"}
-    found = flat(get_config("elu_cifar_18", "padding=same"))
-    assert found == {**flat(get_config("elu_cifar_18")), **differing}
+    config = flat(get_config("elu_cifar_18", "padding=same"))
+    assert config == {**flat(get_config("elu_cifar_18")), **differing}
 
 
 @pytest.mark.parametrize(
     ("name", "iterations"), [("elu_cifar_11", 165_000), ("elu_cifar_18", 255_000)]
 )
-def test_the_papers_schedule(name, iterations):
-    """Sections 4.2 and 4.3."""
+def test_the_default_is_the_schedule_of_sections_4_2_and_4_3(name, iterations):
     config = get_config(name)
     assert (config.schedule, config.data.name) == ("paper", "cifar100")
     assert (config.model.width, config.model.kernel_decay) == (1, 0.0005)

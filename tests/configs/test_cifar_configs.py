@@ -1,4 +1,4 @@
-"""CIFAR configs: each field has an effect; runs on random images."""
+"""CIFAR configs: effects of the fields, and runs on random images."""
 
 import math
 
@@ -10,9 +10,9 @@ from observed import (
     CIFAR,
     flat,
     get_config,
+    learner_observables,
     loader,
     observables,
-    of_learner,
 )
 
 from elu_zoo import registry, training, zoo
@@ -38,7 +38,7 @@ BASE = {
     "train.dropout": dropout(7),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# Dropout rates in each iteration: after the second stack, after its first layer.
+# Dropout rates of the second stack in each iteration, at the end and inside the stack.
 AFTER, INSIDE = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
 ZEROS = ((0.0,) * 7,) * 3
 
@@ -69,7 +69,7 @@ TOGETHER = {**observed.TOGETHER, "model.name": {"train.dropout": dropout(8)}}
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Trains on random images with a step that only records its inputs."""
+    """Returns a function that trains on random images with a step that only records."""
     random_data = loader((32, 32, 3), classes=10, images="cifar10")
     found = {}
 
@@ -89,7 +89,7 @@ def observe(tmp_path_factory):
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         learner = self._update._learner
-        found.update(of_learner(learner))
+        found.update(learner_observables(learner))
         labels = self._labels.numpy()[batches[0]]
         loss = learner.objective(None, labels, np.zeros((len(labels), 10), "float32"))
         return np.full(count, np.mean(loss))
@@ -134,23 +134,23 @@ def small(name, arg=""):
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_field(observe, base, field):
+def test_a_field_changes_its_observable(observe, base, field):
     value, observable, before, after = FIELDS[field]
-    found = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
+    new = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
     if before is not None:
         assert base[observable] == before
     if after is not None:
-        assert found == after
-    assert found != base[observable]
+        assert new == after
+    assert new != base[observable]
 
 
-def test_the_table_is_complete():
+def test_the_table_has_every_field():
     assert flat(get_config("elu_cifar_11")).keys() == FIELDS.keys()
 
 
 @pytest.mark.parametrize("arg", ["", "activation=relu,seed=3", "dataset=cifar10"])
 @pytest.mark.parametrize("smoke", [False, True])
-def test_differences_of_the_large_network(smoke, arg):
+def test_fields_of_the_large_network_that_differ_from_the_small_one(smoke, arg):
     dataset = arg.partition("dataset=")[2] or "cifar100"
     expected = {
         "name": f"elu_cifar_18-{dataset}",
@@ -167,19 +167,20 @@ def test_differences_of_the_large_network(smoke, arg):
     assert flat(config) == {**flat(parent), **expected}
 
 
-def test_the_large_network_passes_its_phases(observe):
-    found = observe(small("elu_cifar_18"))
-    assert found["epoch_ends"] == [10, 20]
-    assert found["rates"] == [0.01] * 4 + [0.001] * 16
-    assert found["after"] == [0.1] * 14 + [0.15] * 6
-    assert found["inside"] == [0.0] * 8 + [0.1] * 6 + [0.15] * 6
+def test_a_smoke_run_of_the_large_network_has_three_phases(observe):
+    run = observe(small("elu_cifar_18"))
+    assert run["epoch_ends"] == [10, 20]
+    assert run["rates"] == [0.01] * 4 + [0.001] * 16
+    assert run["after"] == [0.1] * 14 + [0.15] * 6
+    assert run["inside"] == [0.0] * 8 + [0.1] * 6 + [0.15] * 6
 
 
 @pytest.mark.parametrize(
     "name", ["elu_cifar_11", pytest.param("elu_cifar_18", marks=pytest.mark.slow)]
 )
-def test_a_run_on_random_images(name, tmp_path, monkeypatch):
-    """A real run; its weights predict from raw images."""
+def test_weights_of_a_run_have_its_test_error_on_raw_images(
+    name, tmp_path, monkeypatch
+):
     random_data = loader((32, 32, 3), classes=10, images="cifar10")
     monkeypatch.setattr(load, "load", random_data)
     entry = training.train(small(name, "dataset=cifar10"), tmp_path)

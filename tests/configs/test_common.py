@@ -1,4 +1,4 @@
-"""Promises of every config: base fields, shared arguments, and a card."""
+"""Properties of every config: base fields, shared arguments, and a card."""
 
 import importlib
 import inspect
@@ -22,9 +22,9 @@ GROUPS = (
 )
 
 
-def test_each_field_is_written_once():
-    found = Counter(key for group in GROUPS for key in flat(group()))
-    assert set(common.LATER) <= found.keys() and max(found.values()) == 1
+def test_each_field_is_defined_once():
+    counts = Counter(key for group in GROUPS for key in flat(group()))
+    assert set(common.LATER) <= counts.keys() and max(counts.values()) == 1
 
 
 def known_arguments(module):
@@ -34,23 +34,23 @@ def known_arguments(module):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_config_builds_on_the_base(name):
+def test_a_config_has_the_base_fields_and_calls_no_other_get_config(name):
     module = MODULES[name]
     assert flat(common.base()).keys() <= flat(module.get_config()).keys()
-    assert inspect.getsource(module).count("get_config") == 1  # no other config's
+    assert inspect.getsource(module).count("get_config") == 1
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_card(name):
+def test_a_card_has_a_command_the_arguments_and_the_papers_results(name):
     card = MODULES[name].__doc__
     assert len(card.splitlines()) <= 25
     assert f"elu-zoo-train --config={name}" in card and "\nPaper: " in card
     section = re.search(r"\nArguments:(.*?)\nPaper", card, re.DOTALL)
-    named = section[1] if section else ""
-    if "those of mnist_autoencoder" in named:
-        named = "activation, seed, batch_norm, learning_rate, smoke"
-    named = re.sub(r"\(.*?\)", "", named, flags=re.DOTALL)
-    assert re.findall(r"\w+", named) == known_arguments(MODULES[name])
+    names = section[1] if section else ""
+    if "those of mnist_autoencoder" in names:
+        names = "activation, seed, batch_norm, learning_rate, smoke"
+    names = re.sub(r"\(.*?\)", "", names, flags=re.DOTALL)
+    assert re.findall(r"\w+", names) == known_arguments(MODULES[name])
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -69,7 +69,7 @@ def test_an_argument_changes_one_field(name, arg, field, value):
         return
     config, default = get_config(arg), get_config()
     assert flat(config) == {**flat(default), field: value} != flat(default)
-    if name != "finetune":  # data.name is missing
+    if name != "finetune":  # its data.name is set by --data
         config_checks.check(config)
 
 
@@ -78,7 +78,7 @@ def test_an_argument_changes_one_field(name, arg, field, value):
     ("arg", "words"),
     [
         ("sead=1", "Unknown config argument 'sead'. Did you mean 'seed'"),
-        ("smoke=1", "smoke is of type bool"),
+        ("smoke=1", "smoke must be of type bool"),
     ],
 )
 def test_refused_arguments(name, arg, words):

@@ -1,4 +1,4 @@
-"""MNIST configs: each field has an effect, shown by the smallest observable."""
+"""MNIST configs: effects of the fields on runs, and the paper's settings."""
 
 import keras
 import pytest
@@ -29,8 +29,8 @@ BASE = {
 RATES = [1e-5] + [5e-6] * 5
 LINEAR = [1e-5 - 5e-6 * i / 6 for i in range(6)]
 
-# field: (another value, observable, its value in the base run, its other value). A
-# value of None is unknown.
+# field: (another value of the field, observable, the observable in the base run, the
+# observable with the other value). An observable of None is not checked.
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "first_loss", None, None),
@@ -65,10 +65,10 @@ TOGETHER = {
     "train.optimizer": MUON,
     "train.sgd_factor": MUON,
     "train.sgd_decay": MUON,
-    # A linear schedule has one rate more than boundaries.
+    # A linear schedule needs two more rates than boundaries.
     "train.learning_rate_shape": {"train.boundaries": ()},
 }
-# Hidden units at width 0.05, each with the four variables of its norm.
+# Hidden units at width 0.05; batch normalisation has four variables for each unit.
 CLASSIFIER, AUTOENCODER = 8 * 6, 2 * (50 + 25 + 12)
 TABLES = {
     "mnist_mlp_8x128": {
@@ -79,7 +79,7 @@ TABLES = {
         "train.loss": ("constant", "first_loss", None, 1.5),
         "train.label_smoothing": (0.1, "last_loss", None, None),
     },
-    # The other fields act on the training loop, as with mnist_mlp_8x128.
+    # The other fields act on the training loop, which mnist_mlp_8x128 tests.
     "mnist_autoencoder": {
         "model.name": (
             *("other_autoencoder", "model"),
@@ -95,8 +95,8 @@ TABLES = {
     },
 }
 
-# config: (its parent, fields that differ, fields that differ in its smoke variant).
-CHILDREN = {
+# config: (another config, fields that differ, other values in the smoke variant).
+VARIANTS = {
     "quickstart": (
         "mnist_mlp_8x128",
         {
@@ -143,19 +143,19 @@ CHILDREN = {
         {},
     ),
 }
-CONFIGS = ("mnist_mlp_8x128", *CHILDREN)
+CONFIGS = ("mnist_mlp_8x128", *VARIANTS)
 AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Trains on random images, and returns the observables."""
+    """Returns a function that trains on random images and returns the observables."""
     rates, optimizers = [], []
     run = step_resident.ResidentStep.run
     random_data = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
-    def recorded(self, batches, learning_rates, *arguments):
+    def record(self, batches, learning_rates, *arguments):
         rates.extend(learning_rates.tolist())
         optimizers.append(self._update._learner.optimizer)
         return run(self, batches, learning_rates, *arguments)
@@ -167,7 +167,7 @@ def observe(tmp_path_factory):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(step_resident.ResidentStep, "run", recorded)
+            patch.setattr(step_resident.ResidentStep, "run", record)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)
@@ -188,13 +188,13 @@ def observe(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Observables of the base run of a config."""
-    found = {}
+    """Returns a function from a config to the observables of its base run."""
+    cache = {}
 
     def get(name):
-        if name not in found:
-            found[name] = observe(changed(name))
-        return found[name]
+        if name not in cache:
+            cache[name] = observe(changed(name))
+        return cache[name]
 
     return get
 
@@ -208,57 +208,57 @@ def changed(name, entries=()):
 @pytest.mark.parametrize(
     ("name", "field"), [(name, field) for name in TABLES for field in TABLES[name]]
 )
-def test_field(observe, base, name, field):
+def test_a_field_changes_its_observable(observe, base, name, field):
     value, observable, before, after = TABLES[name][field]
     entries = {field: value, **TOGETHER.get(field, {})}
-    found = observe(changed(name, entries))[observable]
+    new = observe(changed(name, entries))[observable]
     if before is not None:
         assert base(name)[observable] == before
     if after is not None:
         after = after.format(name=name) if isinstance(after, str) else after
-        assert found == after
-    assert found != base(name)[observable]
+        assert new == after
+    assert new != base(name)[observable]
 
 
 @pytest.mark.parametrize("arg", ["", "activation=relu,seed=3,batch_norm=True"])
 @pytest.mark.parametrize("smoke", [False, True])
-@pytest.mark.parametrize("name", CHILDREN)
-def test_differences_from_the_parent(name, smoke, arg):
-    parent, differing, in_smoke = CHILDREN[name]
+@pytest.mark.parametrize("name", VARIANTS)
+def test_fields_that_differ_from_another_config(name, smoke, arg):
+    other, differing, smoke_values = VARIANTS[name]
     arg = f"{arg},smoke={smoke}"
-    expected = {**flat(get_config(parent, arg)), **differing}
-    assert flat(get_config(name, arg)) == {**expected, **(in_smoke if smoke else {})}
+    expected = {**flat(get_config(other, arg)), **differing}
+    expected |= smoke_values if smoke else {}
+    assert flat(get_config(name, arg)) == expected
     config_checks.check(get_config(name, arg))
 
 
-@pytest.mark.parametrize("name", sorted(CHILDREN.keys() - TABLES.keys()))
-def test_a_child_runs(observe, base, name):
-    parent = CHILDREN[name][0]
-    found, other = base(name), base(parent)
-    assert found["workdir"] == f"runs/{name}/elu-s0-smoke"
-    assert found["epoch_ends"] == [3, 6] and found["rates"] == RATES
-    # The quickstart's network and loss are its parent's.
-    assert (found["first_loss"] == other["first_loss"]) == (name == "quickstart")
+@pytest.mark.parametrize("name", sorted(VARIANTS.keys() - TABLES.keys()))
+def test_a_config_without_a_table_can_be_trained(observe, base, name):
+    run, other = base(name), base(VARIANTS[name][0])
+    assert run["workdir"] == f"runs/{name}/elu-s0-smoke"
+    assert run["epoch_ends"] == [3, 6] and run["rates"] == RATES
+    # The quickstart has the network and the loss of mnist_mlp_8x128.
+    assert (run["first_loss"] == other["first_loss"]) == (name == "quickstart")
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_table_is_complete(name):
+def test_the_table_has_every_field(name):
     assert flat(get_config(name)).keys() == TABLES["mnist_mlp_8x128"].keys()
 
 
-def test_every_installed_config_has_a_table():
+def test_every_installed_config_is_tested():
     others = {"elu_imagenet_15", "finetune", "mnist_depth", "table1_baselines"}
     assert set(installed()) == {*CONFIGS, *CIFAR, *others}
 
 
 @pytest.mark.parametrize("arg", ["", "smoke=True,seed=2,"])
 @pytest.mark.parametrize("name", AUTOENCODERS)
-def test_learning_rate(name, arg):
+def test_another_learning_rate_changes_the_name(name, arg):
     default = flat(get_config(name, arg))
     for rate in (1e-2, 1e-3, 1e-4, 1e-5):
         config = get_config(name, f"{arg}learning_rate={rate}")
-        own = default["train.learning_rates"] == [rate]
-        folder = name if own else f"{name}-lr{rate:g}"
+        is_default = default["train.learning_rates"] == [rate]
+        folder = name if is_default else f"{name}-lr{rate:g}"
         changes = {"name": folder, "train.learning_rates": [rate]}
         assert flat(config) == {**default, **changes}
         config_checks.check(config)
@@ -272,8 +272,10 @@ def test_learning_rate(name, arg):
         ("mnist_autoencoder", 500, 1e-3, [1000, 500, 250, 30, 250, 500, 1000, 784]),
     ],
 )
-def test_the_papers_schedule(name, epochs, rate, units):
-    """Sections 4.1.1, 4.1.2, appendix C, and what the authors' framework adds."""
+def test_the_default_is_the_paper_with_the_defaults_of_the_authors_framework(
+    name, epochs, rate, units
+):
+    """The settings are those of sections 4.1.1 and 4.1.2, and of appendix C."""
     config = get_config(name)
     assert (config.schedule, config.data.name) == ("paper", "mnist")
     train = config.train.to_dict()
@@ -284,11 +286,11 @@ def test_the_papers_schedule(name, epochs, rate, units):
     assert config.model.width == 1 and config.data.train_examples == 0
     assert config.train.loss == registry.entry(config.model.name).loss
     model = zoo.get_model(config.model.name, preprocessing=False)
-    found = [x.units for x in model.layers if isinstance(x, keras.layers.Dense)]
-    assert found == units
+    dense = [x.units for x in model.layers if isinstance(x, keras.layers.Dense)]
+    assert dense == units
 
 
 @pytest.mark.slow
-def test_quickstart_keeps_its_promise(tmp_path):
+def test_the_quickstart_reaches_the_error_of_its_card(tmp_path):
     entry = training.train(get_config("quickstart"), tmp_path)
     assert entry["metrics"]["test_error_percent"] < 9

@@ -1,4 +1,4 @@
-"""mnist_depth: mnist_mlp_8x128 with another number of layers, for 40 epochs."""
+"""mnist_depth: fields, number of layers, and wrong numbers of layers."""
 
 import pytest
 from observed import flat, get_config, loader
@@ -11,7 +11,7 @@ from elu_zoo.training import config_checks
 
 @pytest.mark.parametrize("smoke", [False, True])
 @pytest.mark.parametrize("layers", [2, 8, 12])
-def test_differences_from_the_paper(layers, smoke):
+def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
     arg = f"activation=relu,seed=3,batch_norm=True,smoke={smoke}"
     config = get_config("mnist_depth", f"hidden_layers={layers},{arg}")
     config_checks.check(config)
@@ -26,7 +26,7 @@ def test_differences_from_the_paper(layers, smoke):
 
 
 @pytest.mark.parametrize("layers", [1, 8])
-def test_the_network_has_that_many_layers(tmp_path, monkeypatch, layers):
+def test_the_trained_network_has_hidden_layers_layers(tmp_path, monkeypatch, layers):
     monkeypatch.setattr(load, "load", loader((28, 28, 1), classes=10))
     config = get_config("mnist_depth", f"hidden_layers={layers},smoke=True")
     config.model.width, config.data.train_examples = 0.0625, 64
@@ -39,7 +39,7 @@ def test_the_network_has_that_many_layers(tmp_path, monkeypatch, layers):
 
 
 @pytest.mark.parametrize("layers", [0, -1, 2.0, "8"])
-def test_refused_numbers_of_layers(layers):
+def test_wrong_numbers_of_layers_are_refused(layers):
     words = f"hidden_layers is an integer >= 1. Received: {layers!r}"
     with pytest.raises(errors.UsageError, match=words):
         zoo.get_model("mnist_mlp_8x128", hidden_layers=layers)

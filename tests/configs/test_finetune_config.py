@@ -1,4 +1,4 @@
-"""The config that goes on from weights: a network's own config, and what differs."""
+"""The config `finetune`: fields that differ from the network's config, arguments."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from elu_zoo.training import schedules
 from elu_zoo.training.config import resolve
 from elu_zoo.training.config_fields import optional_types
 
-# What it sets whatever the network.
+# Fields that `finetune` sets for every network.
 SHARED = {
     "schedule": "fast",
     "schedule_epochs": 20,
@@ -28,7 +28,7 @@ SHARED = {
     "train.learning_rates": [0, 0.01, 0],
 }
 RESIDENT = {"data.name": "", "data.image_shape": [], "data.train_on_validation": False}
-# network: (its own config, what else differs from it).
+# network: (the network's config, other fields that differ).
 NETWORKS = {
     "elu_cifar_11": (
         get_config("elu_cifar_11", "schedule=fast"),
@@ -61,7 +61,7 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("model", NETWORKS)
-def test_it_is_the_networks_own_config_otherwise(model):
+def test_other_fields_are_those_of_the_networks_config(model):
     base, differing = NETWORKS[model]
     expected = {**flat(base), **SHARED, **differing}
     expected["name"] = f"finetune-{model}-cifar100"
@@ -106,27 +106,26 @@ def test_it_is_the_networks_own_config_otherwise(model):
         ),
     ],
 )
-def test_arguments(arg, changes):
+def test_arguments_change_these_fields_only(arg, changes):
     default = flat(get_config("finetune"))
-    found = flat(get_config("finetune", arg))
+    config = flat(get_config("finetune", arg))
     weights = {"model.weights": "runs/my net/elu-s0"} if "runs/" in arg else {}
-    assert found == {**default, **changes, **weights}
+    assert config == {**default, **changes, **weights}
 
 
-def test_each_field_of_its_own_acts(tmp_path):
-    """model.weights, train.freeze and data.image_shape: another first loss each."""
+def test_weights_freeze_and_image_shape_change_the_losses(tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (40, 20, 20, 3), "uint8")
     np.savez(tmp_path / "own.npz", x=images, y=np.arange(40) % 2)
 
     def losses(**entries):
         config = finetune.get_config("model=mnist_mlp_5x256,weights=none,epochs=1")
-        given = {
+        common = {
             "data.name": str(tmp_path / "own.npz"),
             "data.train_examples": 16,
             "train.batch_size": 8,
             "train.learning_rates": (0.1, 0.1, 0.1),
         }
-        config.update_from_flattened_dict({**given, **entries})
+        config.update_from_flattened_dict({**common, **entries})
         workdir = tmp_path / str(len(list(tmp_path.iterdir())))
         training.train(config, workdir, compile="off")
         return (workdir / "metrics.jsonl").read_text()
@@ -149,7 +148,7 @@ def test_each_field_of_its_own_acts(tmp_path):
         ("finetune", None, ("finetune-elu_cifar_11-cifar100", "")),
     ],
 )
-def test_other_data(name, data, expected):
+def test_other_data_changes_the_name_of_a_config(name, data, expected):
     config = with_data(get_config(name), data)
     assert (config.name, config.data.name) == expected
 
@@ -159,15 +158,15 @@ def test_other_data(name, data, expected):
     [("elu_cifar_11", "boundaries"), ("elu_cifar_18", "phase_boundaries")],
 )
 def test_schedules_fit_other_data_of_any_size(name, key):
-    """In iterations of 50,000 images, in shares of one's own."""
-    own, other = get_config(name), with_data(get_config(name), "my_photos")
-    total = own.train.epochs * 500
-    assert schedules.in_iterations(other.train[key], total) == list(own.train[key])
-    halves = [round(b / 2) for b in own.train[key]]
+    """Boundaries become fractions of the run."""
+    cifar, other = get_config(name), with_data(get_config(name), "my_photos")
+    total = cifar.train.epochs * 500
+    assert schedules.in_iterations(other.train[key], total) == list(cifar.train[key])
+    halves = [round(b / 2) for b in cifar.train[key]]
     assert schedules.in_iterations(other.train[key], total // 2) == halves
 
 
-def test_other_images_for_the_imagenet_network():
+def test_other_data_of_the_imagenet_network_is_a_folder():
     config = with_data(get_config("elu_imagenet_15"), "photos")
     assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
     same = with_data(get_config("elu_imagenet_15"), "imagenet2012")
@@ -177,20 +176,19 @@ def test_other_images_for_the_imagenet_network():
 @pytest.mark.parametrize(
     ("arg", "words"),
     [
-        ("weights=", "weights is a data set's name, .* or none, not empty"),
+        ("weights=", "weights must be the name of a data set, .* Received: weights=''"),
         ("wieghts=x", "Unknown config argument 'wieghts'. Did you mean 'weights'"),
-        ("epochs=x", "epochs is of type int"),
+        ("epochs=x", "epochs must be of type int"),
         ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),
     ],
 )
-def test_refused(arg, words):
+def test_wrong_arguments_are_refused(arg, words):
     with pytest.raises(errors.UsageError, match=words):
         resolve(get_config("finetune", arg))
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)
-def test_the_papers_rivals(net):
-    """Built as they are deployed, with what their authors' recipes keep."""
+def test_baselines_are_trained_without_heads_and_learning_rate_factors(net):
     config = get_config("finetune", f"model={net},weights=none")
     assert config.model.name == net
     config.data.name = "cifar10"
@@ -198,7 +196,7 @@ def test_the_papers_rivals(net):
     assert not config.model.get("auxiliary_heads")
     assert "heads_until" not in config.train
     assert "learning_rate_factors" not in config.train
-    assert net != "fmp" or config.model.dropout is None  # that of the weights
+    assert net != "fmp" or config.model.dropout is None  # the rate of the weights
     kinds = optional_types(net)
     assert {f"model.{key}" for key in config.model} <= {
         *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",

@@ -1,4 +1,4 @@
-"""ImageNet config: each field has an effect; arguments; the paper's numbers."""
+"""ImageNet config: effects of the fields, arguments, and the paper's numbers."""
 
 import math
 
@@ -9,8 +9,8 @@ import small_images
 from observed import (
     flat,
     get_config,
+    learner_observables,
     observables,
-    of_learner,
 )
 
 from elu_zoo import errors, registry, training
@@ -31,7 +31,7 @@ BASE = {
     "data.train_examples": 12,
     "train.batch_size": 4,
 }
-# Hidden units at width 0.02, each with the four variables of its norm.
+# Hidden units at width 0.02; batch normalisation has four variables for each unit.
 HIDDEN = 2 + 3 * 10 + 5 * 15 + 3 * 20 + 2 * 82
 PARAMETERS = 37_050
 
@@ -75,7 +75,7 @@ TOGETHER = {**observed.TOGETHER, "model.stem_stride": {"model.spp_levels": (1,)}
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """Two folders of three classes: 18 training and 9 validation images."""
+    """A folder with two data sets of three classes, 18 training and 9 other images."""
     root = tmp_path_factory.mktemp("images")
     for seed, name in enumerate(("small", "other")):
         small_images.write_splits(root / name, train=6, val=3, side=12 + seed)
@@ -84,7 +84,7 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory, root):
-    """Trains on images with a step that only records its inputs."""
+    """Returns a function that trains on images with a step that only records."""
     found = {}
 
     def record(self, batches, rates, first, draws):
@@ -103,12 +103,12 @@ def observe(tmp_path_factory, root):
         found["computes"] = conv.compute_dtype
         found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         learner = self._update._learner
-        found.update(of_learner(learner))
+        found.update(learner_observables(learner))
         labels = np.zeros(len(batches[0]), "int32")
         loss = learner.objective(None, labels, np.zeros((len(labels), 3), "float32"))
         return np.full(count, np.mean(loss))
 
-    def measured(self, split, check=None):
+    def measure(self, split, check=None):
         found["measured"].append(len(split))
         return {"loss": 1.0, "error_percent": 50.0}
 
@@ -120,7 +120,7 @@ def observe(tmp_path_factory, root):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
             patch.setattr(step_stream.StreamStep, "run", record)
-            patch.setattr(Evaluator, "__call__", measured)
+            patch.setattr(Evaluator, "__call__", measure)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_network", registry.entry(NAME))
@@ -146,17 +146,17 @@ def changed(entries=()):
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_field(observe, base, field):
+def test_a_field_changes_its_observable(observe, base, field):
     value, observable, before, after = FIELDS[field]
-    found = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
+    new = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
     if before is not None:
         assert base[observable] == before
     if after is not None:
-        assert found == after
-    assert found != base[observable]
+        assert new == after
+    assert new != base[observable]
 
 
-def test_the_table_is_complete():
+def test_the_table_has_every_field():
     assert flat(get_config(NAME)).keys() == FIELDS.keys()
 
 
@@ -179,7 +179,7 @@ SMOKE = {
         ("smoke=True", SMOKE),
     ],
 )
-def test_arguments(arg, differing):
+def test_arguments_change_these_fields_only(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
     config_checks.check(config)
@@ -188,8 +188,7 @@ def test_arguments(arg, differing):
     config_checks.check_run(config, steps, 1)
 
 
-def test_the_papers_numbers():
-    """Section 4.4."""
+def test_the_default_has_the_settings_of_section_4_4():
     config = get_config(NAME)
     assert (config.schedule, config.model.activation.name) == ("paper", "elu")
     model = config.model.to_dict()
@@ -200,7 +199,8 @@ def test_the_papers_numbers():
     assert (data["validation_images"], data["train_examples"]) == (5000, 0)
     assert (data["name"], data["augmentation"]) == ("imagenet2012", "crop_flip")
     assert config.train.epochs == config.schedule_epochs
-    # ReLU reaches 20 % top-5 error after 200,000 iterations, with the first rate.
+    # In the paper ReLU needs 200,000 iterations for a top-5 error of 20 %. This is in
+    # the first half of the run.
     iterations = 1_281_167 // config.train.batch_size * config.train.epochs
     first, *_, last = config.train.boundaries
     assert 200_000 <= first * iterations < last * iterations < iterations

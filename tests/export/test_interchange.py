@@ -17,7 +17,7 @@ from elu_zoo.export import checks, interchange, origin, predictor
 from elu_zoo.export.answers import Autoencoder
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.layers.constant import in_graphs
+from elu_zoo.layers.constant import embed_constants
 from elu_zoo.weights import pretrained
 
 FILES = {"onnx": "model.onnx", "litert": "model.tflite"}
@@ -123,7 +123,7 @@ def test_constants_are_not_inputs(whitening):
         return len(graph.captured_inputs)
 
     assert captured() == 2
-    with in_graphs():
+    with embed_constants():
         assert captured() == 0
     assert captured() == 2
 

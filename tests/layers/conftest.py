@@ -4,7 +4,7 @@ import pytest
 from elu_zoo.layers import mean_subtraction, statistics_file, zca_whitening
 
 
-def forget():
+def clear_caches():
     zca_whitening._tensors.cache_clear()
     mean_subtraction._tensor.cache_clear()
 
@@ -13,14 +13,14 @@ def forget():
 def home(tmp_path, monkeypatch):
     """An empty $ELU_ZOO_HOME and empty caches of statistics."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-    forget()
+    clear_caches()
     yield tmp_path / "home"
-    forget()
+    clear_caches()
 
 
 @pytest.fixture
 def small():
-    """Statistics of 2 x 3 x 3 images, exact in float16."""
+    """Statistics of 2 x 3 x 3 images, which float16 represents exactly."""
     rng = np.random.default_rng(0)
     matrix = rng.integers(-64, 65, (18, 18)) / 64
     return statistics_file.Statistics(rng.integers(-64, 65, 18) / 16, matrix + matrix.T)
@@ -34,7 +34,7 @@ def whitening(home, small):
 
 @pytest.fixture
 def mean():
-    """A mean image of 2 x 3 x 3, not exact in float16."""
+    """A mean image of 2 x 3 x 3, which float16 does not represent exactly."""
     return np.random.default_rng(2).uniform(90, 160, (2, 3, 3)).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The starts of the pooling regions of Graham (2014), in exact numbers."""
+"""Starts of the pooling regions of Graham (2014), in exact arithmetic."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def graham(cells, regions, u):
-    """Returns the starts as `Regions.cu` computes them."""
+    """Returns the starts that Graham's `Regions.cu` computes."""
     if regions == 1:
         return [0]
     a, u = Fraction(cells - 2, regions - 1), Fraction(u)
@@ -14,9 +14,9 @@ def graham(cells, regions, u):
     return [*starts[:-1], cells - 2]
 
 
-def check_cover(found, cells, regions):
-    """Checks that regions go from the first to the last cell without gaps."""
-    found = np.asarray(found)
-    assert found.dtype.kind == "i" and found.shape == (regions,)
-    assert found[0] == 0 and found[-1] == cells - 2
-    assert set(np.diff(found)) <= {1, 2}
+def check_cover(starts, cells, regions):
+    """Checks that the regions cover all cells of an axis without gaps."""
+    starts = np.asarray(starts)
+    assert starts.dtype.kind == "i" and starts.shape == (regions,)
+    assert starts[0] == 0 and starts[-1] == cells - 2
+    assert set(np.diff(starts)) <= {1, 2}

@@ -1,7 +1,7 @@
 """Outputs of the layers, for test_layers_on_jax.py.
 
 KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN writes
-them to FILE.
+the outputs on JAX to FILE.
 """
 
 import sys
@@ -19,12 +19,12 @@ MASKS = [(1, 0, 0.5), (2**31 - 1, 165_000, 0.1), (0, 2**31 - 1, 0.75)]
 EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
 
 
-def computed(statistics, mean):
-    """Returns arrays by name, equal on every backend.
+def compute(statistics, mean):
+    """Returns outputs of the layers by name, which are equal on every backend.
 
     Args:
-        statistics: the name of whitening statistics of images 2 x 3 x 3.
-        mean: the name of a mean image 2 x 3 x 3.
+        statistics: the name of whitening statistics of 2 x 3 x 3 images.
+        mean: the name of a mean image of 2 x 3 x 3.
     """
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (20, 2, 3, 3)).astype("float32")
@@ -60,10 +60,10 @@ def computed(statistics, mean):
 
 
 def check_jitted(statistics, mean):
-    """Checks that traced layers are equal to eager ones, and keep no tracer."""
+    """Checks that jitted layers equal eager layers, and can be called after a trace."""
     import jax
 
-    # The layers are to be built in a trace.
+    # With empty caches the layers are built in the trace.
     zca_whitening._tensors.cache_clear()
     mean_subtraction._tensor.cache_clear()
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
@@ -84,18 +84,18 @@ def check_jitted(statistics, mean):
 
 
 def check_elu():
-    """Checks the ELU where JAX differs from TensorFlow."""
+    """Checks the behaviour of ELU that differs between JAX and TensorFlow."""
     import jax
 
     with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):
         activations.elu_xla(1.0)
-    with activations.form("nested"):  # ignored
+    with activations.form("nested"):  # JAX ignores the form
         assert activations.ELU()(np.float32(2)) == 2
     assert jax.grad(activations.elu)(np.float32(np.inf)) == 1
 
 
 if __name__ == "__main__":
     assert keras.backend.backend() == "jax"
-    np.savez(sys.argv[1], **computed(*sys.argv[2:]))
+    np.savez(sys.argv[1], **compute(*sys.argv[2:]))
     check_jitted(*sys.argv[2:])
     check_elu()

@@ -1,4 +1,4 @@
-"""Max pooling that rounds its size up, against Caffe's arithmetic and loops."""
+"""CeilMaxPooling2D, compared with Caffe's arithmetic and with loops."""
 
 import math
 
@@ -10,7 +10,7 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.layers import CeilMaxPooling2D
 
-# (pool size, strides, cells of a side, cells of the pooled side)
+# (pool size, strides, size of the map, size of the pooled map)
 SIZES = [
     (4, 2, 33, 16), (4, 2, 15, 7), (2, 2, 9, 5), (3, 2, 32, 16), (3, 2, 33, 16),
     (2, 2, 8, 4), (3, 2, 2, 1), (3, 3, 7, 3), (3, 3, 8, 3), (3, 3, 1, 1), (4, 1, 6, 3),
@@ -37,7 +37,7 @@ def reference(maps, pool, strides):
 
 
 def noise(*shape):
-    """Returns different negative values: a zero of a padding would be the maximum."""
+    """Returns distinct negative values, so that a padding of zeros would be visible."""
     order = np.random.default_rng(0).permutation(int(np.prod(shape)))
     return (-1 - order.reshape(shape) / 8).astype(np.float32)
 
@@ -56,14 +56,14 @@ def test_values(pool, strides, cells, pooled):
 
 
 @pytest.mark.parametrize("pool, cells", [(3, 16), (4, 17), (2, 5)])
-def test_gradient(pool, cells):
-    """Gradients of a cell are added row by row, unlike in oneDNN's kernel."""
+def test_gradients_of_a_cell_are_added_row_by_row(pool, cells):
+    """oneDNN's kernel adds them in another order, with other rounding errors."""
     values, layer = noise(8, cells, cells + 1, 5), CeilMaxPooling2D(pool, 2)
     y, expected = reference(values, pool, 2), np.zeros_like(values)
     weights = np.random.default_rng(1).normal(size=y.shape).astype(np.float32)
     for image, i, j, channel in np.ndindex(y.shape):
-        place = values[image, :, :, channel] == y[image, i, j, channel]
-        expected[image, place, channel] += weights[image, i, j, channel]
+        is_maximum = values[image, :, :, channel] == y[image, i, j, channel]
+        expected[image, is_maximum, channel] += weights[image, i, j, channel]
 
     @tf.function
     def gradient(x):
@@ -97,10 +97,10 @@ def test_refused_maps(shape):
     layer = CeilMaxPooling2D(3, 2)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)
-    assert "Pooling of 3 with strides 2 takes a map" in str(caught.value)
+    assert "with pool_size=3 and strides=2 needs a map" in str(caught.value)
     assert f"at least 2 x 2. Received: {shape}." in str(caught.value)
 
 
-def test_refuses_a_map_that_is_too_small():
+def test_a_map_that_is_too_small_is_refused():
     with pytest.raises(errors.UsageError, match=r"Received: \(1, 1, 9, 2\)"):
         CeilMaxPooling2D(3, 2)(noise(1, 1, 9, 2))

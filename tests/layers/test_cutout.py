@@ -1,4 +1,4 @@
-"""Cutout, against loops."""
+"""Cutout, compared with loops."""
 
 import numpy as np
 import pytest
@@ -25,12 +25,12 @@ def test_values(shape, size):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_refused_size():
+def test_a_size_of_0_is_refused():
     with pytest.raises(errors.UsageError, match="size is an integer >= 1. Received: 0"):
         Cutout(0)
 
 
-def test_config():
+def test_config_keeps_the_size():
     layer = Cutout.from_config(Cutout(8).get_config())
     assert layer.size == 8
     assert layer.compute_output_shape((None, 9, 7, 3), (None, 2)) == (None, 9, 7, 3)

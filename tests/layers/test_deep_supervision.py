@@ -1,4 +1,4 @@
-"""DeepSupervision: the stacked scores, and the gradients of the heads."""
+"""DeepSupervision: stacked scores, and gradients of the heads."""
 
 import keras
 import numpy as np
@@ -30,17 +30,17 @@ def test_symbolic_shape(active, count):
     assert DeepSupervision(active)(inputs).shape == (None, count, 10)
 
 
-def test_heads_of_a_network_are_removed():
+def test_the_heads_of_a_model_can_be_deactivated():
     inputs = [keras.Input((10,)) for _ in range(4)]
     layer = DeepSupervision()
     model = keras.Model(inputs, layer(inputs))
-    given = [np.full((2, 10), i, "float32") for i in range(4)]
-    assert model(given).shape == (2, 4, 10)
+    scores = [np.full((2, 10), i, "float32") for i in range(4)]
+    assert model(scores).shape == (2, 4, 10)
     layer.active = False
-    np.testing.assert_array_equal(model(given), np.zeros((2, 1, 10)))
+    np.testing.assert_array_equal(model(scores), np.zeros((2, 1, 10)))
     assert not DeepSupervision.from_config(layer.get_config()).active
 
 
-def test_refused():
+def test_active_must_be_a_bool():
     with pytest.raises(errors.UsageError, match="active is True or False. Received: 1"):
         DeepSupervision(1)

@@ -1,4 +1,4 @@
-"""Dropout: hashed masks, their statistics, the `keyed` context."""
+"""Dropout: hashed masks, statistics of the masks, and the `keyed` context."""
 
 import threading
 
@@ -14,23 +14,23 @@ from elu_zoo.layers.dropout import batch_draws, kept_values
 ONES = np.ones((6, 50), "float32")
 
 
-def mixed(x):
+def mix(x):
     x = (x ^ x >> 16) * 0x7FEB352D & 0xFFFFFFFF
     x = (x ^ x >> 15) * 0x846CA68B & 0xFFFFFFFF
     return x ^ x >> 16
 
 
 def reference(seed, iteration, examples, shape, rate):
-    """Returns `kept_values`, computed in 64-bit integers."""
-    step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
-    example = mixed(mixed(step) ^ np.asarray(examples, "uint64"))
-    unit = mixed((np.arange(np.prod(shape), dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
+    """Returns what `kept_values` returns, computed in 64-bit integers."""
+    step = mix(mix(np.uint64(seed)) ^ np.uint64(iteration))
+    example = mix(mix(step) ^ np.asarray(examples, "uint64"))
+    unit = mix((np.arange(np.prod(shape), dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
     bits = (example[:, None] ^ unit) * 0x7FEB352D & 0xFFFFFFFF
     bits = (bits ^ bits >> 15) * 0x846CA68B & 0xFFFFFFFF
     return (bits >= round(rate * 2**32)).reshape(-1, *shape)
 
 
-def kept(*arguments):
+def mask_of(*arguments):
     return np.asarray(kept_values(*arguments))
 
 
@@ -52,18 +52,18 @@ def drop(layer, inputs, iteration=0, examples=None):
     ],
 )
 def test_masks_equal_numpy(arguments):
-    found = kept(*arguments)
-    assert found.dtype == bool
-    np.testing.assert_array_equal(found, reference(*arguments))
+    mask = mask_of(*arguments)
+    assert mask.dtype == bool
+    np.testing.assert_array_equal(mask, reference(*arguments))
 
 
 def test_golden_mask():
-    """Masks must never change: old runs could not be repeated."""
-    found = kept(20160222, 7, [3, 1, 4], (4, 2, 2), 0.5)
-    assert np.packbits(found).tobytes().hex() == "bffdba01e4e1"
+    """If masks changed, old runs could not be repeated."""
+    mask = mask_of(20160222, 7, [3, 1, 4], (4, 2, 2), 0.5)
+    assert np.packbits(mask).tobytes().hex() == "bffdba01e4e1"
 
 
-def test_a_mask_multiplies():
+def test_the_output_is_the_input_times_the_scaled_mask():
     x = np.random.default_rng(0).normal(size=(5, 4, 3, 2)).astype("float32")
     examples = [8, 8, 1, 0, 3]
     for rate in (0.1, 0.5, 0.75):
@@ -73,27 +73,27 @@ def test_a_mask_multiplies():
 
 
 def test_a_mask_depends_on_seed_iteration_example_and_unit():
-    base = kept(1, 2, [3], (400,), 0.5)
-    others = [kept(2, 2, [3], (400,), 0.5), kept(1, 3, [3], (400,), 0.5)]
-    others += [kept(1, 2, [4], (400,), 0.5), kept(2, 1, [3], (400,), 0.5)]
+    base = mask_of(1, 2, [3], (400,), 0.5)
+    others = [mask_of(2, 2, [3], (400,), 0.5), mask_of(1, 3, [3], (400,), 0.5)]
+    others += [mask_of(1, 2, [4], (400,), 0.5), mask_of(2, 1, [3], (400,), 0.5)]
     for other in others:
         assert 120 < np.sum(base != other) < 280
     assert 120 < base.sum() < 280
 
 
 def test_a_mask_depends_on_nothing_else():
-    whole = kept(1, 2, np.arange(16), (3, 4), 0.5)
+    whole = mask_of(1, 2, np.arange(16), (3, 4), 0.5)
     order = np.random.default_rng(0).permutation(16)
-    np.testing.assert_array_equal(kept(1, 2, order, (3, 4), 0.5), whole[order])
-    halves = [kept(1, 2, half, (3, 4), 0.5) for half in (range(8), range(8, 16))]
+    np.testing.assert_array_equal(mask_of(1, 2, order, (3, 4), 0.5), whole[order])
+    halves = [mask_of(1, 2, half, (3, 4), 0.5) for half in (range(8), range(8, 16))]
     np.testing.assert_array_equal(np.concatenate(halves), whole)
-    flat = kept(1, 2, np.arange(16), (12,), 0.5)
+    flat = mask_of(1, 2, np.arange(16), (12,), 0.5)
     np.testing.assert_array_equal(flat.reshape(whole.shape), whole)
-    # What a smaller rate drops, a larger one drops too.
-    assert not (kept(1, 2, np.arange(16), (3, 4), 0.7) & ~whole).any()
+    # A value that a rate of 0.5 drops is also dropped at a rate of 0.7.
+    assert not (mask_of(1, 2, np.arange(16), (3, 4), 0.7) & ~whole).any()
 
 
-def test_names_and_repeated_calls_change_no_mask():
+def test_a_layer_with_a_seed_has_one_mask_and_without_a_seed_one_for_each_name():
     first, second = Dropout(0.5, seed=4, name="one"), Dropout(0.5, seed=4, name="two")
     expected = drop(first, ONES)
     np.testing.assert_array_equal(drop(first, ONES), expected)
@@ -104,18 +104,19 @@ def test_names_and_repeated_calls_change_no_mask():
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.2, 0.75])
-def test_share_of_dropped_values(rate):
-    found = np.stack([kept(3, step, np.arange(100), (500,), rate) for step in range(4)])
+def test_the_fraction_of_dropped_values_is_the_rate(rate):
+    masks = [mask_of(3, step, np.arange(100), (500,), rate) for step in range(4)]
+    masks = np.stack(masks)
     for axes in ((), (1,), (2,)):  # of all values, each unit, each example
-        count = found.size if axes == () else found.shape[axes[0]]
-        shares = 1 - found.mean(axis=axes or None)
-        assert np.abs(shares - rate).max() < 6 * np.sqrt(rate * (1 - rate) / count)
+        count = masks.size if axes == () else masks.shape[axes[0]]
+        fractions = 1 - masks.mean(axis=axes or None)
+        assert np.abs(fractions - rate).max() < 6 * np.sqrt(rate * (1 - rate) / count)
 
 
-@pytest.mark.parametrize("rate", [0.5])
-def test_masks_are_uncorrelated(rate):
-    steps = [kept(3, step, np.arange(64), (32, 32), rate) for step in range(3)]
-    other_layer = kept(4, 0, np.arange(64), (32, 32), rate)
+def test_masks_are_uncorrelated():
+    rate = 0.5
+    steps = [mask_of(3, step, np.arange(64), (32, 32), rate) for step in range(3)]
+    other_layer = mask_of(4, 0, np.arange(64), (32, 32), rate)
     x = np.stack([*steps, other_layer]) * 1.0 - (1 - rate)
 
     def correlation(a, b):
@@ -156,20 +157,20 @@ def test_without_keyed_it_equals_the_dropout_of_keras(rate):
     assert np.any(ours(x, training=True) != y)
 
 
-def test_not_scaled():
+def test_kept_values_can_be_left_unscaled():
     x = np.full((40, 50), 3, "float32")
     layers = [Dropout(0.5, seed=5, scaled=scaled) for scaled in (True, False)]
-    for scaled, found in (
+    for scaled, unscaled in (
         [drop(layer, x) for layer in layers],
         [np.asarray(layer(x, training=True)) for layer in layers],
     ):
-        np.testing.assert_array_equal(found == 0, scaled == 0)
-        np.testing.assert_allclose(found[found != 0], 3, rtol=1e-6)
-        assert 0 < np.mean(found == 0) < 1
+        np.testing.assert_array_equal(unscaled == 0, scaled == 0)
+        np.testing.assert_allclose(unscaled[unscaled != 0], 3, rtol=1e-6)
+        assert 0 < np.mean(unscaled == 0) < 1
     np.testing.assert_array_equal(layers[1](x), x)
 
 
-def test_the_context_ends_and_nests():
+def test_the_innermost_context_is_used_until_it_ends():
     layer = Dropout(0.5, seed=1)
     outer, inner = drop(layer, ONES, 1), drop(layer, ONES, 2)
     with keyed(1, np.arange(6)):
@@ -182,20 +183,20 @@ def test_the_context_ends_and_nests():
 
 
 def test_threads_do_not_inherit_the_context():
-    layer, found = Dropout(0.5, seed=1), []
+    layer, outputs = Dropout(0.5, seed=1), []
     expected = keras.layers.Dropout(0.5, seed=1)(ONES, training=True)
     with keyed(0, np.arange(6)):
         thread = threading.Thread(
-            target=lambda: found.append(layer(ONES, training=True))
+            target=lambda: outputs.append(layer(ONES, training=True))
         )
         thread.start()
         thread.join()
         hashed = np.asarray(layer(ONES, training=True))
-    np.testing.assert_array_equal(found[0], expected)
-    assert np.any(found[0] != hashed)
+    np.testing.assert_array_equal(outputs[0], expected)
+    assert np.any(outputs[0] != hashed)
 
 
-def test_the_rate_can_be_set():
+def test_functions_traced_after_a_change_of_the_rate_use_the_new_rate():
     layer = Dropout(0.0, seed=2)
 
     def program():
@@ -212,7 +213,7 @@ def test_the_rate_can_be_set():
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(jit_compile):
+def test_traced_outputs_equal_eager_outputs(jit_compile):
     layer = Dropout(0.3, seed=9)
 
     @tf.function(jit_compile=jit_compile)
@@ -230,8 +231,8 @@ def test_traced(jit_compile):
     assert program.experimental_get_tracing_count() == 1
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_gradient(inside):
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_gradient(is_keyed):
     layer, x = Dropout(0.4, seed=6), tf.constant(ONES)
 
     def gradient():
@@ -240,7 +241,7 @@ def test_gradient(inside):
             y = layer(x, training=True)
         return np.asarray(y), tape.gradient(y, x)
 
-    if inside:
+    if is_keyed:
         with keyed(0, np.arange(6)):
             y, dx = gradient()
     else:
@@ -250,12 +251,12 @@ def test_gradient(inside):
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1, float("nan"), "0.5", True])
-def test_refuses_a_rate(rate):
-    with pytest.raises(errors.UsageError, match=r"rate is in \[0, 1\). Received: "):
+def test_a_rate_out_of_range_is_refused(rate):
+    with pytest.raises(errors.UsageError, match=r"must be in \[0, 1\). Received: "):
         Dropout(rate)
 
 
-def test_extreme_rates():
+def test_rates_of_numpy_and_near_1_are_accepted():
     assert drop(Dropout(np.float32(0.25), seed=1), ONES).max() == pytest.approx(4 / 3)
     assert not drop(Dropout(1 - 1e-12, seed=1), ONES).any()
 
@@ -263,22 +264,22 @@ def test_extreme_rates():
 def test_config():
     layer = Dropout(0.25, seed=3, scaled=False, name="drop")
     again = Dropout.from_config(layer.get_config())
-    found = again.name, again.rate, again.seed, again.scaled
-    assert found == ("drop", 0.25, 3, False) and Dropout(0.25).scaled
+    arguments = again.name, again.rate, again.seed, again.scaled
+    assert arguments == ("drop", 0.25, 3, False) and Dropout(0.25).scaled
     assert again.supports_masking and again.compute_output_shape((2, 3)) == (2, 3)
 
 
 @pytest.mark.parametrize("seed, iteration", [(0, 0), (7, 3), (2**31 - 1, 165_000)])
 def test_batch_draws_equal_numpy(seed, iteration):
     with keyed(iteration, [3, 1]):
-        found = np.asarray(batch_draws(Dropout(0.5, seed=seed), 1000))
-    step = mixed(mixed(np.uint64(seed)) ^ np.uint64(iteration))
-    unit = mixed((np.arange(1000, dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
-    expected = (mixed(mixed(step) ^ unit) >> 8) / 2**24
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, expected)
-    assert 0 <= found.min() < 0.01 and 0.99 < found.max() < 1
-    assert np.abs(np.histogram(found, 10, (0, 1))[0] - 100).max() < 50
+        draws = np.asarray(batch_draws(Dropout(0.5, seed=seed), 1000))
+    step = mix(mix(np.uint64(seed)) ^ np.uint64(iteration))
+    unit = mix((np.arange(1000, dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
+    expected = (mix(mix(step) ^ unit) >> 8) / 2**24
+    assert draws.dtype == np.float32
+    np.testing.assert_array_equal(draws, expected)
+    assert 0 <= draws.min() < 0.01 and 0.99 < draws.max() < 1
+    assert np.abs(np.histogram(draws, 10, (0, 1))[0] - 100).max() < 50
 
 
 def test_batch_draws_depend_on_the_name_of_a_layer_without_seed():
@@ -288,7 +289,7 @@ def test_batch_draws_depend_on_the_name_of_a_layer_without_seed():
     assert np.all(draws[0] != draws[2])
 
 
-def test_without_keyed_the_generator_makes_batch_draws():
+def test_without_keyed_the_seed_generator_makes_batch_draws():
     generator, layer = keras.random.SeedGenerator(5), Dropout(0.5, seed=5)
     for _ in range(2):
         expected = keras.random.uniform((9,), seed=generator)

@@ -1,4 +1,4 @@
-"""Dropout of whole feature maps."""
+"""FeatureMapDropout: kept maps, scaling, and the `keyed` context."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,8 @@ def ones(*shape):
     return np.ones(shape, np.float32)
 
 
-def kept(layer, iteration=None, channels=40, count=2):
-    """Returns which channels a call keeps, within `keyed` if `iteration` is given."""
+def kept_channels(layer, iteration=None, channels=40, count=2):
+    """Returns whether the layer keeps each channel; uses `keyed` with an iteration."""
     x = ones(count, 3, channels)
     if iteration is None:
         y = np.asarray(layer(x, training=True))
@@ -29,12 +29,12 @@ def kept(layer, iteration=None, channels=40, count=2):
 
 @pytest.mark.parametrize("rate", [0.25, 0.96])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("inside", [False, True])
-def test_training(rate, shape, inside):
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_training_drops_the_same_maps_of_all_examples(rate, shape, is_keyed):
     x = np.random.default_rng(0).normal(1, 5, shape).astype(np.float32)
     layer = FeatureMapDropout(rate, seed=3)
     for iteration in range(5):
-        if inside:
+        if is_keyed:
             with keyed(iteration, range(shape[0])):
                 y = np.asarray(layer(x, training=True))
         else:
@@ -45,7 +45,7 @@ def test_training(rate, shape, inside):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_inference(shape):
+def test_inference_scales_all_maps(shape):
     x = np.random.default_rng(0).normal(1, 5, shape).astype(np.float32)
     layer = FeatureMapDropout(0.3, seed=3)
     for arguments in ({}, {"training": False}):
@@ -63,25 +63,25 @@ def test_a_rate_of_0_changes_nothing():
     np.testing.assert_array_equal(layer.seed_generator.state, before)
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_channels_are_dropped_equally_often(inside):
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_channels_are_dropped_equally_often(is_keyed):
     layer = FeatureMapDropout(0.25, seed=1)
     calls = 200
-    found = [kept(layer, i if inside else None, 12) for i in range(calls)]
-    shares = np.mean(found, axis=0)
-    # The channels of a batch are drawn without replacement.
-    assert np.abs(shares - 0.75).max() < 5 * np.sqrt(0.75 * 0.25 / calls)
-    pairs = np.corrcoef(np.transpose(found))[np.triu_indices(12, 1)]
+    masks = [kept_channels(layer, i if is_keyed else None, 12) for i in range(calls)]
+    fractions = np.mean(masks, axis=0)
+    assert np.abs(fractions - 0.75).max() < 5 * np.sqrt(0.75 * 0.25 / calls)
+    # Channels are drawn without replacement, hence the correlation of -1/11.
+    pairs = np.corrcoef(np.transpose(masks))[np.triu_indices(12, 1)]
     assert np.abs(pairs + 1 / 11).max() < 5 / np.sqrt(calls)
 
 
 def test_golden_channels():
-    """Draws must never change: old runs could not be repeated."""
-    found = kept(FeatureMapDropout(0.5, seed=20160222), 7)
-    assert np.packbits(found).tobytes().hex() == "56ec0b45cd"
+    """If the draws changed, old runs could not be repeated."""
+    mask = kept_channels(FeatureMapDropout(0.5, seed=20160222), 7)
+    assert np.packbits(mask).tobytes().hex() == "56ec0b45cd"
 
 
-def test_the_rate_can_be_set():
+def test_functions_traced_after_a_change_of_the_rate_use_the_new_rate():
     layer, x = FeatureMapDropout(0.0, seed=2), ones(2, 20)
 
     def program(training):
@@ -99,7 +99,7 @@ def test_the_rate_can_be_set():
     assert np.sum(expected) == 20
 
 
-def test_traced_and_gradient():
+def test_traced_outputs_equal_eager_outputs_and_gradients():
     layer, x = FeatureMapDropout(0.3, seed=9), ones(6, 5, 20)
 
     @tf.function
@@ -111,14 +111,14 @@ def test_traced_and_gradient():
 
     for iteration in (0, 1, 1_000_000):
         y, dx, inferred = program(tf.constant(x), tf.constant(iteration))
-        np.testing.assert_array_equal(y[0, 0], kept(layer, iteration, 20))
+        np.testing.assert_array_equal(y[0, 0], kept_channels(layer, iteration, 20))
         np.testing.assert_array_equal(dx, y)
         np.testing.assert_allclose(inferred, 0.7 * x, rtol=1e-6)
     assert program.experimental_get_tracing_count() == 1
 
 
-def test_refuses_a_rate():
-    with pytest.raises(errors.UsageError, match=r"rate is in \[0, 1\). Received: "):
+def test_a_rate_of_1_is_refused():
+    with pytest.raises(errors.UsageError, match=r"must be in \[0, 1\). Received: "):
         FeatureMapDropout(1)
 
 

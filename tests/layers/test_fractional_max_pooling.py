@@ -1,4 +1,4 @@
-"""Max pooling by a factor between 1 and 2, against Graham's formula and loops."""
+"""FractionalMaxPooling2D, compared with Graham's formula and with loops."""
 
 import collections
 from fractions import Fraction
@@ -23,15 +23,15 @@ def reference(maps, rows, columns):
     return result
 
 
-def places(height, width, count=1):
-    """Returns maps whose values are the row and the column of a cell."""
+def coordinates(height, width, count=1):
+    """Returns maps whose values are 100 times the row of a cell plus its column."""
     ramp = 100 * np.arange(height)[:, None] + np.arange(width)
     return np.tile(ramp[None, :, :, None], (count, 1, 1, 1)).astype(np.float32)
 
 
 def starts(layer, height, width, **arguments):
-    """Returns the starts of the regions of a call, from the maxima of `places`."""
-    last = np.asarray(layer(places(height, width), **arguments))[0, :, :, 0]
+    """Returns the starts of the regions, read from the pooled `coordinates`."""
+    last = np.asarray(layer(coordinates(height, width), **arguments))[0, :, :, 0]
     rows, columns = last[:, 0] // 100 - 1, last[0] % 100 - 1
     np.testing.assert_array_equal(last, 100 * (rows[:, None] + 1) + columns + 1)
     return rows.astype(int).tolist(), columns.astype(int).tolist()
@@ -43,13 +43,13 @@ def keyed_starts(layer, iteration, height=93, width=73):
 
 
 def noise(*shape):
-    """Returns different negative values."""
+    """Returns distinct negative values."""
     order = np.random.default_rng(0).permutation(int(np.prod(shape)))
     return (-1 - order.reshape(shape) / 8).astype(np.float32)
 
 
 @pytest.mark.parametrize("regions", REGIONS)
-def test_inference(regions):
+def test_inference_pools_the_regions_of_u_0_5(regions):
     layer, maps = FractionalMaxPooling2D((6, 4), regions), noise(3, 8, 6, 2)
     expected = reference(maps, graham(8, 6, 0.5), graham(6, 4, 0.5))
     np.testing.assert_array_equal(layer(maps), expected)
@@ -59,26 +59,26 @@ def test_inference(regions):
 
 
 @pytest.mark.parametrize("regions", REGIONS)
-@pytest.mark.parametrize("inside", [False, True])
-def test_training(regions, inside):
+@pytest.mark.parametrize("is_keyed", [False, True])
+def test_training_pools_drawn_regions(regions, is_keyed):
     layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
     for iteration in range(5):
-        maps = np.concatenate([noise(3, 8, 13, 1), places(8, 13, 3)], axis=-1)
-        if inside:
+        maps = np.concatenate([noise(3, 8, 13, 1), coordinates(8, 13, 3)], axis=-1)
+        if is_keyed:
             with keyed(iteration, range(3)):
-                found = np.asarray(layer(maps, training=True))
+                pooled = np.asarray(layer(maps, training=True))
         else:
-            found = np.asarray(layer(maps, training=True))
-        rows = (found[0, :, 0, 1] // 100 - 1).astype(int)
-        columns = (found[0, 0, :, 1] % 100 - 1).astype(int)
+            pooled = np.asarray(layer(maps, training=True))
+        rows = (pooled[0, :, 0, 1] // 100 - 1).astype(int)
+        columns = (pooled[0, 0, :, 1] % 100 - 1).astype(int)
         check_cover(rows, 8, 6)
         check_cover(columns, 13, 9)
-        np.testing.assert_array_equal(found, reference(maps, rows, columns))
+        np.testing.assert_array_equal(pooled, reference(maps, rows, columns))
 
 
 @pytest.mark.parametrize("regions", REGIONS)
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced_and_gradient(regions, jit_compile):
+def test_traced_outputs_equal_eager_outputs_and_gradients(regions, jit_compile):
     values = noise(2, 8, 13, 1)
     layer = FractionalMaxPooling2D((6, 9), regions, seed=4)
     weights = noise(2, 6, 9, 1)
@@ -96,14 +96,14 @@ def test_traced_and_gradient(regions, jit_compile):
         with keyed(iteration, range(2)):
             np.testing.assert_array_equal(y, layer(values, training=True))
         expected = np.zeros_like(values)
-        for place in np.ndindex(*y.shape):
-            expected[values == y[place]] += weights[place]
+        for index in np.ndindex(*y.shape):
+            expected[values == y[index]] += weights[index]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     assert gradient.experimental_get_tracing_count() == 1
 
 
 @pytest.mark.parametrize("regions", REGIONS)
-def test_axes_have_separate_draws(regions):
+def test_rows_and_columns_have_separate_draws(regions):
     layer = FractionalMaxPooling2D((74, 74), regions, seed=1)
     pairs = [keyed_starts(layer, i, 93, 93) for i in range(20)]
     assert sum(rows == columns for rows, columns in pairs) <= 2
@@ -111,7 +111,7 @@ def test_axes_have_separate_draws(regions):
 
 
 def test_golden_starts():
-    """Draws must never change: old runs could not be repeated."""
+    """If the draws changed, old runs could not be repeated."""
     for regions, expected in (
         ("pseudorandom", [[0, 1, 3, 4, 5, 6], [0, 1, 2, 4, 5, 6, 8, 9, 11]]),
         ("random", [[0, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7, 8, 10, 11]]),
@@ -120,21 +120,20 @@ def test_golden_starts():
         assert list(keyed_starts(layer, 7, 8, 13)) == expected
 
 
-def test_phases_are_uniform():
+def test_the_draw_u_is_uniform():
     layer = FractionalMaxPooling2D((5, 5), seed=0)
-    phases = [tuple(graham(8, 5, Fraction(k, 6))) for k in range(6)]
-    shares = {kind: n / 6 for kind, n in collections.Counter(phases).items()}
-    assert len(shares) > 1
+    regions = [tuple(graham(8, 5, Fraction(k, 6))) for k in range(6)]
+    probabilities = {key: n / 6 for key, n in collections.Counter(regions).items()}
+    assert len(probabilities) > 1
     counts = collections.Counter()
     for iteration in range(100):
         counts.update(map(tuple, keyed_starts(layer, iteration, 8, 8)))
-    assert counts.keys() == shares.keys()
-    for kind, share in shares.items():
-        deviation = np.sqrt(200 * share * (1 - share))
-        assert abs(counts[kind] - 200 * share) < 4 * deviation
+    assert counts.keys() == probabilities.keys()
+    for key, p in probabilities.items():
+        assert abs(counts[key] - 200 * p) < 4 * np.sqrt(200 * p * (1 - p))
 
 
-def test_config():
+def test_config_keeps_the_regions():
     layer = FractionalMaxPooling2D((6, 9), "random", seed=5, name="pool")
     config = layer.get_config()
     assert (config["size"], config["regions"], config["seed"]) == ([6, 9], "random", 5)
@@ -157,21 +156,21 @@ def test_refused_regions():
 @pytest.mark.parametrize(
     "size, shape, bounds",
     [
-        ((4, 4), (None, 4, 6, 2), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 6, 9, 2), "(5, 5) to (8, 8)"),
-        ((4, 7), (None, 6, 15, 2), "(5, 8) to (8, 14)"),
-        ((1, 1), (None, 2, 3, 2), "(2, 2) to (2, 2)"),
-        ((4, 4), (None, None, 6, 2), "(5, 5) to (8, 8)"),
-        ((4, 4), (None, 6, 6), "(5, 5) to (8, 8)"),
+        ((4, 4), (None, 4, 6, 2), "(5, 5) and at most (8, 8)"),
+        ((4, 4), (None, 6, 9, 2), "(5, 5) and at most (8, 8)"),
+        ((4, 7), (None, 6, 15, 2), "(5, 8) and at most (8, 14)"),
+        ((1, 1), (None, 2, 3, 2), "(2, 2) and at most (2, 2)"),
+        ((4, 4), (None, None, 6, 2), "(5, 5) and at most (8, 8)"),
+        ((4, 4), (None, 6, 6), "(5, 5) and at most (8, 8)"),
     ],
 )
 def test_refused_maps(size, shape, bounds):
     with pytest.raises(errors.UsageError) as caught:
         FractionalMaxPooling2D(size).compute_output_shape(shape)
-    assert f"max pooling to {size} takes a map (batch, height" in str(caught.value)
-    assert f"fixed size, from {bounds}. Received: {shape}." in str(caught.value)
+    assert f"max pooling to {size} needs a map (batch, height" in str(caught.value)
+    assert f"width, at least {bounds}. Received: {shape}." in str(caught.value)
 
 
-def test_refuses_a_map_that_does_not_fit():
+def test_a_map_that_is_too_large_is_refused():
     with pytest.raises(errors.UsageError, match=r"Received: \(1, 9, 9, 2\)"):
         FractionalMaxPooling2D((4, 4))(noise(1, 9, 9, 2))

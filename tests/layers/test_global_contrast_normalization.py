@@ -1,4 +1,4 @@
-"""Global contrast normalisation, against NumPy."""
+"""GlobalContrastNormalization, compared with NumPy."""
 
 import numpy as np
 import pytest
@@ -31,8 +31,8 @@ def test_against_numpy(shape, norm):
 
 
 @pytest.mark.parametrize("jit_compile", [None, False, True])
-def test_an_image_of_one_grey_becomes_zeros(jit_compile):
-    """Tests every level of grey, and other images in the same batch."""
+def test_an_image_of_equal_values_becomes_zeros(jit_compile):
+    """A batch has an image of each gray level and two images of random pixels."""
     images = np.broadcast_to(np.arange(256.0)[:, None, None, None], (256, 32, 32, 3))
     images = np.concatenate([images.astype("float32"), pixels(2, 32, 32, 3)])
     layer = GlobalContrastNormalization()
@@ -45,7 +45,7 @@ def test_an_image_of_one_grey_becomes_zeros(jit_compile):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
-def test_images_of_any_type(dtype):
+def test_outputs_are_float32_for_images_of_any_dtype(dtype):
     images = pixels(3, 6, 5, 3)
     y = GlobalContrastNormalization()(images.astype(dtype))
     assert y.dtype == "float32"

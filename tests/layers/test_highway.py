@@ -1,4 +1,4 @@
-"""The gate of a highway network, against its formula."""
+"""Highway, compared with its formula."""
 
 import keras
 import numpy as np
@@ -45,13 +45,13 @@ def test_gradients():
         y = Highway()(xs)
     transformed, gate, carried = parts
     opened = 1 / (1 + np.exp(-gate.astype(np.float64)))
-    of_gate = opened * (1 - opened) * (transformed - carried)
-    expected = opened, of_gate, 1 - opened
+    gate_gradient = opened * (1 - opened) * (transformed - carried)
+    expected = opened, gate_gradient, 1 - opened
     for a, b in zip(tape.gradient(y, xs), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
-def test_one_input_of_unknown_size():
+def test_an_input_may_have_an_unknown_size():
     layer, parts = Highway(), noise(4, 5)
     signature = [tf.TensorSpec(shape) for shape in ([None, 5], [None, 5], [None, None])]
     program = tf.function(lambda *parts: layer(parts), input_signature=signature)
@@ -66,7 +66,7 @@ def test_one_input_of_unknown_size():
         ([(5,), (4, 5), (4, 5)], "(5,), (4, 5), (4, 5)."),
     ],
 )
-def test_refused(shapes, received):
+def test_other_than_three_tensors_of_one_shape_are_refused(shapes, received):
     message = f"of one shape: transformed, gate and carried. Received: {received}"
     with pytest.raises(errors.UsageError) as caught:
         Highway()([np.zeros(shape, np.float32) for shape in shapes])
@@ -77,7 +77,7 @@ def test_refused(shapes, received):
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (3, 3, 3)])
-def test_refuses_a_single_tensor(shape):
+def test_a_single_tensor_is_refused(shape):
     for inputs in (np.zeros(shape, np.float32), keras.Input(batch_shape=shape)):
         with pytest.raises(errors.UsageError, match=r"Received: \(3, "):
             Highway()(inputs)

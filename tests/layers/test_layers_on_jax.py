@@ -1,4 +1,4 @@
-"""The layers on JAX without TensorFlow, compared with TensorFlow."""
+"""Outputs of the layers on JAX, compared with TensorFlow."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def test_layers_compute_the_same_on_jax(whitening, mean_name, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    expected = jax_layers.computed(whitening, mean_name)
+    expected = jax_layers.compute(whitening, mean_name)
     with np.load(file) as found:
         assert found.keys() == expected.keys()
         for name, array in expected.items():

@@ -1,4 +1,4 @@
-"""Maxima over the pieces of a unit, against loops."""
+"""Maxout, compared with loops."""
 
 import keras
 import numpy as np
@@ -12,15 +12,14 @@ from elu_zoo.layers import Maxout
 def reference(x, pieces):
     units = x.shape[-1] // pieces
     result = np.empty((*x.shape[:-1], units), x.dtype)
-    for place in np.ndindex(result.shape):
-        *outer, unit = place
-        candidates = [x[(*outer, unit * pieces + j)] for j in range(pieces)]
-        result[place] = max(candidates)
+    for index in np.ndindex(result.shape):
+        *outer, unit = index
+        result[index] = max(x[(*outer, unit * pieces + j)] for j in range(pieces))
     return result
 
 
 def noise(*shape):
-    """Returns different negative values."""
+    """Returns distinct negative values."""
     order = np.random.default_rng(0).permutation(int(np.prod(shape)))
     return (-1 - order.reshape(shape) / 8).astype(np.float32)
 
@@ -53,14 +52,14 @@ def test_gradient(pieces):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_number_that_is_not_finite_stays(value, place):
+@pytest.mark.parametrize("piece", [0, 1])
+def test_a_piece_that_is_nan_or_infinite_is_the_output(value, piece):
     x = np.array([[-3, -2]], np.float32)
-    x[0, place] = value
+    x[0, piece] = value
     np.testing.assert_array_equal(Maxout(2)(x), [[value]])
 
 
-def test_unknown_sizes():
+def test_inputs_may_have_unknown_sizes():
     layer = Maxout(2)
     signature = [tf.TensorSpec([None, None, 3, 6])]
     program = tf.function(lambda x: layer(x), input_signature=signature)
@@ -78,10 +77,10 @@ def test_refused_pieces(pieces):
 def test_refused_inputs(shape):
     with pytest.raises(errors.UsageError) as caught:
         Maxout(3).compute_output_shape(shape)
-    message = f"Maxout of 3 pieces takes (batch, ..., units * 3). Received: {shape}."
-    assert str(caught.value) == message
+    expected = f"needs an input (batch, ..., units * 3). Received: {shape}."
+    assert str(caught.value) == f"Maxout with 3 pieces {expected}"
 
 
-def test_refuses_a_tensor():
-    with pytest.raises(errors.UsageError, match="Maxout of 3 pieces takes"):
+def test_a_tensor_whose_channels_are_no_multiple_of_pieces_is_refused():
+    with pytest.raises(errors.UsageError, match="Maxout with 3 pieces needs"):
         Maxout(3)(noise(2, 5))

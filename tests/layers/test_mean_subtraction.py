@@ -1,4 +1,4 @@
-"""MeanSubtraction: values, refusals, and no weight of the model."""
+"""MeanSubtraction: values, errors, and absence of weights."""
 
 import h5py
 import keras
@@ -21,47 +21,47 @@ def expected(images, mean):
     return images.astype(np.float64) - mean.astype(np.float64)
 
 
-def assert_close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+def assert_close(outputs, expected):
+    np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-5)
 
 
 def test_against_numpy(mean_name, images, expected):
     layer = MeanSubtraction(mean_name)
-    found = layer(images)
-    assert found.dtype == "float32"
-    assert_close(found, expected)
+    outputs = layer(images)
+    assert outputs.dtype == "float32"
+    assert_close(outputs, expected)
     assert layer(images[:0]).shape == images[:0].shape
 
 
-def test_name_of_a_set(mean_name, images, expected):
+def test_the_name_of_a_set_finds_its_file(mean_name, images, expected):
     layer = MeanSubtraction("small")
     assert_close(layer(images), expected)
     assert layer.get_config()["statistics"] == mean_name
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 3), (18,), (None, 3, 3)])
-def test_refuses_images_of_another_shape(mean_name, shape):
+def test_images_of_another_shape_are_refused(mean_name, shape):
     with pytest.raises(errors.UsageError) as caught:
         keras.Sequential([keras.Input(shape), MeanSubtraction("small")])
     text = str(caught.value)
-    assert f"The mean {mean_name} is of images (2, 3, 3). Received" in text
-    assert f"the shape {shape}. Resize the images, or" in text
+    assert f"The mean image {mean_name} has the shape (2, 3, 3). Received" in text
+    assert f"images of shape {shape}. Resize the images, or" in text
     assert "preprocessing=False" in text
 
 
-def test_refuses_a_name(mean_name):
+def test_an_unknown_name_is_refused(mean_name):
     with pytest.raises(errors.NotFoundError, match="no mean image 'smal'"):
         MeanSubtraction("smal")(np.zeros((1, 2, 3, 3)))
 
 
-def test_refuses_a_damaged_file(mean_name, home):
+def test_a_damaged_file_is_refused(mean_name, home):
     path = home / "statistics" / f"{mean_name}.npz"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(errors.CorruptError, match=f"{mean_name}.npz is damaged"):
         MeanSubtraction("small")(np.zeros((1, 2, 3, 3)))
 
 
-def test_nothing_is_a_weight(mean_name, tmp_path):
+def test_weight_files_do_not_contain_the_mean(mean_name, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction(mean_name)])
     model.add(keras.layers.Flatten())
     model.add(keras.layers.Dense(4))
@@ -74,14 +74,14 @@ def test_nothing_is_a_weight(mean_name, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config(mean_name):
+def test_config_keeps_the_statistics(mean_name):
     layer = MeanSubtraction("small", name="subtract")
     assert layer.get_config()["statistics"] == "small"  # not resolved before build
     again = MeanSubtraction.from_config(layer.get_config())
     assert (again.name, again.statistics) == ("subtract", "small")
 
 
-def test_a_saved_model_names_its_statistics(mean_name, home, tmp_path):
+def test_a_saved_model_contains_the_name_of_its_statistics(mean_name, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction("small")])
     model.save(tmp_path / "m.keras")
     (home / "statistics" / f"{mean_name}.npz").unlink()
@@ -90,8 +90,9 @@ def test_a_saved_model_names_its_statistics(mean_name, home, tmp_path):
         keras.models.load_model(tmp_path / "m.keras")
 
 
-def test_first_called_in_a_graph(mean_name, images, expected):
-    """The tensor stays valid outside of the graph; layers share it."""
+def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(
+    mean_name, images, expected
+):
     layer, other = MeanSubtraction(mean_name), MeanSubtraction("small")
     assert_close(tf.function(layer)(images), expected)
     for each in (layer, other):
@@ -102,8 +103,9 @@ def test_first_called_in_a_graph(mean_name, images, expected):
     assert half._mean.dtype == "float16"
 
 
-def test_exported(mean_name, images, expected, home, tmp_path):
-    """The export does not need the statistics file."""
+def test_a_saved_model_needs_no_statistics_file(
+    mean_name, images, expected, home, tmp_path
+):
     layer = MeanSubtraction(mean_name)
     layer.build([None, 2, 3, 3])
     module = tf.Module()

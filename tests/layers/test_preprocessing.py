@@ -1,4 +1,4 @@
-"""Preprocessing descriptions: layers, inputs, preprocessed images."""
+"""Preprocessing descriptions: layers, model inputs, and preprocessed images."""
 
 import math
 import re
@@ -35,10 +35,10 @@ def test_rescale(dtype):
     [
         ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
         ({}, "Unknown preprocessing None.*Known: rescale, gcn, gcn_zca, mean, gcn_m"),
-        ({"kind": "rescale", "scale": 0.0}, "a finite number that is not 0, .* 0.0"),
+        ({"kind": "rescale", "scale": 0.0}, "finite and not 0, .* scale=0.0, offset"),
         (
             {"kind": "rescale", "scale": 2, "offset": float("inf")},
-            "may have an 'offset', a finite number. Received: 2 and inf",
+            "an 'offset' that is finite. Received: scale=2, offset=inf",
         ),
         ({"kind": "rescale"}, "'rescale' needs an entry 'scale'. Received: {'kind"),
         ({"kind": "mean"}, "'mean' needs an entry 'statistics'. Received"),
@@ -47,21 +47,21 @@ def test_rescale(dtype):
         ({**CROP, "statistics": "smal"}, "no mean image 'smal'. Did you mean 'small'"),
         (
             {**CROP, "crop": (3, 3)},
-            r"crop of \(3, 3\) is larger than the images of \(2",
+            r"crop of \(3, 3\) does not fit into the mean image small of \(2, 3\) pix",
         ),
-        ({**CROP, "crop": (2, 4)}, r"images of \(2, 3\) of the mean small"),
+        ({**CROP, "crop": (2, 4)}, r"crop of \(2, 4\) does not fit"),
         *(
-            ({**CROP, "crop": crop}, re.escape(f"width. Received: {crop!r}."))
+            ({**CROP, "crop": crop}, re.escape(f"width). Received: {crop!r}."))
             for crop in [(-1, 2), (2, 2, 2), (2.0, 2), "22", 2]
         ),
     ],
 )
-def test_refused(mean_name, description, message):
+def test_wrong_descriptions_are_refused(mean_name, description, message):
     with pytest.raises(errors.UsageError, match=message):
         preprocessing_layers(description)
 
 
-def whitened(images, statistics):
+def whiten(images, statistics):
     x = images.reshape(len(images), math.prod(images.shape[1:])).astype(np.float64)
     x -= x.mean(1, keepdims=True)
     x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
@@ -74,10 +74,10 @@ def test_gcn_zca(whitening, small):
     layers = preprocessing_layers(description)
     assert [layer.name for layer in layers] == ["normalize", "whiten"]
     y = np.asarray(keras.Sequential(layers)(images.astype("float32")))
-    np.testing.assert_allclose(y, whitened(images, small), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(y, whiten(images, small), rtol=1e-4, atol=1e-3)
 
 
-def test_layers_stay_float32(whitening, mean_name):
+def test_layers_compute_in_float32_under_any_policy(whitening, mean_name):
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -88,8 +88,11 @@ def test_layers_stay_float32(whitening, mean_name):
         keras.config.set_dtype_policy(policy)
 
 
-def cropped(images, mean, height, width):
-    """Returns centre crops in float64; the smaller half of an odd margin is first."""
+def subtract_and_crop(images, mean, height, width):
+    """Returns centre crops less the mean, in float64.
+
+    An odd margin is one pixel larger below and on the right.
+    """
     top = (mean.shape[0] - height) // 2
     left = (mean.shape[1] - width) // 2
     result = np.empty((len(images), height, width, mean.shape[2]))
@@ -109,11 +112,11 @@ def test_mean_crop(home, crop):
     layers = preprocessing_layers(description)
     assert [layer.name for layer in layers] == ["subtract_mean", "centre_crop"]
     images = rng.integers(0, 256, (5, 7, 6, 3), "uint8")
-    expected = cropped(images, mean, *crop)
-    found = np.asarray(keras.Sequential(layers)(images.astype("float32")))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    expected = subtract_and_crop(images, mean, *crop)
+    outputs = np.asarray(keras.Sequential(layers)(images.astype("float32")))
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
     assert layers[0].get_config()["statistics"] == name
-    np.testing.assert_array_equal(preprocess(images, description), found)
+    np.testing.assert_array_equal(preprocess(images, description), outputs)
 
 
 def write_mean(home, name, seed):
@@ -124,13 +127,12 @@ def write_mean(home, name, seed):
 def test_mean(home):
     mean, name = write_mean(home, "some", 0)
     images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
-    for given in ("some", name):
-        found = preprocess(images, {"kind": "mean", "statistics": given})
-        np.testing.assert_allclose(found, images - np.float64(mean), atol=1e-4)
+    for statistics in ("some", name):
+        outputs = preprocess(images, {"kind": "mean", "statistics": statistics})
+        np.testing.assert_allclose(outputs, images - np.float64(mean), atol=1e-4)
 
 
-def test_gcn_mean(home):
-    """The mean of raw images has the name of the data set without `_gcn`."""
+def test_gcn_mean_subtracts_the_mean_of_normalised_images(home):
     write_mean(home, "some", 0)
     mean, name = write_mean(home, "some_gcn", 1)
     images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
@@ -139,9 +141,9 @@ def test_gcn_mean(home):
     x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
     x = x.reshape(images.shape)
     np.testing.assert_allclose(preprocess(images, {"kind": "gcn"}), x, atol=1e-4)
-    for given in ("some", name):
-        found = preprocess(images, {"kind": "gcn_mean", "statistics": given})
-        np.testing.assert_allclose(found, x - mean, atol=1e-4)
+    for statistics in ("some", name):
+        outputs = preprocess(images, {"kind": "gcn_mean", "statistics": statistics})
+        np.testing.assert_allclose(outputs, x - mean, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -170,31 +172,31 @@ def test_image_input(whitening, mean_name, description, shape, raw, names):
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 1)])
-def test_image_input_of_another_shape(mean_name, shape):
+def test_image_input_refuses_another_shape(mean_name, shape):
     with pytest.raises(errors.UsageError) as caught:
         image_input(shape, CROP)
     text = str(caught.value)
-    assert f"The preprocessing {CROP} gives images (1, 2, 3). Received" in text
+    assert f"preprocessing {CROP} returns images of shape (1, 2, 3). Received" in text
     assert f"input_shape={shape}. Build the model with preprocessing=False" in text
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
 @pytest.mark.parametrize("count", [0, 11])
 @pytest.mark.parametrize("values", [5 * 18, 2**22])
-def test_preprocess(
+def test_preprocess_is_independent_of_the_number_of_values_processed_at_once(
     whitening, small, mean_name, mean, monkeypatch, values, count, dtype
 ):
-    """The result does not depend on how many images are processed at once."""
     monkeypatch.setattr(preprocessing, "_VALUES", values)
     images = np.random.default_rng(0).integers(0, 256, (count, 2, 3, 3)).astype(dtype)
     y = preprocess(images, {"kind": "gcn_zca", "statistics": whitening})
     assert (type(y), y.dtype) == (np.ndarray, np.float32)
-    np.testing.assert_allclose(y, whitened(images, small), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(y, whiten(images, small), rtol=1e-4, atol=1e-3)
     scaled = preprocess(images, {"kind": "rescale", "scale": 0.5})
     np.testing.assert_array_equal(scaled, images * 0.5)
     crops = preprocess(images, CROP)
     assert (crops.dtype, crops.shape) == (np.float32, (count, 1, 2, 3))
-    np.testing.assert_allclose(crops, cropped(images, mean, 1, 2), atol=1e-5)
+    expected = subtract_and_crop(images, mean, 1, 2)
+    np.testing.assert_allclose(crops, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -207,16 +209,16 @@ def test_preprocess(
         (2**22, (0, 256, 256, 3), [0]),
     ],
 )
-def test_memory_is_bounded(monkeypatch, values, shape, slices):
-    seen = []
+def test_preprocess_bounds_the_memory(monkeypatch, values, shape, slices):
+    counts = []
 
     def layer(x):
-        seen.append(len(x))
+        counts.append(len(x))
         return x[:, :1, :1]
 
     monkeypatch.setattr(preprocessing, "_VALUES", values)
     monkeypatch.setattr(preprocessing, "preprocessing_layers", lambda _: [layer])
     images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
-    found = preprocess(images, {})
-    assert seen == slices
-    np.testing.assert_array_equal(found, images[:, :1, :1])
+    outputs = preprocess(images, {})
+    assert counts == slices
+    np.testing.assert_array_equal(outputs, images[:, :1, :1])

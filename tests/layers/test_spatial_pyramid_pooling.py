@@ -1,4 +1,4 @@
-"""Spatial pyramid pooling, against Caffe's arithmetic and loops."""
+"""SpatialPyramidPooling, compared with Caffe's arithmetic and with loops."""
 
 import math
 
@@ -20,10 +20,10 @@ SIZES = [
 
 
 def caffe_rows(size, bins):
-    """Returns the rows of Caffe's windows, None if Caffe refuses the size.
+    """Returns the rows of each window of Caffe, or None if Caffe refuses the size.
 
-    `SPPLayer::GetPoolingParam`, and `PoolingLayer`, which clips windows to the map
-    and checks that the padding is less than the window.
+    Caffe's `SPPLayer::GetPoolingParam` computes the windows. Caffe's `PoolingLayer`
+    clips windows to the map and requires that the padding is less than the window.
     """
     kernel = math.ceil(size / bins)
     remainder = kernel * bins - size
@@ -35,7 +35,11 @@ def caffe_rows(size, bins):
 
 
 def rows(size, bins):
-    """Returns Caffe's rows; for other sizes the rows that overlap an equal share."""
+    """Returns Caffe's rows of each bin.
+
+    For sizes that Caffe refuses, returns the rows that overlap with each of `bins`
+    equal intervals.
+    """
     return caffe_rows(size, bins) or [
         [
             r
@@ -47,60 +51,56 @@ def rows(size, bins):
 
 
 def windows(height, width, levels):
-    """Yields rows and columns of every bin, in the order of the output."""
+    """Yields the rows and the columns of each bin, in the order of the output."""
     for bins in levels:
-        for rows_here in rows(height, bins):
-            for columns_here in rows(width, bins):
-                yield rows_here, columns_here
+        for bin_rows in rows(height, bins):
+            for bin_columns in rows(width, bins):
+                yield bin_rows, bin_columns
 
 
 def reference(maps, levels):
     count, height, width, channels = maps.shape
     result = []
     for one in maps:
-        for rows_here, columns_here in windows(height, width, levels):
+        for bin_rows, bin_columns in windows(height, width, levels):
             for channel in range(channels):
                 result.append(
-                    max(one[r, c, channel] for r in rows_here for c in columns_here)
+                    max(one[r, c, channel] for r in bin_rows for c in bin_columns)
                 )
     return np.reshape(np.array(result, maps.dtype), (count, len(result) // count))
 
 
 def noise(*shape, seed=0):
-    """Returns negative values: a zero of a padding would be the maximum."""
+    """Returns negative values, so that a padding of zeros would be visible."""
     draws = np.random.default_rng(seed).normal(-20, 3, shape)
     return draws.astype(np.float32)
 
 
 def test_bins_of_every_size():
-    refused = []
+    refused_by_caffe = []
     for bins in range(1, 9):
         for size in range(bins, 40):
-            found = [list(range(*edge)) for edge in bin_edges(size, bins)]
-            assert found == rows(size, bins), (size, bins)
-            assert len(found) == bins and all(found)
-            assert {row for each in found for row in each} == set(range(size))
-            of_caffe = caffe_rows(size, bins)
-            if of_caffe is None:
-                refused.append((size, bins))
+            bin_rows = [list(range(*edge)) for edge in bin_edges(size, bins)]
+            assert bin_rows == rows(size, bins), (size, bins)
+            assert len(bin_rows) == bins and all(bin_rows)
+            assert {row for each in bin_rows for row in each} == set(range(size))
+            if caffe_rows(size, bins) is None:
+                refused_by_caffe.append((size, bins))
             else:
-                assert found == of_caffe
-                assert sum(map(len, found)) == size  # side by side
-    assert [(size, bins) for size, bins in refused if bins <= 4] == [(5, 4)]
+                assert sum(map(len, bin_rows)) == size  # no overlap
+    assert [(size, bins) for size, bins in refused_by_caffe if bins <= 4] == [(5, 4)]
 
 
 @pytest.mark.parametrize(("levels", "height", "width"), SIZES)
 def test_values(levels, height, width):
     maps = noise(2, height, width, 3)
-    found = SpatialPyramidPooling(levels)(maps)
     expected = reference(maps, levels)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(SpatialPyramidPooling(levels)(maps), expected)
     shape = SpatialPyramidPooling(levels).compute_output_shape((None, *maps.shape[1:]))
     assert shape == (None, expected.shape[1])
 
 
-def test_order():
-    """Level by level, row by row, bin by bin, channel by channel."""
+def test_outputs_are_sorted_by_level_row_column_and_channel():
     ramp = np.arange(16, dtype=np.float32).reshape(4, 4)
     maps = np.stack([ramp, -ramp], axis=-1)[None]
     bins = [5, 0, 7, -2, 13, -8, 15, -10]
@@ -108,7 +108,7 @@ def test_order():
         assert np.asarray(SpatialPyramidPooling(levels)(maps)).tolist() == [expected]
 
 
-def test_the_default_is_the_papers_three_levels():
+def test_the_default_has_three_levels():
     layer = SpatialPyramidPooling()
     assert layer.levels == (1, 2, 4)
     assert layer(noise(2, 7, 7, 5)).shape == (2, 21 * 5)
@@ -127,16 +127,16 @@ def test_gradient(shape):
 
     expected = np.zeros(maps.shape)
     for image in range(2):
-        for i, (rows_here, columns_here) in enumerate(windows(*shape, (1, 2, 4))):
+        for i, (bin_rows, bin_columns) in enumerate(windows(*shape, (1, 2, 4))):
             for channel in range(3):
-                cells = [(r, c) for r in rows_here for c in columns_here]
+                cells = [(r, c) for r in bin_rows for c in bin_columns]
                 r, c = max(cells, key=lambda cell: maps[image, *cell, channel])
                 expected[image, r, c, channel] += factors[image, 3 * i + channel]
     found = gradient(tf.constant(maps))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_config():
+def test_config_keeps_the_levels():
     layer = SpatialPyramidPooling([3, 1], name="pyramid")
     assert layer.get_config()["levels"] == [3, 1]
     again = SpatialPyramidPooling.from_config(layer.get_config())
@@ -165,10 +165,10 @@ def test_refused_maps(levels, shape):
     layer, least = SpatialPyramidPooling(levels), max(levels)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)
-    assert f"with levels {levels} takes a map (batch, height," in str(caught.value)
-    assert f"at least {least} x {least}. Received: {shape}. T" in str(caught.value)
+    assert f"with levels {levels} needs a map (batch, height," in str(caught.value)
+    assert f"at least {least} x {least}. Received: {shape}. U" in str(caught.value)
 
 
-def test_refuses_a_map_that_is_too_small():
+def test_a_map_that_is_too_small_is_refused():
     with pytest.raises(errors.UsageError, match=r"Received: \(1, 3, 9, 2\)"):
         SpatialPyramidPooling()(noise(1, 3, 9, 2))

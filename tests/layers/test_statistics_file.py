@@ -1,4 +1,4 @@
-"""Statistics files: written, found by name, damaged, forged."""
+"""Statistics files: writing, reading, names, and damaged or forged files."""
 
 import hashlib
 import io
@@ -24,8 +24,8 @@ def npy(array):
     return buffer.getvalue()
 
 
-def put(folder, content, kind="zca"):
-    """Writes any content to a file with the right name."""
+def write_content(folder, content, kind="zca"):
+    """Writes any content to a file whose name has the hash of the content."""
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(content).hexdigest()[:16]
     path = folder / f"forged_{kind}-{digest}.npz"
@@ -33,14 +33,14 @@ def put(folder, content, kind="zca"):
     return path
 
 
-def test_what_is_written_is_read(home, small):
+def test_read_returns_what_was_written(home, small):
     path = statistics_file.write(home / "statistics", "small", small)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert path == home / "statistics" / f"small_zca-{digest[:16]}.npz"
-    found = statistics_file.read(path.stem)
-    np.testing.assert_array_equal(found.mean, small.mean)
-    np.testing.assert_array_equal(found.matrix, small.matrix)
-    assert found.mean.dtype == found.matrix.dtype == np.float32
+    stored = statistics_file.read(path.stem)
+    np.testing.assert_array_equal(stored.mean, small.mean)
+    np.testing.assert_array_equal(stored.matrix, small.matrix)
+    assert stored.mean.dtype == stored.matrix.dtype == np.float32
     with np.load(path) as arrays:
         assert {k: (v.dtype, v.shape) for k, v in arrays.items()} == {
             "mean": (np.float16, (18,)),
@@ -50,26 +50,25 @@ def test_what_is_written_is_read(home, small):
     assert len(list((home / "statistics").iterdir())) == 1
 
 
-def test_is_rounded_to_float16(home):
+def test_whitening_statistics_are_rounded_to_float16(home):
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(30, 30))
     fitted = statistics_file.Statistics(rng.normal(size=30), matrix + matrix.T)
     path = statistics_file.write(home / "statistics", "random", fitted)
-    found = statistics_file.read(path.stem)
-    np.testing.assert_array_equal(found.matrix, found.matrix.T)
-    np.testing.assert_array_equal(found.matrix, fitted.matrix.astype("float16"))
-    np.testing.assert_allclose(found.mean, fitted.mean, rtol=2**-11, atol=1e-7)
+    stored = statistics_file.read(path.stem)
+    np.testing.assert_array_equal(stored.matrix, stored.matrix.T)
+    np.testing.assert_array_equal(stored.matrix, fitted.matrix.astype("float16"))
+    np.testing.assert_allclose(stored.mean, fitted.mean, rtol=2**-11, atol=1e-7)
 
 
-def test_a_mean_image_is_kept_exactly(home, mean):
+def test_a_mean_image_is_stored_in_float32(home, mean):
     folder = home / "statistics"
     path = statistics_file.write_mean(folder, "some-images", mean.astype(np.float64))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     assert path == folder / f"some-images_mean-{digest[:16]}.npz"
-    found = statistics_file.read_mean(path.stem)
-    assert (found.dtype, found.shape) == (np.float32, (2, 3, 3))
-    np.testing.assert_array_equal(found, mean)
-    assert (found != found.astype(np.float16)).any()
+    stored = statistics_file.read_mean(path.stem)
+    assert (stored.dtype, stored.shape) == (np.float32, (2, 3, 3))
+    np.testing.assert_array_equal(stored, mean)
     with np.load(path) as arrays:
         assert {k: v.dtype for k, v in arrays.items()} == {"mean": np.float32}
     assert statistics_file.write_mean(folder, "some-images", mean) == path
@@ -78,13 +77,13 @@ def test_a_mean_image_is_kept_exactly(home, mean):
     assert statistics_file.find("some-images", "mean") == min(path, other)
 
 
-def test_find(home, small, whitening):
+def test_find_accepts_the_name_of_a_file_or_a_set(home, small, whitening):
     path = home / "statistics" / f"{whitening}.npz"
     assert statistics_file.find(whitening) == statistics_file.find("small") == path
     assert statistics_file.find("cifar10") != statistics_file.find("cifar100")
 
 
-def test_what_ships_is_found_first(home, small):
+def test_files_of_the_package_are_found_first(home, small):
     shipped = statistics_file.find("cifar10")
     assert shipped.parent.name == "weights"
     folder = home / "statistics"
@@ -96,30 +95,29 @@ def test_what_ships_is_found_first(home, small):
     assert statistics_file.find(own.stem) == own
 
 
-def test_find_resized_images(home, mean):
-    """Resized sets are found by the first part of the name."""
+def test_resized_images_are_found_by_the_name_before_the_fingerprint(home, mean):
     folder = home / "statistics"
 
-    def written(images):
+    def write(images):
         return statistics_file.write_mean(folder, images, mean)
 
-    resized = written("photos-0a1b2c3d-256")
+    resized = write("photos-0a1b2c3d-256")
     for other in ("photos-256", "photos-0a1b2c-256", "photos2-0a1b2c3d-256"):
-        written(other)
+        write(other)
     assert statistics_file.find("photos", "mean") == resized
     assert statistics_file.find("photos-0a1b2c3d-256", "mean") == resized
     with pytest.raises(errors.NotFoundError, match="no whitening statistics 'photos'"):
         statistics_file.find("photos")
-    other = written("photos-00000000-64")
+    other = write("photos-00000000-64")
     with pytest.raises(errors.UsageError) as caught:
         statistics_file.find("photos", "mean")
-    text = f"There are several sets photos. Name one of {other.stem}, {resized.stem}."
-    assert str(caught.value) == text
-    own = written("photos")
+    advice = f"Pass one of these names: {other.stem}, {resized.stem}."
+    assert str(caught.value) == f"There are several sets of images 'photos'. {advice}"
+    own = write("photos")
     assert statistics_file.find("photos", "mean") == own
 
 
-def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
+def test_files_of_the_other_kind_are_not_found(home, small, mean, whitening, mean_name):
     found = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
     assert found == {"zca": whitening, "mean": mean_name}
     np.testing.assert_array_equal(statistics_file.read("small").mean, small.mean)
@@ -132,13 +130,13 @@ def test_kinds_do_not_mix(home, small, mean, whitening, mean_name):
         with pytest.raises(errors.NotFoundError) as caught:
             read(name)
         assert f"Known: {', '.join(sorted(known))}. Training" in str(caught.value)
-    of_another = home / "statistics" / f"{whitening.replace('zca', 'mean')}.npz"
-    of_another.write_bytes(statistics_file.find(whitening).read_bytes())
-    with pytest.raises(errors.CorruptError, match="its array is"):
-        statistics_file.read_mean(of_another.stem)
+    renamed = home / "statistics" / f"{whitening.replace('zca', 'mean')}.npz"
+    renamed.write_bytes(statistics_file.find(whitening).read_bytes())
+    with pytest.raises(errors.CorruptError, match="its array has the shape"):
+        statistics_file.read_mean(renamed.stem)
 
 
-def test_no_mean_image_at_all(home, monkeypatch):
+def test_find_without_any_mean_image(home, monkeypatch):
     monkeypatch.setattr(statistics_file, "_folders", lambda: (home, home))
     with pytest.raises(errors.NotFoundError, match="image 'small'. Known: none. Train"):
         statistics_file.find("small", "mean")
@@ -146,11 +144,11 @@ def test_no_mean_image_at_all(home, monkeypatch):
 
 @pytest.mark.parametrize("name", ["cifar10", "cifar100"])
 @pytest.mark.parametrize("normalized", [False, True])
-def test_the_means_that_ship(name, normalized):
+def test_mean_images_of_the_package(name, normalized):
     images = f"{name}_gcn" if normalized else name
     mean = statistics_file.read_mean(images)
     assert mean.shape == (32, 32, 3)
-    # Normalised images have mean 0, raw images some grey.
+    # Normalised images have a mean of 0, raw images a mean near 120.
     assert abs(mean.mean()) < 1e-6 if normalized else 115 < mean.mean() < 125
 
 
@@ -165,7 +163,7 @@ def test_the_means_that_ship(name, normalized):
         ("../weights/cifar10", "Did you mean 'cifar10'"),
     ],
 )
-def test_unknown_name(whitening, name, suggestion):
+def test_an_unknown_name_suggests_the_nearest(whitening, name, suggestion):
     with pytest.raises(errors.NotFoundError) as caught:
         statistics_file.find(name)
     text = str(caught.value)
@@ -188,18 +186,18 @@ def _flip(content):
     ("read", "fixture"),
     [(statistics_file.read, "whitening"), (statistics_file.read_mean, "mean_name")],
 )
-def test_damage(home, read, fixture, damage, request):
+def test_a_damaged_file_is_refused(home, read, fixture, damage, request):
     name = request.getfixturevalue(fixture)
     path = home / "statistics" / f"{name}.npz"
     content = damage(path.read_bytes())
     path.write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()[:16]
-    message = rf"{path} is damaged: its SHA-256 is {digest}\.\.\. Delete it and get it"
+    message = f"{path} is damaged: its SHA-256 starts with {digest}. Delete the file"
     with pytest.raises(errors.CorruptError, match=message):
         read(name)
 
 
-def test_a_name_without_a_hash(home, mean_name):
+def test_a_file_name_without_a_hash_is_refused(home, mean_name):
     path = home / "statistics" / "other_mean-mine.npz"
     path.write_bytes(statistics_file.find(mean_name, "mean").read_bytes())
     with pytest.raises(errors.CorruptError, match=f"{path} is damaged"):
@@ -222,16 +220,16 @@ UNREADABLE = [
     [
         *UNREADABLE,
         (npz(mean=MEAN), "upper_triangle is not a file"),
-        (npz(mean=MEAN, upper_triangle=TRIANGLE[:5]), r"are \(3,\) and \(5,\)"),
-        (npz(mean=MEAN[None], upper_triangle=TRIANGLE[:1]), r"are \(1, 3\)"),
+        (npz(mean=MEAN, upper_triangle=TRIANGLE[:5]), r"shapes \(3,\) and \(5,\)"),
+        (npz(mean=MEAN[None], upper_triangle=TRIANGLE[:1]), r"shapes \(1, 3\)"),
         (npz(mean=MEAN, upper_triangle=TRIANGLE * np.float16("nan")), "not finite"),
-        (npz(mean=MEAN[0], upper_triangle=TRIANGLE), r"are \(\) and \(6,\)"),
+        (npz(mean=MEAN[0], upper_triangle=TRIANGLE), r"shapes \(\) and \(6,\)"),
         (npz(mean=np.array(["a"]), upper_triangle=TRIANGLE), "could not convert"),
         (npz(mean=np.array([None]), upper_triangle=TRIANGLE), "Object arrays"),
     ],
 )
-def test_forged(home, content, message):
-    path = put(home / "statistics", content)
+def test_forged_whitening_statistics_are_refused(home, content, message):
+    path = write_content(home / "statistics", content)
     with pytest.raises(errors.CorruptError, match=f"{path} cannot be read.*{message}"):
         statistics_file.read(path.stem)
 
@@ -240,11 +238,11 @@ def test_forged(home, content, message):
     ("content", "message"),
     [
         *UNREADABLE,
-        (npz(mean=IMAGE[0]), r"its array is \(3, 3\)"),
+        (npz(mean=IMAGE[0]), r"its array has the shape \(3, 3\)"),
         (npz(mean=IMAGE * np.float32("nan")), "not finite"),
     ],
 )
-def test_forged_mean_image(home, content, message):
-    path = put(home / "statistics", content, "mean")
+def test_a_forged_mean_image_is_refused(home, content, message):
+    path = write_content(home / "statistics", content, "mean")
     with pytest.raises(errors.CorruptError, match=f"{path} cannot be read.*{message}"):
         statistics_file.read_mean(path.stem)

@@ -1,4 +1,4 @@
-"""Within-channel normalisation, against loops."""
+"""WithinChannelNormalization, compared with loops."""
 
 import keras
 import numpy as np
@@ -15,14 +15,14 @@ ARGUMENTS = [(3, 5e-5, 0.75), (3, 2.0, 0.75), (5, 1.0, 0.5), (1, 3.0, 1.5)]
 def reference(maps, size, alpha, beta):
     maps, reach = np.asarray(maps, np.float64), size // 2
     result = np.empty_like(maps)
-    for place in np.ndindex(maps.shape):
-        image, row, column, channel = place
+    for index in np.ndindex(maps.shape):
+        image, row, column, channel = index
         total = 0.0
         for r in range(row - reach, row + reach + 1):
             for c in range(column - reach, column + reach + 1):
                 if 0 <= r < maps.shape[1] and 0 <= c < maps.shape[2]:
                     total += maps[image, r, c, channel] ** 2
-        result[place] = maps[place] * (1 + alpha * total / size**2) ** -beta
+        result[index] = maps[index] * (1 + alpha * total / size**2) ** -beta
     return result
 
 
@@ -35,11 +35,11 @@ def noise(*shape, scale=2):
 @pytest.mark.parametrize("shape", [(2, 6, 4, 3), (1, 1, 1, 2)])
 def test_values(arguments, shape):
     maps = noise(*shape)
-    found = WithinChannelNormalization(*arguments)(maps)
-    np.testing.assert_allclose(found, reference(maps, *arguments), rtol=1e-5)
+    outputs = WithinChannelNormalization(*arguments)(maps)
+    np.testing.assert_allclose(outputs, reference(maps, *arguments), rtol=1e-5)
 
 
-def test_defaults():
+def test_the_defaults_are_those_of_cuda_convnet():
     layer, maps = WithinChannelNormalization(), noise(2, 5, 5, 2, scale=500)
     expected = reference(maps, 3, 5e-5, 0.75)
     assert np.abs(expected / maps).min() < 0.5
@@ -53,32 +53,31 @@ def test_gradient(arguments):
     with tf.GradientTape() as tape:
         tape.watch(x)
         total = tf.reduce_sum(layer(x) * weights)
-    found = tape.gradient(total, x).numpy()
-    expected, step = np.empty_like(found), 1e-5
-    for place in np.ndindex(maps.shape):
+    gradient = tape.gradient(total, x).numpy()
+    expected, step = np.empty_like(gradient), 1e-5
+    for index in np.ndindex(maps.shape):
         moved = [maps.astype(np.float64) for _ in range(2)]
-        moved[0][place] += step
-        moved[1][place] -= step
+        moved[0][index] += step
+        moved[1][index] -= step
         ends = [np.sum(reference(m, *arguments) * weights) for m in moved]
-        expected[place] = (ends[0] - ends[1]) / (2 * step)
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+        expected[index] = (ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_types(dtype):
-    # Squares of these are beyond float16.
+def test_half_precision_is_computed_in_float32(dtype):
     maps = np.round(noise(2, 5, 4, 3, scale=2) * 32) * 8
-    maps[0, 0, 0] = 1000
+    maps[0, 0, 0] = 1000  # float16 cannot represent the square
     layer = WithinChannelNormalization(dtype=dtype)
-    found = layer(maps)
-    assert found.dtype == dtype
-    own = np.asarray(tf.cast(maps, found.dtype), np.float64)
+    outputs = layer(maps)
+    assert outputs.dtype == dtype
+    rounded = np.asarray(tf.cast(maps, outputs.dtype), np.float64)
     limit = {"float16": 1e-3, "bfloat16": 4e-3}[dtype]
-    expected = reference(own, 3, 5e-5, 0.75)
-    np.testing.assert_allclose(np.asarray(found, np.float64), expected, rtol=limit)
+    expected = reference(rounded, 3, 5e-5, 0.75)
+    np.testing.assert_allclose(np.asarray(outputs, np.float64), expected, rtol=limit)
 
 
-def test_maps_of_unknown_size():
+def test_maps_may_have_an_unknown_size():
     layer, maps = WithinChannelNormalization(3, 2.0, 0.75), noise(4, 5, 6, 2)
     signature = [tf.TensorSpec([None, None, None, 2])]
     program = tf.function(lambda x: layer(x), input_signature=signature)
@@ -88,19 +87,19 @@ def test_maps_of_unknown_size():
     assert layer.compute_output_shape((None, 5, 6, 2)) == (None, 5, 6, 2)
 
 
-def test_config():
+def test_config_keeps_the_arguments():
     layer = WithinChannelNormalization(5, 0.5, 0.25, name="norm")
     again = WithinChannelNormalization.from_config(layer.get_config())
-    found = again.name, again.size, again.alpha, again.beta
-    assert found == ("norm", 5, 0.5, 0.25)
+    arguments = again.name, again.size, again.alpha, again.beta
+    assert arguments == ("norm", 5, 0.5, 0.25)
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ({"size": 2}, "an odd integer >= 1. Received: 2"),
-        ({"size": -3}, "Received: -3"),
-        ({"size": 3.0}, "Received: 3.0"),
+        ({"size": 2}, "an odd integer >= 1. Received: size=2"),
+        ({"size": -3}, "Received: size=-3"),
+        ({"size": 3.0}, "Received: size=3.0"),
         ({"alpha": 0}, "alpha must be a finite number > 0"),
         ({"beta": "1"}, "beta must be a finite number > 0"),
     ],
@@ -110,7 +109,7 @@ def test_refused_arguments(arguments, message):
         WithinChannelNormalization(**arguments)
 
 
-def test_refused_maps():
+def test_maps_of_another_rank_are_refused():
     layer = WithinChannelNormalization()
     for inputs in (noise(2, 5, 4), keras.Input((5, 4))):
         with pytest.raises(errors.UsageError, match=r"a map \(batch, height, .* Rec"):

@@ -1,4 +1,4 @@
-"""ZCAWhitening: values, refusals, and no weight of the model."""
+"""ZCAWhitening: values, errors, and absence of weights."""
 
 import h5py
 import keras
@@ -28,34 +28,34 @@ def test_against_numpy(whitening, images, expected):
     assert empty.shape == images[:0].shape
 
 
-def test_name_of_a_set(whitening, images, expected):
+def test_the_name_of_a_set_finds_its_file(whitening, images, expected):
     layer = ZCAWhitening("small")
     np.testing.assert_allclose(layer(images), expected, rtol=1e-5, atol=1e-5)
     assert layer.get_config()["statistics"] == whitening
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 3), (2, 9), (18,)])
-def test_only_the_number_of_values_counts(whitening, images, expected, shape):
+def test_images_of_any_shape_with_as_many_values_are_whitened(
+    whitening, images, expected, shape
+):
     y = ZCAWhitening(whitening)(images.reshape(5, *shape))
     np.testing.assert_allclose(y, expected.reshape(5, *shape), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 1), (17,)])
-def test_refuses_images_of_other_values(whitening, shape):
-    message = (
-        rf"{whitening} whiten images of 18 values. Received the shape \({shape[0]}"
-    )
+def test_images_with_another_number_of_values_are_refused(whitening, shape):
+    message = rf"{whitening} fit images of 18 values. Received .* shape \({shape[0]}"
     with pytest.raises(errors.UsageError, match=message) as caught:
         keras.Sequential([keras.Input(shape), ZCAWhitening(whitening)])
     assert "preprocessing=False" in str(caught.value)
 
 
-def test_refuses_a_name(home):
+def test_an_unknown_name_is_refused(home):
     with pytest.raises(errors.NotFoundError, match="no whitening statistics 'cifr10'"):
         ZCAWhitening("cifr10")(np.zeros((1, 32, 32, 3)))
 
 
-def test_nothing_is_a_weight(whitening, tmp_path):
+def test_weight_files_do_not_contain_the_statistics(whitening, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening(whitening)])
     model.add(keras.layers.Flatten())
     model.add(keras.layers.Dense(4))
@@ -69,7 +69,7 @@ def test_nothing_is_a_weight(whitening, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config(whitening):
+def test_config_keeps_the_statistics(whitening):
     layer = ZCAWhitening("small", name="whiten")
     assert layer.get_config()["statistics"] == "small"  # not resolved before build
     again = ZCAWhitening.from_config(layer.get_config())
@@ -78,7 +78,7 @@ def test_config(whitening):
     assert model.output_shape == (None, 2, 3, 3)
 
 
-def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
+def test_a_saved_model_contains_the_name_of_its_statistics(whitening, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening("small")])
     model.save(tmp_path / "m.keras")
     (home / "statistics" / f"{whitening}.npz").unlink()
@@ -87,8 +87,9 @@ def test_a_saved_model_names_its_statistics(whitening, home, tmp_path):
         keras.models.load_model(tmp_path / "m.keras")
 
 
-def test_first_called_in_a_graph(whitening, images, expected):
-    """The tensors stay valid outside of the graph; layers share them."""
+def test_tensors_loaded_in_a_graph_stay_valid_and_are_shared(
+    whitening, images, expected
+):
     layer = ZCAWhitening(whitening)
     np.testing.assert_allclose(tf.function(layer)(images), expected, atol=1e-5)
     other = ZCAWhitening("small")
@@ -97,8 +98,9 @@ def test_first_called_in_a_graph(whitening, images, expected):
     assert other._matrix is layer._matrix
 
 
-def test_exported(whitening, images, expected, home, tmp_path):
-    """The export does not need the statistics file."""
+def test_a_saved_model_needs_no_statistics_file(
+    whitening, images, expected, home, tmp_path
+):
     layer = ZCAWhitening(whitening)
     layer.build([None, 2, 3, 3])
     module = tf.Module()
@@ -112,7 +114,7 @@ def test_exported(whitening, images, expected, home, tmp_path):
 
 @pytest.mark.parametrize("name", ["cifar10", "cifar100"])
 def test_shipped_statistics(name):
-    """Tests properties of the statistics of contrast-normalised images."""
+    """The matrix has properties of whitened images of normalised contrast."""
     values = 32 * 32 * 3
     layer = ZCAWhitening(name)
     layer.build([None, 32, 32, 3])
@@ -120,9 +122,10 @@ def test_shipped_statistics(name):
     assert found.mean.shape == (values,) and found.matrix.shape == (values, values)
     assert found.mean.dtype == found.matrix.dtype == np.float32
     np.testing.assert_array_equal(found.matrix, found.matrix.T)
-    # The values of an image sum to 0: no variance there but the bias of 0.1.
+    # The values of each image sum to 0. In this direction the only variance is the
+    # bias of 0.1.
     assert abs(found.mean.sum()) < 0.05
     ones = np.ones(values) / np.sqrt(values)
     np.testing.assert_allclose(found.matrix @ ones, ones / np.sqrt(0.1), atol=1e-3)
-    # Whitening subtracts a mean of the neighbours from a pixel.
+    # The largest entry of each row is that of the pixel itself.
     assert (np.diag(found.matrix) > np.abs(np.triu(found.matrix, 1)).max(1)).all()

@@ -1,4 +1,4 @@
-"""mnist_autoencoder against NumPy: logits, code, reconstruction."""
+"""mnist_autoencoder, compared with NumPy: logits, code, reconstruction."""
 
 import keras
 import numpy as np
@@ -16,8 +16,8 @@ def get(**arguments):
     )
 
 
-def scrambled(model):
-    """Returns the model with random biases and norms."""
+def randomize(model):
+    """Returns the model with random biases and random parameters of normalisation."""
     generator = np.random.default_rng(1)
     for layer in model.layers:
         for variable in layer.weights:
@@ -61,30 +61,30 @@ def forward(model, x, alpha=1.0, batch_norm=False):
 
 @pytest.mark.parametrize(("alpha", "batch_norm"), [(1.0, True), (0.5, False)])
 def test_forward_pass(images, alpha, batch_norm):
-    model = scrambled(
+    model = randomize(
         get(activation={"name": "elu", "alpha": alpha}, batch_norm=batch_norm)
     )
     _, expected = forward(model, images / 255, alpha, batch_norm)
-    found = np.asarray(model((images / 255).astype(np.float32)))
-    np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
+    logits = np.asarray(model((images / 255).astype(np.float32)))
+    np.testing.assert_allclose(logits, expected, atol=2e-5 * np.abs(expected).max())
     other = forward(model, images / 255, 1.5 - alpha, batch_norm)[1]
     assert np.abs(expected - other).max() > 1e-2
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_raw_images(images, dtype):
-    model = scrambled(get(preprocessing=True))
+def test_raw_images_are_divided_by_255(images, dtype):
+    model = randomize(get(preprocessing=True))
     expected = forward(model, images / 255)[1]
-    found = np.asarray(model(images.astype(dtype)))
-    np.testing.assert_allclose(found, expected, atol=2e-5 * np.abs(expected).max())
+    logits = np.asarray(model(images.astype(dtype)))
+    np.testing.assert_allclose(logits, expected, atol=2e-5 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(
     ("cut", "batch_norm"),
     [({"features": "code"}, False), ({"include_top": False}, True)],
 )
-def test_code(images, cut, batch_norm):
-    """The code is linear: values are below -1, the minimum of ELU."""
+def test_the_code_is_linear(images, cut, batch_norm):
+    """Some values of the code are below -1, the minimum of ELU."""
     arguments = {"preprocessing": True, "batch_norm": batch_norm, "width": 0.2}
     model = get(**arguments, **cut)
     expected = forward(get(**arguments), images / 255, 1.0, batch_norm)[0]
@@ -93,11 +93,10 @@ def test_code(images, cut, batch_norm):
     np.testing.assert_allclose(np.asarray(model(images)), expected, atol=1e-4)
 
 
-def test_reconstruction(images):
-    """The reconstruction is the sigmoid of the logits, in the image's shape."""
+def test_the_reconstruction_is_the_sigmoid_of_the_logits(images):
     model = get(preprocessing=True, classifier_activation="sigmoid")
     logits = forward(model, images / 255)[1]
-    found = np.asarray(model(images))
-    assert found.shape == images.shape and found.dtype == np.float32
-    np.testing.assert_allclose(found, 1 / (1 + np.exp(-logits)), atol=2e-5)
-    assert found.min() < 0.3 and found.max() > 0.7
+    pixels = np.asarray(model(images))
+    assert pixels.shape == images.shape and pixels.dtype == np.float32
+    np.testing.assert_allclose(pixels, 1 / (1 + np.exp(-logits)), atol=2e-5)
+    assert pixels.min() < 0.3 and pixels.max() > 0.7

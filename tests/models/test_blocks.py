@@ -1,4 +1,4 @@
-"""The number of units at a relative width."""
+"""The number of units of a layer at a relative width."""
 
 import pytest
 
@@ -9,5 +9,5 @@ from elu_zoo.models import blocks
     ("units", "width", "expected"),
     [(128, 1.0, 128), (128, 0.5, 64), (128, 2, 256), (3, 0.01, 1), (10, 0.26, 3)],
 )
-def test_scaled_units(units, width, expected):
+def test_scaled_units_are_rounded_and_at_least_1(units, width, expected):
     assert blocks.scaled_units(units, width) == expected

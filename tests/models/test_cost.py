@@ -1,11 +1,11 @@
-"""Parameters and multiply-accumulates, against sums over the layers."""
+"""Parameters and multiply-accumulates, compared with sums over the layers."""
 
 import keras
 
 from elu_zoo.models import cost
 
 
-def test_convolution():
+def test_cost_of_convolutions_and_a_dense_layer():
     model = keras.Sequential(
         [
             keras.Input((9, 7, 3)),

@@ -8,7 +8,7 @@ import pytest
 
 import elu_zoo
 
-# Network: units of each weighted layer, by its name, in order.
+# For each network: the units of the layers with weights, in order.
 UNITS = {
     "mnist_mlp_8x128": {
         **{f"dense{i}": 128 for i in range(1, 9)},
@@ -38,8 +38,7 @@ def dense(model):
 
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", UNITS)
-def test_graph(name, batch_norm):
-    """The code and the output have neither norm nor activation."""
+def test_only_hidden_layers_have_normalisation_and_activation(name, batch_norm):
     names = ["image", "rescale", "flatten"]
     for layer in UNITS[name]:
         norm = [f"norm_{layer}"] * batch_norm
@@ -58,8 +57,8 @@ def test_graph(name, batch_norm):
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_initial_weights(name):
-    """He uniform: bounds sqrt(6 / fan_in), variance 2 / fan_in; biases of zero."""
+def test_initial_kernels_are_he_uniform_and_biases_zero(name):
+    """He uniform kernels have bounds of sqrt(6 / fan_in) and variance 2 / fan_in."""
     fan_in = 784
     for layer in dense(elu_zoo.get_model(name, preprocessing=False)):
         kernel = np.asarray(layer.kernel, np.float64)
@@ -78,11 +77,11 @@ def test_layers_of_equal_shape_have_different_weights():
     model = elu_zoo.get_model(
         "mnist_autoencoder", input_shape=(10, 3, 1), width=0.03, preprocessing=False
     )
-    same = {}
+    kernels = {}
     for layer in dense(model):
         kernel = np.asarray(layer.kernel)
-        same.setdefault(kernel.shape, []).append(kernel)
-    (pair,) = [x for x in same.values() if len(x) == 2]
+        kernels.setdefault(kernel.shape, []).append(kernel)
+    (pair,) = [x for x in kernels.values() if len(x) == 2]
     assert (pair[0] != pair[1]).all()
 
 
@@ -94,7 +93,7 @@ def test_layers_of_equal_shape_have_different_weights():
         ("mnist_autoencoder", 1e-4, [1] * 7 + [784]),
     ],
 )
-def test_width(name, width, units):
+def test_width_multiplies_the_units(name, width, units):
     model = elu_zoo.get_model(name, width=width, preprocessing=False)
     assert [layer.units for layer in dense(model)] == units
 
@@ -106,7 +105,7 @@ def test_width(name, width, units):
         ("mnist_autoencoder", {}, (6, 5, 2), (6, 5, 2)),
     ],
 )
-def test_shapes(name, arguments, shape, output_shape):
+def test_images_and_outputs_of_other_shapes(name, arguments, shape, output_shape):
     model = elu_zoo.get_model(
         name, width=0.05, input_shape=list(shape), **arguments, preprocessing=False
     )

@@ -1,11 +1,11 @@
-"""The CIFAR networks: kernels, costs and dropout rates of the paper."""
+"""The ELU networks for CIFAR: kernels, costs and dropout rates."""
 
 import keras
 import pytest
 
 import elu_zoo
 
-# Receptive field and units of every convolution of a stack, without the classifier.
+# Receptive field and units of each convolution of a stack, without the classifier.
 KERNELS = {
     "elu_cifar_11": [
         [(5, 192)],
@@ -25,7 +25,7 @@ KERNELS = {
         [(1, 1152)],
     ],
 }
-# 10^9 multiply-accumulates of an image.
+# Multiply-accumulates per image, in units of 10^9.
 COSTS = {
     ("elu_cifar_11", "same"): 0.158,
     ("elu_cifar_11", "caffe"): 0.173,
@@ -45,7 +45,7 @@ def convolutions(model):
 
 
 @each_net
-def test_kernels(models, name):
+def test_kernels_have_the_shapes_of_the_paper(models, name):
     expected, channels = {}, 3
     stacks = [*KERNELS[name], [(1, 100)]]
     for i, stack in enumerate(stacks, 1):
@@ -53,16 +53,16 @@ def test_kernels(models, name):
             layer = f"stack{i}_conv{j}" if i < len(stacks) else "classifier"
             expected[layer] = (field, field, channels, units)
             channels = units
-    found = {x.name: tuple(x.kernel.shape) for x in convolutions(models[name])}
-    assert found == expected
-    assert len(found) == {"elu_cifar_11": 11, "elu_cifar_18": 19}[name]
+    shapes = {x.name: tuple(x.kernel.shape) for x in convolutions(models[name])}
+    assert shapes == expected
+    assert len(shapes) == {"elu_cifar_11": 11, "elu_cifar_18": 19}[name]
     assert all(x.use_bias and x.strides == (1, 1) for x in convolutions(models[name]))
 
 
 @pytest.mark.parametrize(("name", "padding"), COSTS)
 def test_multiply_accumulates(zero_weights, name, padding):
-    found = elu_zoo.model_info(name, padding=padding).multiply_accumulates
-    assert found == pytest.approx(COSTS[name, padding] * 1e9, abs=0.5e6)
+    cost = elu_zoo.model_info(name, padding=padding).multiply_accumulates
+    assert cost == pytest.approx(COSTS[name, padding] * 1e9, abs=0.5e6)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_multiply_accumulates(zero_weights, name, padding):
         ("elu_cifar_18", [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0]),
     ],
 )
-def test_dropout(models, name, rates):
-    """The paper's list of rates for the larger network is one short."""
+def test_default_dropout_rates(models, name, rates):
+    """For the larger network the paper has one rate less than stacks."""
     layers = [x for x in models[name].layers if isinstance(x, elu_zoo.layers.Dropout)]
     assert [x.name for x in layers] == [
         f"stack{i}_drop" for i in range(1, len(rates) + 1)

@@ -1,4 +1,4 @@
-"""The ImageNet network against NumPy in float64, and its arguments."""
+"""elu_imagenet_15, compared with NumPy in float64, and errors of its arguments."""
 
 import numpy as np
 import pytest
@@ -39,8 +39,11 @@ def elu(x):
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
 
 
-def convolved(x, model, name, stride):
-    """Pads as "same" does: of an odd number of zeros more come last."""
+def convolve(x, model, name, stride):
+    """Returns the output of a convolution with "same" padding.
+
+    If the number of zeros is odd, one more follows the map than precedes it.
+    """
     kernel, bias = weights_of(model, name)
     field, pads = len(kernel), []
     for size in x.shape[1:3]:
@@ -52,8 +55,8 @@ def convolved(x, model, name, stride):
     return np.einsum("bhwcij,ijcd->bhwd", windows, kernel, optimize=True) + bias
 
 
-def pooled(x):
-    """Pools 2 x 2 pixels; the last row and column of an odd map are pooled too."""
+def pool(x):
+    """Pools 2 x 2 pixels, including the last row and column of an odd map."""
     if x.shape[1:3] == (1, 1):
         return x
     odd = [(0, size % 2) for size in x.shape[1:3]]
@@ -62,7 +65,7 @@ def pooled(x):
 
 
 def pyramid(x, levels):
-    """Pools maps whose sides are a multiple of the bins, or one less."""
+    """Pools maps whose sides are a multiple of the number of bins, or one less."""
     result = []
     for bins in levels:
         field = [-(-n // bins) for n in x.shape[1:3]]
@@ -78,10 +81,9 @@ def forward(model, x, stride, levels):
     x = np.asarray(x, np.float64)
     for i, count in enumerate((1, 3, 5, 3), 1):
         for j in range(1, count + 1):
-            x = elu(
-                convolved(x, model, f"stack{i}_conv{j}", stride if i == j == 1 else 1)
-            )
-        x = pooled(x)
+            own_stride = stride if i == j == 1 else 1
+            x = elu(convolve(x, model, f"stack{i}_conv{j}", own_stride))
+        x = pool(x)
     x = pyramid(x, levels)
     for name in ("dense1", "dense2"):
         kernel, bias = weights_of(model, name)
@@ -100,7 +102,7 @@ def forward(model, x, stride, levels):
         ((1, 1, 1), 1, (1,)),
     ],
 )
-def test_network(shape, stride, levels):
+def test_forward_pass(shape, stride, levels):
     model = small(input_shape=shape, stem_stride=stride, spp_levels=levels, width=0.02)
     images = noise(shape)
     expected = forward(randomize(model), images, stride, levels)
@@ -108,7 +110,7 @@ def test_network(shape, stride, levels):
     np.testing.assert_allclose(np.asarray(model(images)), expected, atol=2e-5)
 
 
-def test_raw_images(write_mean):
+def test_raw_images_are_cropped_and_the_mean_is_subtracted(write_mean):
     draws = np.random.default_rng(2)
     mean = draws.uniform(100, 150, (40, 36, 3)).astype(np.float32)
     write_mean("forty", mean)
@@ -116,13 +118,13 @@ def test_raw_images(write_mean):
     model, plain = small(preprocessing=crop), small()
     images = draws.integers(0, 256, (2, 40, 36, 3), "uint8")
     inputs = (images - mean)[:, 4:36, 2:34]
-    found, expected = np.asarray(model(images)), np.asarray(plain(inputs))
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
-    with pytest.raises(errors.UsageError, match=r"images \(32, 32, 3\).*\(64, 64, 3\)"):
+    logits, expected = np.asarray(model(images)), np.asarray(plain(inputs))
+    np.testing.assert_allclose(logits, expected, atol=1e-5 * np.abs(expected).max())
+    with pytest.raises(errors.UsageError, match=r"shape \(32, 32, 3\).*\(64, 64, 3\)"):
         small(preprocessing=crop, input_shape=(64, 64, 3))
 
 
-def test_registered(write_mean):
+def test_the_registered_preprocessing_needs_a_mean_image(write_mean):
     entry = registry.entry("elu_imagenet_15")
     assert entry.section == "4.4, figure 6" and not entry.is_phased
     with pytest.raises(errors.NotFoundError, match="no mean image 'imagenet2012'"):
@@ -139,11 +141,11 @@ def test_registered(write_mean):
     [
         ({"stem_stride": 0}, "stem_stride is an integer >= 1. Received: 0"),
         ({"spp_levels": (1, 0)}, r"levels of a pyramid.*Received: \(1, 0\)"),
-        ({"spp_levels": (1, 3)}, r"\(1, 3\) takes a map .* at least 3 x 3. Received:"),
-        ({"dropout": 1}, r"rate is in \[0, 1\). Received: 1"),
+        ({"spp_levels": (1, 3)}, r"least 33 x 33 .* spp_levels=\(1, 3\). Received:"),
+        ({"dropout": 1}, r"must be in \[0, 1\). Received: 1"),
         ({"init_scale": 0}, "init_scale is finite and > 0. Received: 0"),
-        ({"input_shape": (16, 32, 3)}, "at least 17 x 17: with a stem_stride of 1"),
-        ({"input_shape": (32, 16, 3)}, "Take larger images, or fewer levels"),
+        ({"input_shape": (16, 32, 3)}, "at least 17 x 17 for stem_stride=1"),
+        ({"input_shape": (32, 16, 3)}, "Pass a larger input_shape or smaller levels"),
     ],
     ids=repr,
 )

@@ -1,4 +1,4 @@
-"""The layers and map sizes of the ImageNet network."""
+"""elu_imagenet_15: layers, map sizes and kernels."""
 
 import keras
 import numpy as np
@@ -7,9 +7,9 @@ import pytest
 from elu_zoo.layers import Dropout
 from elu_zoo.models import elu_imagenet_15
 
-# Convolutions of each stack, units at a hundredth of the width, receptive field.
+# For each stack: convolutions, units at a hundredth of the width, receptive field.
 STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]
-# Side of the image, stride, levels, map sizes after each stack and its pooling.
+# Side of the image, stride, levels, and the map sizes before > after each pooling.
 SIZES = [
     (224, 2, (1, 2, 4), "112>56 56>28 28>14 14>7"),
     (97, 2, (1, 2, 4), "49>25 25>13 13>7 7>4"),
@@ -20,32 +20,32 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("side", "stride", "levels", "sizes"), SIZES)
-def test_sizes(side, stride, levels, sizes):
+def test_map_sizes(side, stride, levels, sizes):
     model = elu_imagenet_15(
         width=0.01, input_shape=(side, side, 3), stem_stride=stride, spp_levels=levels
     )
-    found = {x.name: tuple(x.output.shape[1:]) for x in model.layers}
+    shapes = {x.name: tuple(x.output.shape[1:]) for x in model.layers}
     for i, (stack, (count, units, _)) in enumerate(
         zip(sizes.split(), STACKS, strict=True), 1
     ):
         before, _, after = stack.partition(">")
         for j in range(1, count + 1):
-            assert found[f"stack{i}_conv{j}"] == (int(before), int(before), units)
+            assert shapes[f"stack{i}_conv{j}"] == (int(before), int(before), units)
         expected = (int(after), int(after), units) if after else None
-        assert found.get(f"stack{i}_pool") == expected, i
-    assert found["pyramid"] == (10 * sum(n * n for n in levels),)
-    assert found["dense1"] == found["dense2"] == (41,)
+        assert shapes.get(f"stack{i}_pool") == expected, i
+    assert shapes["pyramid"] == (10 * sum(n * n for n in levels),)
+    assert shapes["dense1"] == shapes["dense2"] == (41,)
     assert model.output_shape == (None, 1000)
 
 
-def test_sizes_of_rectangles():
+def test_map_sizes_of_rectangular_images():
     model = elu_imagenet_15(width=0.01, input_shape=(97, 224, 1))
     maps = [model.get_layer(f"stack{i}_pool").output.shape[1:3] for i in (1, 2, 3, 4)]
     assert maps == [(25, 56), (13, 28), (7, 14), (4, 7)]
 
 
 @pytest.mark.parametrize(("batch_norm", "raw"), [(False, True), (True, False)])
-def test_graph(batch_norm, raw, write_mean):
+def test_layers_are_a_chain_in_this_order(batch_norm, raw, write_mean):
     write_mean("black", np.zeros((256, 256, 3)))
     crop = {"kind": "mean_crop", "statistics": "black", "crop": (224, 224)}
     model = elu_imagenet_15(
@@ -71,7 +71,7 @@ def test_graph(batch_norm, raw, write_mean):
 
 
 @pytest.mark.parametrize("stride", [2, 4])
-def test_kernels(stride):
+def test_kernels_have_the_shapes_of_the_paper(stride):
     model = elu_imagenet_15(width=0.01, stem_stride=stride, num_classes=7)
     expected, channels = {}, 3
     for i, (count, units, field) in enumerate(STACKS, 1):
@@ -88,7 +88,7 @@ def test_kernels(stride):
 
 
 @pytest.mark.parametrize(("arguments", "rate"), [({}, 0.5), ({"dropout": 0.25}, 0.25)])
-def test_dropout(arguments, rate):
+def test_dropout_follows_the_dense_layers(arguments, rate):
     model = elu_imagenet_15(width=0.01, input_shape=(97, 97, 3), **arguments)
     layers = {x.name: x for x in model.layers if isinstance(x, Dropout)}
     assert {name: x.rate for name, x in layers.items()} == {

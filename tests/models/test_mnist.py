@@ -1,4 +1,4 @@
-"""mnist_mlp_8x128 against NumPy, and as an ordinary Keras model."""
+"""mnist_mlp_8x128: comparison with NumPy, and use as an ordinary Keras model."""
 
 import copy
 import json
@@ -56,28 +56,28 @@ def test_forward_pass(preprocessing, alpha):
     )
     rng = np.random.default_rng(1)
     for layer in model.layers:
-        if layer.weights:  # with zero biases a missing bias would have no effect
+        if layer.weights:  # with zero biases, a missing bias would have no effect
             layer.bias.assign(rng.normal(0, 0.3, layer.bias.shape))
     raw = images()
     expected = numpy_forward(model, raw / 255, alpha)
-    taken = raw if preprocessing else (raw / 255).astype(np.float32)
-    np.testing.assert_allclose(np.asarray(model(taken)), expected, atol=2e-5)
+    inputs = raw if preprocessing else (raw / 255).astype(np.float32)
+    np.testing.assert_allclose(np.asarray(model(inputs)), expected, atol=2e-5)
     other = numpy_forward(model, raw / 255, 1.5 - alpha)
     assert np.abs(expected - other).max() > 1e-2
 
 
-def test_every_site_has_its_own_activation():
+def test_each_hidden_layer_has_a_new_activation_layer():
     model = get(activation=ELU)
-    sites = [layer for layer in model.layers if layer.name.startswith("act_")]
-    assert len({id(layer) for layer in sites}) == 8
+    layers = [layer for layer in model.layers if layer.name.startswith("act_")]
+    assert len({id(layer) for layer in layers}) == 8
 
 
-def test_fit():
+def test_fit_reduces_the_loss():
     x, y = images(64), np.arange(64) % 4
     model = get(batch_norm=True, preprocessing=True, num_classes=4)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(0.005), loss, jit_compile=False)
-    # Not shuffled: Keras' order differs from process to process.
+    # Keras would shuffle in a different order in each process.
     fitted = model.fit(x, y, batch_size=16, epochs=8, shuffle=False, verbose=0)
     history = fitted.history["loss"]
     assert np.isfinite(history).all() and history[-1] < history[0] - 0.1
@@ -108,13 +108,13 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("way", COPIES)
-def test_copies(way):
+@pytest.mark.parametrize("copy_function", COPIES)
+def test_copies_compute_the_same_and_share_no_weights(copy_function):
     model = get(activation="rrelu", batch_norm=True, preprocessing=True)
-    other = COPIES[way](model)
-    if way == "deepcopy":
-        own = other.get_layer("dense1").kernel
-        assert own is not model.get_layer("dense1").kernel
+    other = COPIES[copy_function](model)
+    if copy_function == "deepcopy":
+        kernel = other.get_layer("dense1").kernel
+        assert kernel is not model.get_layer("dense1").kernel
     else:
         other.set_weights([w + 0.01 for w in model.get_weights()])
         model.set_weights([w + 0.01 for w in model.get_weights()])
@@ -137,7 +137,7 @@ print(json.dumps({p.stem: np.asarray(keras.models.load_model(p)(x)).tolist()
 
 
 @pytest.mark.slow
-def test_saved_and_loaded_elsewhere(tmp_path):
+def test_saved_models_can_be_loaded_in_another_process(tmp_path):
     x = images(3)
     np.save(tmp_path / "x.npy", x)
     expected = {}
@@ -156,7 +156,7 @@ def test_saved_and_loaded_elsewhere(tmp_path):
         text=True,
         check=True,
     )
-    found = json.loads(result.stdout.strip().splitlines()[-1])
-    assert set(found) == set(expected)
+    loaded = json.loads(result.stdout.strip().splitlines()[-1])
+    assert set(loaded) == set(expected)
     for key, logits in expected.items():
-        np.testing.assert_allclose(found[key], logits, rtol=1e-6, err_msg=key)
+        np.testing.assert_allclose(loaded[key], logits, rtol=1e-6, err_msg=key)

@@ -1,4 +1,4 @@
-"""Promises of every network: initial weights, penalties, precision."""
+"""Properties of every network: initial weights, L2 penalties, precision."""
 
 import math
 
@@ -19,7 +19,7 @@ CHANGES = (
     {"activation": {"name": "elu", "alpha": 0.5}},
     {"activation": "prelu", "batch_norm": True},
 )
-OF_STACKS = {"padding": "same", "dropout_placement": "all"}
+CHANGES_OF_STACKS = {"padding": "same", "dropout_placement": "all"}
 each_network = pytest.mark.parametrize("name", registry.NETWORKS)
 
 
@@ -36,22 +36,22 @@ def kernels(model):
 
 
 @each_network
-def test_equal_initial_weights(name):
+def test_initial_weights_do_not_depend_on_activation_norm_and_precision(name):
     expected = kernels(small(name, activation="elu", seed=5))
     changes = [*CHANGES]
     if registry.entry(name).takes("conv_dtype"):
         changes.append({"activation": "elu", "conv_dtype": "bfloat16"})
     if registry.entry(name).is_phased:
-        changes.append(OF_STACKS)
+        changes.append(CHANGES_OF_STACKS)
     for change in changes:
-        found = kernels(small(name, seed=5, **change))
-        assert list(found) == list(expected)
-        for layer, kernel in found.items():
+        changed = kernels(small(name, seed=5, **change))
+        assert list(changed) == list(expected)
+        for layer, kernel in changed.items():
             np.testing.assert_array_equal(kernel, expected[layer], layer)
 
 
 @each_network
-def test_seeds_and_biases(name):
+def test_initial_kernels_depend_on_the_seed_and_initial_biases_do_not(name):
     first, second = small(name, activation="elu"), small(name, activation="elu", seed=6)
     others = kernels(second)
     for layer, kernel in kernels(first).items():
@@ -69,17 +69,17 @@ def test_seeds_and_biases(name):
         ("fmp", {"regions": "random"}),
     ],
 )
-def test_equal_initial_weights_of_own_arguments(name, changes):
-    found = kernels(small(name, **changes))
+def test_initial_weights_do_not_depend_on_arguments_of_single_networks(name, changes):
+    changed = kernels(small(name, **changes))
     for layer, kernel in kernels(small(name)).items():
-        np.testing.assert_array_equal(found[layer], kernel, layer)
+        np.testing.assert_array_equal(changed[layer], kernel, layer)
 
 
 @each_network
-def test_weights_fit_any_size(name):
-    of_one_size = name in ("alexnet_cifar", "maxout") or name.startswith("mnist")
-    assert registry.entry(name).any_size != of_one_size
-    if of_one_size:
+def test_weights_fit_images_of_any_size_except_for_flattened_maps(name):
+    flattens = name in ("alexnet_cifar", "maxout") or name.startswith("mnist")
+    assert registry.entry(name).any_size != flattens
+    if flattens:
         return
     other = small(name, input_shape=(40, 56, 3))
     for value, expected in zip(other.weights, small(name).weights, strict=True):
@@ -87,7 +87,7 @@ def test_weights_fit_any_size(name):
 
 
 @each_network
-def test_kernel_decay(name):
+def test_the_gradient_of_kernel_decay_is_decay_times_kernel(name):
     if not registry.entry(name).takes("kernel_decay"):
         return
     assert small(name).losses == []
@@ -102,23 +102,23 @@ def test_kernel_decay(name):
         penalty = sum(model.losses)
     gradients = tape.gradient(penalty, [weight.value for weight in weights])
     pairs = zip(weights, gradients, strict=True)
-    found = {weight.path: (weight, x) for weight, x in pairs if x is not None}
-    assert found.keys() == {f"{layer}/kernel" for layer in kernels(model)}
-    for path, (weight, gradient) in found.items():
-        of_classifier = path == "classifier/kernel" and "classifier_decay" in changes
-        expected = (0.25 if of_classifier else 0.5) * np.asarray(weight)
+    decayed = {weight.path: (weight, x) for weight, x in pairs if x is not None}
+    assert decayed.keys() == {f"{layer}/kernel" for layer in kernels(model)}
+    for path, (weight, gradient) in decayed.items():
+        is_classifier = path == "classifier/kernel" and "classifier_decay" in changes
+        expected = (0.25 if is_classifier else 0.5) * np.asarray(weight)
         np.testing.assert_allclose(gradient, expected, rtol=1e-5)
 
 
 @each_network
-def test_conv_dtype(name):
+def test_conv_dtype_is_the_dtype_of_convolutions_except_the_classifier(name):
     if not registry.entry(name).takes("conv_dtype"):
         return
     model = small(name, conv_dtype="bfloat16")
-    halves = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
-    of_convolutions = keras.layers.Conv2D | keras.layers.ZeroPadding2D
-    expected = {x.name for x in model.layers if isinstance(x, of_convolutions)}
-    assert halves == expected - {"classifier", "centre"}
+    half_precision = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
+    kinds = keras.layers.Conv2D | keras.layers.ZeroPadding2D
+    expected = {x.name for x in model.layers if isinstance(x, kinds)}
+    assert half_precision == expected - {"classifier", "centre"}
     assert {w.dtype for w in model.weights if "seed" not in w.path} == {"float32"}
     assert model.output.dtype == "float32"
 
@@ -142,8 +142,7 @@ def test_logits_are_float32_under_another_policy(name):
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18", "elu_imagenet_15"])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_initial_variances(name, scale):
-    """The variance of initial kernels is scale / fan-in."""
+def test_the_variance_of_initial_kernels_is_the_scale_over_fan_in(name, scale):
     for layer, kernel in kernels(small(name, width=0.1, init_scale=scale)).items():
         fan_in = math.prod(kernel.shape[:-1])
         variance = np.mean(kernel.astype(np.float64) ** 2) * fan_in / scale

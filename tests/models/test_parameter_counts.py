@@ -1,4 +1,4 @@
-"""Parameter counts of every registered model, without preprocessing."""
+"""Parameter counts of every registered model."""
 
 import math
 
@@ -10,7 +10,8 @@ from elu_zoo.models import cost
 
 pytestmark = pytest.mark.usefixtures("zero_weights")
 
-# Sums over layers of (inputs + 1) * units, of convolutions (field**2 * inputs + 1).
+# Sums over layers of (inputs + 1) * units; in a convolution of a k x k field each
+# input counts k**2 times.
 PARAMETERS = {
     "mnist_mlp_8x128": 217_354,
     "mnist_mlp_5x256": 466_698,
@@ -26,8 +27,7 @@ PARAMETERS = {
     "highway_19": 2_256_838,
     "fmp": 79_247_530,
 }
-# Counts with other arguments.
-OF_ARGUMENTS = [
+COUNTS_WITH_ARGUMENTS = [
     ("elu_cifar_11", {"num_classes": 10}, 1_641_938),
     ("elu_cifar_18", {"num_classes": 10}, 39_226_634),
     ("alexnet_cifar", {"num_classes": 100}, 181_828),
@@ -43,8 +43,8 @@ OF_ARGUMENTS = [
     ("fmp", {"filters": 32}, 3_176_490),
     ("fmp", {"filters": 32, "num_classes": 100}, 3_216_900),
 ]
-# The same sums for each stack of elu_imagenet_15, and for its dense layers.
-OF_IMAGENET = {
+# Parameters of each stack and each dense layer of elu_imagenet_15.
+COUNTS_OF_IMAGENET = {
     "stack1": 10_464,
     "stack2": 5_162_496,
     "stack3": 24_776_448,
@@ -55,7 +55,7 @@ OF_IMAGENET = {
 }
 
 
-def test_no_model_is_missing():
+def test_the_table_has_every_registered_model():
     assert sorted(PARAMETERS) == sorted(registry.NETWORKS) == sorted(registry.names())
 
 
@@ -69,25 +69,26 @@ def test_count(name):
 
 
 def check_imagenet(model):
-    """Checks counts and cost here, so that 660 MB are allocated once."""
-    found = dict.fromkeys(OF_IMAGENET, 0)
+    """Checks counts and cost of one model, because each model allocates 660 MB."""
+    counts = dict.fromkeys(COUNTS_OF_IMAGENET, 0)
     for layer in model.layers:
         for weight in layer.weights:
-            found[layer.name.partition("_")[0]] += math.prod(weight.shape)
-    assert found == OF_IMAGENET
-    maps = {
+            counts[layer.name.partition("_")[0]] += math.prod(weight.shape)
+    assert counts == COUNTS_OF_IMAGENET
+    # For each map size: kernel entries of the convolutions with that output size.
+    kernels = {
         112: 6 * 6 * 3 * 96,
         56: 9 * (96 * 512 + 2 * 512 * 512),
         28: 9 * (512 * 768 + 4 * 768 * 768),
         14: 9 * (768 * 1024 + 2 * 1024 * 1024),
     }
     dense = 21 * 1024 * 4096 + 4096 * 4096 + 4096 * 1000
-    by_hand = sum(side * side * kernel for side, kernel in maps.items()) + dense
-    assert by_hand == 40_932_147_200
-    assert cost.multiply_accumulates(model) == by_hand
+    expected = sum(side * side * count for side, count in kernels.items()) + dense
+    assert expected == 40_932_147_200
+    assert cost.multiply_accumulates(model) == expected
 
 
-@pytest.mark.parametrize(("name", "arguments", "parameters"), OF_ARGUMENTS)
-def test_count_of_arguments(name, arguments, parameters):
+@pytest.mark.parametrize(("name", "arguments", "parameters"), COUNTS_WITH_ARGUMENTS)
+def test_count_with_arguments(name, arguments, parameters):
     model = elu_zoo.get_model(name, **arguments, preprocessing=False)
     assert cost.parameters(model) == parameters == model.count_params()

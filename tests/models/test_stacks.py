@@ -1,4 +1,4 @@
-"""Stacks of convolutions against NumPy in float64, and their arguments."""
+"""`conv_stacks`: comparison with NumPy in float64, arguments, and initial loss."""
 
 import math
 
@@ -11,7 +11,7 @@ from elu_zoo import errors
 from elu_zoo.layers import Dropout
 from elu_zoo.models.stacks import conv_stacks, set_dropout
 
-# The convolutions of each stack, without the classifier.
+# Number of convolutions of each stack, without the classifier.
 COUNTS = {
     "elu_cifar_11": [1, 2, 2, 2, 2, 1],
     "elu_cifar_18": [1, 4, 4, 3, 3, 2, 1],
@@ -52,7 +52,7 @@ def kernels(model):
     }
 
 
-def convolved(x, layer, padding):
+def convolve(x, layer, padding):
     kernel, bias = (np.asarray(w, np.float64) for w in layer.weights)
     field = len(kernel)
     before = after = field // 2  # zeros on each side; one for a 2 x 2 field
@@ -63,8 +63,8 @@ def convolved(x, layer, padding):
     return np.einsum("bhwcij,ijcd->bhwd", windows, kernel) + bias
 
 
-def pooled(x):
-    """Pools 2 x 2 pixels; the last row and column of an odd map are pooled too."""
+def pool(x):
+    """Pools 2 x 2 pixels, including the last row and column of an odd map."""
     if x.shape[1:3] == (1, 1):
         return x
     odd = [(0, size % 2) for size in x.shape[1:3]]
@@ -77,10 +77,10 @@ def forward(model, counts, x, padding):
     x = np.asarray(x, np.float64)
     for i, count in enumerate(counts, 1):
         for j in range(1, count + 1):
-            x = convolved(x, model.get_layer(f"stack{i}_conv{j}"), padding)
+            x = convolve(x, model.get_layer(f"stack{i}_conv{j}"), padding)
             x = np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
-        x = pooled(x)
-    x = pooled(convolved(x, model.get_layer("classifier"), padding))
+        x = pool(x)
+    x = pool(convolve(x, model.get_layer("classifier"), padding))
     return x.mean((1, 2))
 
 
@@ -93,7 +93,7 @@ def forward(model, counts, x, padding):
         ("elu_cifar_18", 0.03, (32, 32, 3)),
     ],
 )
-def test_network(name, width, shape, padding):
+def test_forward_pass_of_the_registered_networks(name, width, shape, padding):
     model = elu_zoo.get_model(
         name, width=width, input_shape=shape, padding=padding, preprocessing=False
     )
@@ -105,14 +105,14 @@ def test_network(name, width, shape, padding):
 
 @pytest.mark.parametrize("padding", ["caffe", "same"])
 @pytest.mark.parametrize("shape", [(13, 9, 2), (3, 2, 1), (1, 1, 1)])
-def test_small(shape, padding):
+def test_forward_pass_of_two_stacks(shape, padding):
     model = randomize(small(input_shape=shape, padding=padding))
     images = noise(shape)
     expected = forward(model, [2, 2], images, padding)
     np.testing.assert_allclose(np.asarray(model(images)), expected, atol=1e-5)
 
 
-def test_the_rest_of_the_map_is_averaged():
+def test_a_map_larger_than_1_x_1_is_averaged():
     model = randomize(small(input_shape=(32, 24, 2)))
     before = keras.Model(model.input, model.get_layer("stack3_drop").output)
     images = noise((32, 24, 2))
@@ -125,21 +125,21 @@ def test_the_rest_of_the_map_is_averaged():
     ("width", "units"),
     [(1.0, [4, 4, 5, 6, 3]), (2, [8, 8, 10, 12, 3]), (0.01, [1, 1, 1, 1, 3])],
 )
-def test_width(width, units):
-    found = kernels(small(width=width))
-    assert [kernel.shape[-1] for kernel in found.values()] == units
+def test_width_multiplies_the_units(width, units):
+    shapes = [kernel.shape for kernel in kernels(small(width=width)).values()]
+    assert [shape[-1] for shape in shapes] == units
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_orthogonal_initial_weights(scale):
-    """Singular values are equal; kernels have the norm of normal kernels."""
+    """Singular values are equal; the norm is the expected norm of normal kernels."""
     changes = {"init_scale": scale, "initial_kernels": "orthogonal"}
     model = small((((2, 8, 3), (1, 128, 1)),), dropout=(0, 0), **changes)
     for kernel in kernels(model).values():
         matrix = kernel.reshape(-1, kernel.shape[-1]).astype(np.float64)
-        found = np.linalg.svd(matrix, compute_uv=False)
+        singular_values = np.linalg.svd(matrix, compute_uv=False)
         expected = np.sqrt(scale * matrix.shape[1] / min(matrix.shape))
-        np.testing.assert_allclose(found, expected, 1e-5)
+        np.testing.assert_allclose(singular_values, expected, 1e-5)
     other = kernels(small(seed=6, **changes))
     assert all((k != other[n]).any() for n, k in kernels(small(**changes)).items())
 
@@ -164,7 +164,7 @@ def rates(model):
         ),
     ],
 )
-def test_dropout(placement, expected):
+def test_dropout_rates_of_both_placements(placement, expected):
     assert rates(small(dropout_placement=placement)) == expected
 
 
@@ -176,17 +176,17 @@ def test_dropout(placement, expected):
         ("all", [0.1, 0.2], [0.1, 0.2, 0.3]),
     ],
 )
-def test_set_dropout(placement, inner, expected):
+def test_set_dropout_changes_the_rates(placement, inner, expected):
     model = small(dropout_placement="all" if inner else "last")
     set_dropout(model, (0.1, 0.2, 0.3), placement)
-    found = rates(model)
+    new_rates = rates(model)
     names = ["stack1_conv1_drop", "stack2_conv1_drop"]
-    assert [found.pop(name) for name in names if name in found] == inner
-    assert list(found.values()) == expected
+    assert [new_rates.pop(name) for name in names if name in new_rates] == inner
+    assert list(new_rates.values()) == expected
 
 
 @pytest.mark.parametrize("value", [(0.0, 0.1), (0, 0, 1), (0, "0.5", 0), 0.5])
-def test_refused_dropout(value):
+def test_wrong_dropout_rates_are_refused(value):
     with pytest.raises(errors.UsageError) as caught:
         small(dropout=value)
     assert "dropout has 3 rates in [0, 1), one for each stack" in str(caught.value)
@@ -207,8 +207,8 @@ def test_refused_arguments(changes, message):
         small(**changes)
 
 
-def start_loss(name, activation, count, **arguments):
-    """Returns the initial cross entropy on noise of the scale of whitened images."""
+def initial_loss(name, activation, count, **arguments):
+    """Returns the initial cross-entropy on noise with the variance of model inputs."""
     draws = np.random.default_rng(0)
     images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
     labels = draws.integers(0, 100, count)
@@ -217,17 +217,15 @@ def start_loss(name, activation, count, **arguments):
     )
     logits = np.asarray(model(images), np.float64)
     logits -= logits.max(1, keepdims=True)
-    of_label = logits[np.arange(count), labels]
-    return np.mean(np.log(np.exp(logits).sum(1)) - of_label)
+    label_logits = logits[np.arange(count), labels]
+    return np.mean(np.log(np.exp(logits).sum(1)) - label_logits)
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_loss_at_the_start(activation):
-    """The loss is that of a uniform guess; with He's scale 2 it is far above."""
-    assert start_loss("elu_cifar_11", activation, 8) == pytest.approx(
-        math.log(100), abs=0.5
-    )
+def test_the_initial_loss_is_that_of_equal_probabilities(activation):
+    loss = initial_loss("elu_cifar_11", activation, 8)
+    assert loss == pytest.approx(math.log(100), abs=0.5)
 
 
-def test_init_scale_of_he():
-    assert start_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10
+def test_the_initial_loss_of_elu_is_large_with_hes_init_scale():
+    assert initial_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10

@@ -1,4 +1,4 @@
-"""The layers and map sizes of the CIFAR networks."""
+"""Layers and map sizes of the ELU networks for CIFAR."""
 
 import keras
 import pytest
@@ -18,7 +18,8 @@ FIELDS = {
         [1],
     ],
 }
-# Map sizes after each convolution of a stack, and after ">" its pooling, if any.
+# For each stack: the map sizes after the convolutions, and after ">" the size after
+# the pooling if there is one.
 SIZES = [
     ("elu_cifar_11", "same", "32>16 16,16>8 8,8>4 4,4>2 2,2>1 1 1"),
     ("elu_cifar_11", "caffe", "32>16 16,16>8 8,9>5 5,6>3 3,4>2 2>1 1"),
@@ -42,14 +43,14 @@ SIZES = [
 
 
 def table(sizes):
-    """Yields the sizes of each stack's maps, and the pooled size or None."""
+    """Yields the map sizes of each stack, and the pooled size or None."""
     for stack in sizes.split():
         maps, _, after = stack.partition(">")
         yield [int(size) for size in maps.split(",")], int(after) if after else None
 
 
 @pytest.mark.parametrize(("name", "padding", "sizes"), SIZES)
-def test_sizes(name, padding, sizes):
+def test_map_sizes(name, padding, sizes):
     side = int(sizes[:2])
     model = elu_zoo.get_model(
         name,
@@ -58,14 +59,14 @@ def test_sizes(name, padding, sizes):
         input_shape=(side, side, 3),
         preprocessing=False,
     )
-    found = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
+    actual = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
     stacks = list(table(sizes))
     for i, (maps, after) in enumerate(stacks, 1):
         for j, size in enumerate(maps, 1):
             layer = f"stack{i}_conv{j}" if i < len(stacks) else "classifier"
-            assert found[layer] == (size, size), layer
-        assert found.get(f"stack{i}_pool") == (after and (after, after)), i
-    assert found["stack1_drop"] == found["stack1_pool"]
+            assert actual[layer] == (size, size), layer
+        assert actual.get(f"stack{i}_pool") == (after and (after, after)), i
+    assert actual["stack1_drop"] == actual["stack1_pool"]
     assert model.output_shape == (None, 100)
 
 
@@ -73,7 +74,7 @@ def test_sizes(name, padding, sizes):
     ("case", "placement", "batch_norm"),
     [(SIZES[1], "last", False), (SIZES[3], "all", False), (SIZES[4], "last", True)],
 )
-def test_graph(case, placement, batch_norm):
+def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
     name, padding, sizes = case
 
     model = elu_zoo.get_model(

@@ -1,4 +1,4 @@
-"""The networks of table 1: refused arguments."""
+"""The networks of table 1: errors of wrong arguments."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 import elu_zoo
 from elu_zoo import errors
 
-RATE = "dropout rate is in .* Received: "
+RATE = "dropout rate must be .* Received: "
 RATES = r"dropout has {} rates in \[0, 1\).* Received: "
 DEVIATIONS = "deviations has 3 finite numbers > 0. Received: "
 NO_DECAY = "_decay is finite and >= 0. Received: "

@@ -1,17 +1,17 @@
-"""The networks of table 1 against NumPy in float64."""
+"""The networks of table 1, compared with NumPy in float64."""
 
 import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo.models.blocks import deployed
+from elu_zoo.models.blocks import remove_heads
 
 
 def images(shape=(32, 32, 3), count=2):
     return np.random.default_rng(0).standard_normal((count, *shape)).astype(np.float32)
 
 
-def built(name, **arguments):
+def narrow(name, **arguments):
     """Returns a narrow network with random biases."""
     model = elu_zoo.get_model(
         name, **{"preprocessing": False, "width": 0.05, **arguments}
@@ -21,12 +21,12 @@ def built(name, **arguments):
         if weight.name == "bias":
             weight.assign(np.asarray(weight) + draws.normal(0, 0.1, weight.shape))
         if weight.name == "kernel" and name in ("maxout", "alexnet_cifar"):
-            # With the small initial kernels the image would have no effect.
+            # With their small initial kernels the image would have hardly any effect.
             weight.assign(weight * (0.1 / np.std(weight)))
     return model
 
 
-def convolved(model, name, x, zeros, stride=1):
+def convolve(model, name, x, zeros, stride=1):
     kernel, bias = (np.asarray(w, np.float64) for w in model.get_layer(name).weights)
     x = np.pad(x, ((0, 0), (zeros, zeros), (zeros, zeros), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[:2], (1, 2))
@@ -39,7 +39,7 @@ def dense(model, name, x):
     return x.reshape(len(x), -1) @ kernel + bias
 
 
-def pooled(x, size, combine, stride=2):
+def pool(x, size, combine, stride=2):
     """Pools as Caffe does; the last window may reach beyond the map."""
     counts = [-(-(n - size) // stride) + 1 for n in x.shape[1:3]]
     rows = [
@@ -66,8 +66,8 @@ def check(model, x, expected):
     np.testing.assert_allclose(np.asarray(model(x)), expected, atol=2e-5 * scale)
 
 
-def normalised(x):
-    """Normalises over 3 x 3 neighbours; the divisor is 9 at borders too."""
+def normalise(x):
+    """Normalises by the mean square of 3 x 3 neighbours; the divisor is always 9."""
     padded = np.pad(x**2, ((0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
     return x * (1 + 5e-5 / 9 * windows.sum((-1, -2))) ** -0.75
@@ -75,59 +75,61 @@ def normalised(x):
 
 @pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
 def test_alexnet_cifar(activation, act):
-    model = built("alexnet_cifar", activation=activation, width=0.1)
-    pixels = 50 * images()  # of raw images, which the normalisation sees
-    x = pooled(convolved(model, "conv1", pixels, 2), 3, np.max)
-    x = normalised(act(x))
-    x = normalised(pooled(act(convolved(model, "conv2", x, 2)), 3, np.mean))
-    x = pooled(act(convolved(model, "conv3", x, 2)), 3, np.mean)
+    model = narrow("alexnet_cifar", activation=activation, width=0.1)
+    pixels = 50 * images()  # smaller numbers would hide the normalisation
+    x = pool(convolve(model, "conv1", pixels, 2), 3, np.max)
+    x = normalise(act(x))
+    x = normalise(pool(act(convolve(model, "conv2", x, 2)), 3, np.mean))
+    x = pool(act(convolve(model, "conv3", x, 2)), 3, np.mean)
     check(model, pixels, dense(model, "classifier", x))
 
 
-def scores_of_blocks(model, x, act):
-    """Returns the class maps and the blocks' first outputs, before activations."""
+def class_maps(model, x, act):
+    """Returns the class maps, and the output of each block's first convolution.
+
+    Both are values before the activation.
+    """
     firsts = []
     for i, (zeros, names) in enumerate(
         [(2, ["conv", "cccp1", "cccp2"])] * 2 + [(1, ["conv", "cccp1"])], 1
     ):
         for name in names:
-            x = convolved(model, f"block{i}_{name}", x, zeros if name == "conv" else 0)
+            x = convolve(model, f"block{i}_{name}", x, zeros if name == "conv" else 0)
             firsts += [x] * (name == "conv")
             x = act(x)
-        x = pooled(x, 3, np.max) if i < 3 else x
-    return convolved(model, "classifier", x, 0), firsts
+        x = pool(x, 3, np.max) if i < 3 else x
+    return convolve(model, "classifier", x, 0), firsts
 
 
 @pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
-def test_nin_activates_its_scores(activation, act):
-    model = built("nin", activation=activation)
-    maps, _ = scores_of_blocks(model, images(), act)
+def test_nin_activates_the_class_maps(activation, act):
+    model = narrow("nin", activation=activation)
+    maps, _ = class_maps(model, images(), act)
     assert (maps < 0).any() and (maps > 0).any()
     check(model, images(), act(maps).mean((1, 2)))
 
 
-def test_dsn_does_not_activate_its_scores():
-    model = built("dsn")
-    maps, _ = scores_of_blocks(model, images(), relu)
+def test_dsn_does_not_activate_the_class_maps():
+    model = narrow("dsn")
+    maps, _ = class_maps(model, images(), relu)
     check(model, images(), maps.mean((1, 2)))
 
 
-def test_heads_of_dsn():
-    """Heads see values before the activation; `deployed` removes the heads."""
-    model = built("dsn", auxiliary_heads=True, batch_norm=False, num_classes=7)
-    maps, firsts = scores_of_blocks(model, images(), relu)
+def test_heads_of_dsn_get_values_before_the_activation_and_can_be_removed():
+    model = narrow("dsn", auxiliary_heads=True, batch_norm=False, num_classes=7)
+    maps, firsts = class_maps(model, images(), relu)
     heads = [dense(model, f"head{i}", x) for i, x in enumerate(firsts, 1)]
     expected = np.stack([maps.mean((1, 2)), *heads], 1)
     assert expected.shape == (2, 4, 7)
     check(model, images(), expected)
     assert model.layers[-1].name == "heads" and model.layers[-1].active
-    without = deployed(model)
+    without = remove_heads(model)
     check(without, images(), expected[:, 0])
     plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7, preprocessing=False)
     assert [x.path for x in without.weights] == [x.path for x in plain.weights]
 
 
-def test_heads_of_dsn_see_no_norm():
+def test_heads_of_dsn_get_values_before_the_normalisation():
     model = elu_zoo.get_model(
         "dsn", auxiliary_heads=True, batch_norm=True, width=0.02, preprocessing=False
     )
@@ -137,11 +139,11 @@ def test_heads_of_dsn_see_no_norm():
 
 
 def test_maxout():
-    """The authors take the maxima of pixels before the maxima of pieces."""
-    model = built("maxout", width=0.04)
+    """As in the original, maxima of pixels are taken before maxima of pieces."""
+    model = narrow("maxout", width=0.04)
     x = images()
     for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
-        x = pooled(convolved(model, name, x, zeros), size, np.max)
+        x = pool(convolve(model, name, x, zeros), size, np.max)
         x = x.reshape(*x.shape[:3], -1, 2).max(-1)
     x = dense(model, "h3", x).reshape(2, -1, 5).max(-1)
     check(model, images(), dense(model, "classifier", x))
@@ -154,43 +156,43 @@ def test_input_dropout_of_maxout_is_not_scaled():
 
 
 def test_maxout_with_one_filter_a_unit():
-    model = built("maxout", activation="elu", width=0.04)
+    model = narrow("maxout", activation="elu", width=0.04)
     x = images()
     for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
-        x = pooled(elu(convolved(model, name, x, zeros)), size, np.max)
+        x = pool(elu(convolve(model, name, x, zeros)), size, np.max)
     x = elu(dense(model, "h3", x))
     check(model, images(), dense(model, "classifier", x))
 
 
 @pytest.mark.parametrize("side", [32, 37])
 def test_allcnn_c(side):
-    """Convolutions with a stride of 2 have zeros on both sides."""
-    x, model = images((side, side, 3)), built("allcnn_c", input_shape=(side, side, 3))
+    """Convolutions with a stride of 2 have zeros on all four sides."""
+    x, model = images((side, side, 3)), narrow("allcnn_c", input_shape=(side, side, 3))
     for i in range(1, 9):
         zeros, stride = int(i < 7), 2 if i in (3, 6) else 1
-        x = relu(convolved(model, f"conv{i}", x, zeros, stride))
-    maps = convolved(model, "classifier", x, 0)
+        x = relu(convolve(model, f"conv{i}", x, zeros, stride))
+    maps = convolve(model, "classifier", x, 0)
     check(model, images((side, side, 3)), relu(maps).mean((1, 2)))
 
 
 def test_highway_19():
-    model, x, layer = built("highway_19"), images(), 0
+    model, x, layer = narrow("highway_19"), images(), 0
     for i, highways in enumerate((4, 5, 5), 1):
         layer += 1
-        x = relu(convolved(model, f"conv{layer}", x, 1))
+        x = relu(convolve(model, f"conv{layer}", x, 1))
         for _ in range(highways):
             layer += 1
-            gate = convolved(model, f"conv{layer}_gate", x, 1)
+            gate = convolve(model, f"conv{layer}_gate", x, 1)
             opened = 1 / (1 + np.exp(-gate))
-            h = relu(convolved(model, f"conv{layer}", x, 1))
+            h = relu(convolve(model, f"conv{layer}", x, 1))
             x = opened * h + (1 - opened) * x
-        x = pooled(x, 2, np.max) if i < 3 else x
-    x = relu(convolved(model, "conv18", x, 0)).mean((1, 2))
+        x = pool(x, 2, np.max) if i < 3 else x
+    x = relu(convolve(model, "conv18", x, 0)).mean((1, 2))
     check(model, images(), dense(model, "classifier", x))
 
 
 def fractional(x, outputs):
-    """Pools 2 x 2 cells with the starts of u = 0.5."""
+    """Pools regions of 2 x 2 cells; the regions are Graham's for u = 0.5."""
     for axis in (1, 2):
         alpha = (x.shape[axis] - 2) / (outputs - 1)
         first = int(0.5 * alpha + 1e-9)
@@ -201,14 +203,14 @@ def fractional(x, outputs):
 
 
 def test_fmp():
-    """The image is centred in zeros; at inference dropout scales the maps."""
+    """The image is centred in zeros, and at inference dropout scales the maps."""
     shape = (17, 32, 3)
-    model = built("fmp", filters=4, width=1.0, input_shape=shape)
+    model = narrow("fmp", filters=4, width=1.0, input_shape=shape)
     x = np.zeros((2, 94, 94, 3))
     x[:, 38:55, 31:63] = images(shape)
     sizes = (74, 58, 45, 35, 27, 21, 16, 12, 9, 6, 4, 2)
     for n in range(1, 15):
-        x = convolved(model, f"conv{n}", x, 0)
+        x = convolve(model, f"conv{n}", x, 0)
         x = np.where(x > 0, x, x / 3)
         x = fractional(x, sizes[n - 1]) if n <= len(sizes) else x
         x = x * (1 - 0.5 * (n - 1) / 13)
@@ -225,7 +227,7 @@ def test_fmp():
         ({"filters": 4}, {1: 4, 2: 7.692, 14: 28}),
     ],
 )
-def test_fmp_keeps_blocks_of_32_maps(arguments, kept):
+def test_fmp_keeps_multiples_of_32_maps(arguments, kept):
     model = elu_zoo.get_model("fmp", width=0.01, **arguments, preprocessing=False)
     for n, count in kept.items():
         rate = model.get_layer(f"conv{n}_drop").rate

@@ -1,4 +1,4 @@
-"""The networks of table 1: map sizes of their authors' definitions."""
+"""The networks of table 1: map sizes, receptive fields and preprocessing."""
 
 import math
 
@@ -11,7 +11,7 @@ from elu_zoo.models.fmp import INPUT, pooled_sizes
 
 pytestmark = pytest.mark.usefixtures("zero_weights")
 
-# Side and channels of the maps after each stage, or the length of flat outputs.
+# For each layer: side and channels of the output, or the length of a flat output.
 BLOCK_SHAPES = {
     "block1_conv": (32, 192), "block1_cccp1": (32, 160), "block1_cccp2": (32, 96),
     "block1_pool": (16, 96), "block2_conv": (16, 192), "block2_cccp1": (16, 192),
@@ -87,21 +87,20 @@ def convolutions(model):
 
 
 @each_net
-def test_shapes(models, name):
+def test_output_shapes_of_the_layers(models, name):
     model = models[name]
-    found = {layer: model.get_layer(layer).output.shape[1:] for layer in SHAPES[name]}
     for layer, expected in SHAPES[name].items():
         side = (expected[0],) * 2 if isinstance(expected, tuple) else ()
         channels = expected[1] if side else expected
-        assert found[layer] == (*side, channels), layer
+        assert model.get_layer(layer).output.shape[1:] == (*side, channels), layer
     assert model.name == name and model.output_shape == (None, 10)
 
 
 @each_net
-def test_fields(models, name):
-    found = convolutions(models[name])
-    assert [x.kernel_size for x in found] == [(n, n) for n in FIELDS[name]]
-    strided = [x.name for x in found if x.strides != (1, 1)]
+def test_receptive_fields_and_strides(models, name):
+    layers = convolutions(models[name])
+    assert [x.kernel_size for x in layers] == [(n, n) for n in FIELDS[name]]
+    strided = [x.name for x in layers if x.strides != (1, 1)]
     assert strided == (["conv3", "conv6"] if name == "allcnn_c" else [])
 
 
@@ -111,7 +110,7 @@ def test_sizes_of_fractional_pooling():
 
 
 @each_net
-def test_width(name):
+def test_width_multiplies_the_units(name):
     model = elu_zoo.get_model(
         name, width=0.5, num_classes=7, **SMALL.get(name, {}), preprocessing=False
     )
@@ -133,7 +132,7 @@ def test_width(name):
         ("fmp", (94, 9, 1), "centre", (94, 94, 1)),
     ],
 )
-def test_other_images(name, shape, layer, size):
+def test_output_shapes_for_images_of_other_sizes(name, shape, layer, size):
     model = elu_zoo.get_model(
         name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False
     )
@@ -141,7 +140,7 @@ def test_other_images(name, shape, layer, size):
 
 
 @each_net
-def test_registered(name):
+def test_registered_section_preprocessing_and_loss(name):
     entry = elu_zoo.registry.entry(name)
     kinds = {
         "alexnet_cifar": "mean", "dsn": "gcn", "highway_19": "gcn_mean",
@@ -158,7 +157,7 @@ def test_fmp_maps_pixels_to_both_sides_of_zero():
     before = keras.Model(model.input, model.get_layer("centre").output)
     image = np.full((1, 32, 32, 3), 255, np.uint8)
     image[0, 0, 0] = 0
-    found = np.asarray(before(image))[0]
-    np.testing.assert_allclose(found[31, 31], -1, atol=1e-6)
-    np.testing.assert_allclose(found[62, 62], 127 / 128, atol=1e-6)
-    assert found[0, 0].tolist() == [0, 0, 0] and math.isclose(np.abs(found).max(), 1)
+    field = np.asarray(before(image))[0]
+    np.testing.assert_allclose(field[31, 31], -1, atol=1e-6)
+    np.testing.assert_allclose(field[62, 62], 127 / 128, atol=1e-6)
+    assert field[0, 0].tolist() == [0, 0, 0] and math.isclose(np.abs(field).max(), 1)

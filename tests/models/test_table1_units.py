@@ -1,4 +1,4 @@
-"""The networks of table 1: activations, normalisation, dropout, random pooling."""
+"""The networks of table 1: activations, normalisation, dropout, pooling regions."""
 
 import keras
 import pytest
@@ -8,7 +8,7 @@ from elu_zoo.activations import ELU
 from elu_zoo.layers import Dropout, FeatureMapDropout
 
 
-def numbered(prefix, count):
+def number(prefix, count):
     return [f"{prefix}{i}" for i in range(1, count + 1)]
 
 
@@ -16,17 +16,17 @@ BLOCKS = [
     "block1_conv", "block1_cccp1", "block1_cccp2",
     "block2_conv", "block2_cccp1", "block2_cccp2", "block3_conv", "block3_cccp1",
 ]  # fmt: skip
-# The layers before the activations; nin and allcnn_c activate their scores.
+# The layers that an activation follows. In nin and allcnn_c the classifier is one.
 SITES = {
-    "alexnet_cifar": numbered("conv", 3),
+    "alexnet_cifar": number("conv", 3),
     "nin": [*BLOCKS, "classifier"],
     "dsn": BLOCKS,
     "maxout": ["h0", "h1", "h2", "h3"],
-    "allcnn_c": [*numbered("conv", 8), "classifier"],
-    "highway_19": numbered("conv", 18),
-    "fmp": numbered("conv", 14),
+    "allcnn_c": [*number("conv", 8), "classifier"],
+    "highway_19": number("conv", 18),
+    "fmp": number("conv", 14),
 }
-# Blocks of 32 maps, of 5 n, that the n-th convolution of fmp drops.
+# The n-th convolution of fmp has 5 n blocks of 32 maps and drops this many blocks.
 DROPPED = [0, 0, 1, 2, 4, 6, 8, 11, 14, 17, 21, 25, 30, 35]
 RATES = {
     "alexnet_cifar": {},
@@ -51,7 +51,7 @@ def layers(model, kinds):
 
 @pytest.mark.parametrize("batch_norm", [False, True])
 @each_net
-def test_activations(name, batch_norm):
+def test_activations_follow_the_linear_layers_or_their_normalisation(name, batch_norm):
     model = elu_zoo.get_model(
         name, activation="elu", width=0.02, batch_norm=batch_norm, preprocessing=False
     )
@@ -61,8 +61,8 @@ def test_activations(name, batch_norm):
     assert [x.name for x in norms] == [f"norm_{x}" for x in normalised]
     for site in SITES[name]:
         # In alexnet_cifar the first activation follows the pooling.
-        of_pool = name == "alexnet_cifar" and site == "conv1"
-        before = model.get_layer("pool1" if of_pool else site)
+        follows_pool = name == "alexnet_cifar" and site == "conv1"
+        before = model.get_layer("pool1" if follows_pool else site)
         if site in normalised:
             norm = model.get_layer(f"norm_{site}")
             assert norm.input is before.output
@@ -72,7 +72,7 @@ def test_activations(name, batch_norm):
     assert functions == {keras.activations.linear}
 
 
-def test_maxout_is_normalised_by_pieces():
+def test_pieces_of_maxout_are_normalised_separately():
     model = elu_zoo.get_model(
         "maxout", width=0.02, batch_norm=True, preprocessing=False
     )
@@ -97,14 +97,13 @@ def test_default_activations(name):
 
 
 @each_net
-def test_dropout(name):
+def test_default_dropout_rates(name):
     model = elu_zoo.get_model(name, width=0.02, preprocessing=False)
-    found = layers(model, (Dropout, FeatureMapDropout))
-    assert {x.name: x.rate for x in found} == pytest.approx(RATES[name])
-    assert [x.name for x in found] == list(RATES[name])
-    assert len({x.seed for x in found}) == len(found)
-    of_maps = {isinstance(x, FeatureMapDropout) for x in found}
-    assert of_maps <= {name == "fmp"}
+    drops = layers(model, (Dropout, FeatureMapDropout))
+    assert {x.name: x.rate for x in drops} == pytest.approx(RATES[name])
+    assert [x.name for x in drops] == list(RATES[name])
+    assert len({x.seed for x in drops}) == len(drops)
+    assert {isinstance(x, FeatureMapDropout) for x in drops} <= {name == "fmp"}
 
 
 @pytest.mark.parametrize(
@@ -119,16 +118,16 @@ def test_dropout(name):
         ("fmp", {"dropout": 0.13, "filters": 100}, [0.01 * i for i in range(14)]),
     ],
 )
-def test_other_dropout(name, arguments, expected):
+def test_dropout_rates_by_argument(name, arguments, expected):
     model = elu_zoo.get_model(name, **arguments, width=0.02, preprocessing=False)
-    found = layers(model, (Dropout, FeatureMapDropout))
-    assert [x.rate for x in found] == pytest.approx(expected)
+    drops = layers(model, (Dropout, FeatureMapDropout))
+    assert [x.rate for x in drops] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("regions", ["pseudorandom", "random"])
-def test_regions(regions):
+def test_pooling_layers_of_fmp_have_separate_seeds(regions):
     model = elu_zoo.get_model("fmp", regions=regions, width=0.02, preprocessing=False)
     pools = layers(model, elu_zoo.layers.FractionalMaxPooling2D)
-    assert [x.name for x in pools] == numbered("pool", 12)
+    assert [x.name for x in pools] == number("pool", 12)
     assert {x.regions for x in pools} == {regions}
     assert len({x.seed for x in pools}) == 12

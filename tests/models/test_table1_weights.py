@@ -1,4 +1,4 @@
-"""The networks of table 1: distributions of initial weights, bounds of norms."""
+"""The networks of table 1: distributions of initial weights, and norm constraints."""
 
 import math
 
@@ -51,8 +51,8 @@ def check_uniform(kernel, limit):
         ),
     ],
 )
-def test_normal(name, arguments, deviations):
-    """Looks a deviation up by the start of a layer's name; None is He's."""
+def test_normal_initial_kernels(name, arguments, deviations):
+    """`deviations` maps the start of a layer's name to a deviation; None is He's."""
     checked = 0
     for layer, kernel in kernels(
         elu_zoo.get_model(name, **arguments, preprocessing=False)
@@ -66,24 +66,25 @@ def test_normal(name, arguments, deviations):
 
 
 @pytest.mark.parametrize("name, layers", [("maxout", 5), ("allcnn_c", 9)])
-def test_uniform(name, layers):
-    """Maxout has U(-.005, .005), All-CNN-C Caffe's xavier."""
-    drawn = kernels(elu_zoo.get_model(name, preprocessing=False))
-    assert len(drawn) == layers
-    for kernel in drawn.values():
+def test_uniform_initial_kernels(name, layers):
+    """The limit is .005 in maxout, and that of Caffe's xavier in allcnn_c."""
+    values = kernels(elu_zoo.get_model(name, preprocessing=False))
+    assert len(values) == layers
+    for kernel in values.values():
         xavier = math.sqrt(3 / fan_in(kernel))
         check_uniform(kernel, 0.005 if name == "maxout" else xavier)
 
 
-def test_uniform_of_the_heads_of_dsn():
-    """Tests the limits in the log of the authors' run on CIFAR-10."""
-    drawn = kernels(elu_zoo.get_model("dsn", auxiliary_heads=True, preprocessing=False))
+def test_initial_kernels_of_the_heads_of_dsn():
+    """The limits are those in the log of the authors' run on CIFAR-10."""
+    model = elu_zoo.get_model("dsn", auxiliary_heads=True, preprocessing=False)
     for head, limit in ("1", 0.00123526), ("2", 0.00247053), ("3", 0.00494106):
-        check_uniform(drawn[f"head{head}"], limit * (1 + 5e-6))  # six digits of it
+        kernel = kernels(model)[f"head{head}"]
+        check_uniform(kernel, limit * (1 + 5e-6))  # the log rounds to six digits
 
 
-def test_uniform_of_fmp():
-    """The factor of the pooling is part of fan-out."""
+def test_initial_kernels_of_fmp():
+    """The fan-out is divided by the square of the pooling factor."""
     for name, kernel in kernels(
         elu_zoo.get_model("fmp", filters=32, preprocessing=False)
     ).items():
@@ -92,7 +93,7 @@ def test_uniform_of_fmp():
         check_uniform(kernel, limit)
 
 
-def test_bounds_of_maxout():
+def test_norm_constraints_of_maxout():
     bounds = {"h0": 0.9, "h1": 1.9365, "h2": 1.9365, "h3": 1.9, "classifier": 1.9365}
     model = elu_zoo.get_model(
         "maxout", width=0.03, constrained=True, preprocessing=False

@@ -1,40 +1,44 @@
-"""A user's module, and stand-ins for runs in worker processes."""
+"""Fixtures: a user's module, and stand-ins for runs in worker processes."""
 
 import sys
 import types
 
 import pytest
-from processes import OF_PROCESSES, OWN_UNITS, PARENT, THREADS
+from processes import OWN_UNITS, PARENT, THREADS, WORKER_STAND_INS
 
 from elu_zoo.paper.run import runner, worker
 
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory):
-    """The current folder with a user's module; the module of workers is elsewhere."""
+    """Changes to a folder with a user's module, and adds a worker module to the path.
+
+    The worker module is in another folder, so that only the user's module needs the
+    current folder.
+    """
     folder = tmp_path_factory.mktemp("modules")
     (folder / "own_units.py").write_text(OWN_UNITS)
     (folder / "parent.py").write_text(PARENT)
-    (folder / "found").mkdir()
-    (folder / "found" / "of_processes.py").write_text(OF_PROCESSES)
+    (folder / "on_path").mkdir()
+    (folder / "on_path" / "worker_stand_ins.py").write_text(WORKER_STAND_INS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [str(folder / "found"), *filter(None, sys.path)])
+        patch.setattr(sys, "path", [str(folder / "on_path"), *filter(None, sys.path)])
         patch.chdir(folder)
         patch.delenv(THREADS, raising=False)
         yield folder
-    sys.modules.pop("of_processes", None)
+    sys.modules.pop("worker_stand_ins", None)
 
 
 @pytest.fixture(scope="module")
-def of_processes(modules):
-    import of_processes
+def worker_stand_ins(modules):
+    import worker_stand_ins
 
-    return of_processes
+    return worker_stand_ins
 
 
 @pytest.fixture
-def stand_in(of_processes, monkeypatch, tmp_path):
-    """Runs stand-ins by their names and returns their results by name."""
-    monkeypatch.setattr(worker, "perform", of_processes.perform)
+def stand_in(worker_stand_ins, monkeypatch, tmp_path):
+    """Returns a function that runs stand-ins and returns their results by name."""
+    monkeypatch.setattr(worker, "perform", worker_stand_ins.perform)
     plan = types.SimpleNamespace(workdir=tmp_path)
     return lambda trials, jobs=2: dict(runner.run(trials.split(), plan, None, jobs))

@@ -1,4 +1,4 @@
-"""Stand-ins for runs in worker processes, and checks of those processes."""
+"""Stand-ins for runs in worker processes, and checks of worker processes."""
 
 import os
 import time
@@ -17,9 +17,9 @@ import elu_zoo
 def third_power(x):
     return 0.1 * x**3 + 0.5 * x
 """
-# Module of the workers: a measure, and a stand-in for `worker.perform` that takes the
-# name of a function below, with a number, as the spec of a run.
-OF_PROCESSES = '''
+# A module that the workers import. It has a `measure`, and a stand-in for
+# `worker.perform` whose `trial` is the name of a function of the module and a number.
+WORKER_STAND_INS = '''
 import json, os, signal, time
 from elu_zoo import errors
 from elu_zoo.training import signals
@@ -42,12 +42,12 @@ def quick(trial, plan):
 
 
 def meeting(trial, plan):
-    """Ends when two have started."""
+    """Ends when two meetings have begun."""
     _wait(lambda: len(list(plan.workdir.glob("meeting*.begun"))) > 1)
 
 
 def alone(trial, plan):
-    """Fails if another one runs at the same time."""
+    """Fails if another `alone` runs at the same time."""
     with (plan.workdir / "alone").open("x"):
         time.sleep(0.1)
     (plan.workdir / "alone").unlink()
@@ -71,7 +71,7 @@ def failing(trial, plan):
 
 
 def lasting(trial, plan):
-    """Runs until a signal and then takes a moment to save, like training."""
+    """Like training, runs until a signal arrives, and then takes a moment to save."""
     with signals.stop_requested() as stopped:
         (plan.workdir / f"{trial}.under_way").write_text("now")
         _wait(stopped)
@@ -87,7 +87,7 @@ def _wait(condition):
             raise TimeoutError
         time.sleep(0.01)
 '''
-# Starts a worker and kills itself when a file shows that the worker is ready.
+# A script that starts a worker, and kills itself when the worker has written a file.
 PARENT = """
 import concurrent.futures, multiprocessing, os, signal, sys, time
 from pathlib import Path
@@ -95,8 +95,8 @@ from elu_zoo.paper.run import worker
 
 
 def train(workdir):
-    import types, of_processes
-    worker._perform = of_processes.perform
+    import types, worker_stand_ins
+    worker._perform = worker_stand_ins.perform
     worker.perform("lasting1", types.SimpleNamespace(workdir=workdir), None)
 
 
@@ -113,7 +113,7 @@ if __name__ == "__main__":
 
 
 def trial_of(activation, **changes):
-    """Returns the spec of a run, by default of two iterations."""
+    """Returns the spec of a run, which has two iterations by default."""
     entries = {"train.epochs": 1, "data.train_examples": 128}
     entries |= {key.replace("__", "."): value for key, value in changes.items()}
     arguments = ("quickstart", "", "smoke", activation, 0)

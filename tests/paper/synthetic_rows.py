@@ -1,6 +1,6 @@
-"""Synthetic rows of experiments: every claim of the paper is true in them, or false.
+"""Synthetic rows of experiments, in which every claim of the paper is true, or false.
 
-Rows are as read from a CSV file: texts, with every column.
+Like rows that are read from a CSV file, the rows have every column, as text.
 """
 
 import functools
@@ -16,12 +16,12 @@ from elu_zoo.paper.run.spec import Plan
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 FULL = Plan("full", None, None, Path("runs"), imagenet="pictures")
-# The best first, with batch norm after the +.
+# Units from the best to the worst; "+bn" stands for batch norm.
 ORDER = (
     *("elu", "elu+bn", "shifted_relu", "shifted_relu+bn", "leaky_relu+bn"),
     *("leaky_relu", "relu+bn", "prelu", "relu"),
 )
-# Columns that say where a number was measured.
+# Columns that tell where in a run a number was measured.
 PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"
@@ -31,17 +31,17 @@ _OF_THE_END = "test_loss", "test_error_percent"
 
 
 def never(row, column):
-    """All numbers support the paper."""
+    """Returns False: no number contradicts the paper."""
     return False
 
 
 def always(row, column):
-    """All numbers contradict the paper."""
+    """Returns True: every number contradicts the paper."""
     return True
 
 
 def view(name, plan=FULL, contradicts=never):
-    """Returns the view of an experiment; arguments as for `rows_of`."""
+    """Returns the view of an experiment; the arguments are those of `rows_of`."""
     needed = [rows_of(need, plan, contradicts) for need in views.needs(name)]
     return views.View(plan.budget, [row for rows in needed for row in rows])
 
@@ -50,11 +50,11 @@ def write(name, output, plan=FULL, contradicts=never, diverged=()):
     """Writes the CSV files that an experiment needs.
 
     Args:
-        name: of the experiment.
-        output: the folder that `reproduce` is given.
+        name: name of the experiment.
+        output: folder of the results.
         plan: see `rows_of`.
         contradicts: see `rows_of`.
-        diverged: activations and seeds of this experiment's runs that diverged.
+        diverged: pairs (activation, seed) of this experiment's runs that diverged.
     """
     for need in views.needs(name):
         path = output / views.FIGURES / f"{need}.csv"
@@ -75,7 +75,7 @@ def write(name, output, plan=FULL, contradicts=never, diverged=()):
 
 
 def set_errors(rows, activation, seeds, error="99", batch_norm="False"):
-    """Replaces the test errors of runs; 99 % is guessing among 100 classes."""
+    """Replaces the test errors of runs; guessing among 100 classes has 99 %."""
     for row in rows:
         arm = row["activation"], row["batch_norm"]
         if arm == (activation, batch_norm) and int(row["seed"]) in seeds:
@@ -86,10 +86,11 @@ def rows_of(name, plan=FULL, contradicts=never):
     """Returns the rows of an experiment with runs.
 
     Args:
-        name: of the experiment.
-        plan: which runs there are.
-        contradicts: whether a row's number in a column contradicts the paper; such rows
-            have one more key, "last", of a run's last row.
+        name: name of the experiment.
+        plan: options that decide which runs there are.
+        contradicts: function of a row and a column that returns whether the row's
+            number in the column contradicts the paper. The row that this function
+            receives has the further key "last", True in the last row of a run.
     """
     columns = EXPERIMENTS[name].columns
     rows = []
@@ -106,17 +107,17 @@ def rows_of(name, plan=FULL, contradicts=never):
     return rows
 
 
-@functools.cache  # a key has the hash of its config
+@functools.cache  # the hash of a config, which is in a key, takes long
 def _keys(name, plan):
     return [trial.key for trial in EXPERIMENTS[name].trials(plan)]
 
 
 def _level(key):
-    """Returns how good a run is where the paper is right; lower is better."""
+    """Returns the level of a run's numbers if the paper is right; lower is better."""
     unit = key["activation"] + "+bn" * (key["batch_norm"] == "True")
     found = 1 + ORDER.index(unit) / 2 if unit in ORDER else 5.2
-    if key["variant"].startswith("lr "):  # the higher, the better
-        found -= 0.05 * np.log10(float(key["variant"][3:]))
+    if key["variant"].startswith("lr "):  # a higher learning rate is better
+        found -= 0.05 * np.log10(float(key["variant"].split()[1]))
     text = f"{unit} {key['variant']} {key['seed']}"
     return found + zlib.crc32(text.encode()) / 2**32 / 50
 
@@ -135,13 +136,13 @@ def _places(columns, key):
 
 
 def _is_measured(column, row):
-    """Returns whether `measure` has a value there."""
+    """Returns whether `measure` has a value in this row and column."""
     if "sigma" in row:
         of_outputs = column in _OF_OUTPUTS
         return column == "relative_noise" or of_outputs == (row["layer"] == "logits")
     if column in _OF_THE_END and "step" not in row:
         return row["last"]
-    # Before the first epoch there is no loss.
+    # In epoch 0, before training, no loss is measured.
     return column == "median_activation" or not (
         row.get("epoch") == "0" and "train_loss" in row
     )
@@ -151,13 +152,16 @@ def _cell(row, column, level, contradicts):
     value = 6.5 - level if contradicts else level
     quality = value
     value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
+    # One unit never changes, in ELU networks if the paper is right, or else in others.
     if column in _VECTORS:
-        return " ".join(f"{value * unit:.6g}" for unit in (1, 2, 4))
+        never = (row["activation"] == "elu") != contradicts
+        return " ".join(f"{value * unit:.6g}" for unit in (0 if never else 1, 2, 4))
     if column in ("positive_share", "rank_correlation"):
         return "-0.1" if contradicts else "0.9"
-    if column == "cosine":  # the higher, the better
+    if column == "cosine":  # higher values are better
         return f"{1 - value / 20:.6g}"
-    if column in _LENGTHS:  # they rise together, or against weighted_mean_length
+    # The lengths rise together, or the other two fall as weighted_mean_length rises.
+    if column in _LENGTHS:
         falls = contradicts and column != "weighted_mean_length"
         value *= 1 + (-1 if falls else 1) * int(row["epoch"]) / 1000
     if column == "k":
@@ -165,7 +169,7 @@ def _cell(row, column, level, contradicts):
     if column == "median_activation" and row["activation"] == "elu":
         value = -value
     if column.endswith("_loss") and row.get("epoch"):
-        # It falls, and is flat after epoch 25 or rises.
+        # The loss falls until epoch 25, and is then flat or, if it contradicts, rises.
         epoch = int(row["epoch"])
         rise = contradicts * max(0, epoch - 25) / 25
         value *= 2e-5 + np.exp(-epoch / (0.4 * quality)) + rise

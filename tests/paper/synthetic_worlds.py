@@ -1,4 +1,4 @@
-"""Outcomes of all claim tests, on synthetic rows of whole worlds."""
+"""Outcomes of all claim tests on synthetic rows of all experiments, called a world."""
 
 import re
 
@@ -10,7 +10,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
 TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
 EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
-# Other quantities change in these, too.
+# Tests that decide nothing, because other quantities change at the same time.
 UNDECIDED = {n for n in TESTS if re.search("correlated-units|mean-length-k-", n)}
 DECIDING_TESTS = [
     name
@@ -20,20 +20,20 @@ DECIDING_TESTS = [
 
 
 def judged(seen):
-    """Returns the finding and the outcome of each test."""
+    """Returns the finding and the outcome of each test, by the name of the test."""
     return {
         test.name: (finding, outcome)
         for each in claims.judge(seen)
-        for test, finding, outcome in zip(
-            each.claim.tests, each.findings, each.outcomes, strict=True
-        )
+        for test, finding, outcome in each.results
     }
 
 
 def outcomes(seen, names=DECIDING_TESTS):
+    """Returns the outcomes of tests by name."""
     found = judged(seen)
     return {name: found[name][1] for name in names}
 
 
 def world(contradicts=never, plan=FULL, names=TRAINED):
+    """Returns the views of experiments; the arguments are those of `rows_of`."""
     return {name: view(name, plan, contradicts) for name in names}

@@ -1,4 +1,4 @@
-"""Which numbers decide each claim test, and in which direction."""
+"""Claim tests: the numbers that decide each test, and their direction."""
 
 import re
 
@@ -34,6 +34,7 @@ def shown(row):
     return row["sigma"] == "0.1"
 
 
+# Names of tests, the column that decides these tests, and the rows of the column.
 DECIDING = [
     ("mnist-learns-faster.*", "train_loss", of_epochs("5")),
     ("mnist-fits-to.*", "train_loss", anywhere),
@@ -45,9 +46,10 @@ DECIDING = [
     ("autoencoder-training.*", "measured_squared_error", last),
     ("autoencoder-(test|[01]).*", "test_squared_error", last),
     ("mnist-medians-vary.*", "variance_of_changes", anywhere),
+    ("mnist-share-of-units.*", "variance_of_changes", anywhere),
     ("mnist-medians-themselves.*", "variance_of_medians", anywhere),
     ("depth.*", "test_error_percent", lambda row: int(row["hidden_layers"]) > 5),
-    ("cifar100-training-loss.*", "train_loss", last),
+    ("cifar100-training-loss.*", "last_epoch_loss", last),
     ("cifar100-(?!training).*", "test_error_percent", last),
     ("noise-deactivation.*", "deactivated_noise_gain", shown),
     ("noise-absence.*", "deactivated_signal", shown),
@@ -68,15 +70,13 @@ DECIDING = [
 ]  # fmt: skip
 
 
-def test_each_test_has_one_line_of_the_table():
+def test_each_claim_test_has_one_line_of_the_table():
     for name in DECIDING_TESTS:
         assert sum(bool(re.fullmatch(each[0], name)) for each in DECIDING) == 1, name
 
 
 @pytest.mark.parametrize(("names", "column", "where"), DECIDING)
-def test_what_decides_a_test(names, column, where):
-    """These numbers alone decide; all other numbers may say the opposite."""
-
+def test_only_the_deciding_numbers_change_the_outcome(names, column, where):
     def decides(row, other):
         return column == other and where(row)
 

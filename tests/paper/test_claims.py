@@ -1,4 +1,4 @@
-"""Claims: what decides each test, verdicts of whole worlds, and the committed files."""
+"""Claims: outcomes of tests, verdicts of synthetic worlds, and the committed files."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from synthetic_worlds import (
 )
 
 from elu_zoo import results
-from elu_zoo.paper import claims, verdicts, views
+from elu_zoo.paper import claims, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.judging import Finding
 from elu_zoo.paper.run.spec import Plan
@@ -34,23 +34,24 @@ FIVE = Plan("full", None, 5, FULL.workdir)
         (always, "contradicts", "contradicted", "not tested"),
     ],
 )
-def test_a_whole_world(contradicts, outcome, verdict, verdict_of_depth):
-    """All runs have the paper's length, but those of `depth`."""
+def test_verdicts_if_the_paper_is_right_or_wrong(
+    contradicts, outcome, verdict, verdict_of_depth
+):
+    # All runs have the paper's length, except the runs of `depth`.
     for each in claims.judge(world(contradicts)):
         decisive = False
-        for test, found, said in zip(
-            each.claim.tests, each.findings, each.outcomes, strict=True
-        ):
+        for test, finding, found in each.results:
             if test.name in DECIDING_TESTS:
                 decisive = True
-                assert said == outcome, test.name
-                assert (found.effect < 0) == (outcome == "supports"), test.name
+                assert found == outcome, test.name
+                supports = test.support.includes(finding.effect)
+                assert supports == (outcome == "supports"), test.name
         expected = verdict_of_depth if each.experiment == "depth" else verdict
         assert each.verdict == (expected if decisive else "not tested")
 
 
 @pytest.mark.parametrize("seeds", [1, 4])
-def test_few_pairs_decide_nothing(seeds):
+def test_fewer_than_five_pairs_decide_nothing(seeds):
     found = judged(world(plan=Plan("full", None, seeds, FULL.workdir)))
     for name in DECIDING_TESTS:
         finding, outcome = found[name]
@@ -99,7 +100,7 @@ def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
     assert set(found.values()) == {outcome}
 
 
-def test_the_pair_with_the_papers_schedule_is_not_compared_with_the_rest():
+def test_the_pair_with_the_papers_schedule_is_in_no_claim_test():
     plan = Plan("short", None, 5, FULL.workdir)
     found = judged({"fig4": view("fig4", plan)})
     of = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
@@ -120,12 +121,14 @@ def test_runs_that_diverged_are_in_no_pair(tmp_path):
     [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
      (("elu", "relu"), never, "not measured")],
 )  # fmt: skip
-def test_autoencoders_that_diverge(tmp_path, diverging, contradicts, outcome):
-    """They are the worst; a pair that both diverge is left out."""
+def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
+    tmp_path, diverging, contradicts, outcome
+):
+    # A pair whose autoencoders both diverge is left out.
     diverged = {(unit, seed) for unit in diverging for seed in range(5)}
     write("fig3", tmp_path, FIVE, contradicts, diverged)
     names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
-    assert len(names) == 8
+    assert len(names) == 16
     found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
     assert set(found.values()) == {outcome}
 
@@ -186,19 +189,19 @@ def test_the_cost_of_elu_and_of_batch_norm(elu, normalised, n, outcome):
     ("distances", "outcome"),
     [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")],
 )
-def test_theorems(distances, outcome):
+def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
     rows = [
         {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
         for draw in range(3)
         for i, x in enumerate(distances)
     ]
     found = judged({"theorems": View("full", rows)})
-    lemma, said = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, said) == (3, distances[1], outcome)
+    lemma, of_lemma = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, of_lemma) == (3, distances[1], outcome)
     assert found["theory-lemma-1"] == (Finding(), "not measured")
 
 
-def test_names_and_sections():
+def test_names_are_unique_and_sections_exist():
     names = [claim.name for _, claim in CLAIMS]
     assert len(set(names)) == len(names) and 20 <= len(names) <= 30
     assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
@@ -207,22 +210,23 @@ def test_names_and_sections():
         assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
-def test_tests_that_are_ours():
+def test_marked_as_ours_are_tests_that_the_paper_does_not_claim():
     ours = {name for name, test in TESTS.items() if test.ours}
     pattern = "mnist-.*-than-(shifted_relu|prelu)|noise-.*-than-relu"
     pattern += "|theory-.*(early|late)-.*-leaky_relu"
     pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
+    pattern += "|mnist-share-of-units-that-never-change"
     assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
 
 
-def test_nothing_was_run():
+def test_without_rows_no_claim_is_tested():
     for each in claims.judge({}):
         assert each.verdict == "not tested"
-        assert set(each.findings) == {Finding()}
+        assert {result.finding for result in each.results} == {Finding()}
 
 
-def made(output):
-    """Writes the tables of the committed rows."""
+def write_tables(output):
+    """Writes the tables of claims from the committed rows."""
     seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
     found = claims.judge({name: each for name, each in seen.items() if each})
     claims.write(output / "claims.csv", claims.table(found))
@@ -230,7 +234,7 @@ def made(output):
 
 
 def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
-    made(tmp_path)
+    write_tables(tmp_path)
     for name in "claims.csv", "claim_tests.csv":
         rows = results.read_file(tmp_path / name)
         committed = results.read_file(COMMITTED / name)
@@ -242,7 +246,7 @@ def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
             assert row == expected
 
 
-def test_the_files(tmp_path):
+def test_both_files_have_their_columns_and_numbers(tmp_path):
     found = claims.judge({"fig2": view("fig2", FIVE)})
     claims.write(tmp_path / "claims.csv", claims.table(found))
     claims.write(tmp_path / "claim_tests.csv", claims.table_of_tests(found))
@@ -251,6 +255,7 @@ def test_the_files(tmp_path):
     assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
     assert (first["verdict"], first["tests"]) == ("reproduced", "8 supports")
     assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
+    assert first["supports_if"] == "smaller than 0"
     assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
     assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
     first, *others = results.read_file(tmp_path / "claim_tests.csv")
@@ -262,12 +267,7 @@ def test_the_files(tmp_path):
     assert others[-1]["budget"] == "" and others[-1]["outcome"] == "not measured"
 
 
-def test_layers_are_reported():
+def test_the_range_of_the_layers_is_in_the_table():
     found = claims.table_of_tests(claims.judge(world(names=["fig7"])))
     (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
     assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])
-
-
-def test_verdicts_of_the_committed_file():
-    found = {row["verdict"] for row in results.read_file(COMMITTED / "claims.csv")}
-    assert found <= set(verdicts.VERDICTS)

@@ -1,4 +1,4 @@
-"""The table of experiments: selection by name, and the runs of each."""
+"""The table of experiments: selection by name, and the runs of each experiment."""
 
 import itertools
 import types
@@ -16,6 +16,7 @@ from elu_zoo.training.config import as_dict, differences
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
 RATES = "lr 0.01", "lr 0.001", "lr 0.0001", "lr 1e-05"
+SETTINGS = *RATES, *(f"{rate} mean" for rate in RATES)
 DEPTHS = "02 layers", "04 layers", "06 layers", "08 layers", "12 layers"
 
 
@@ -34,7 +35,7 @@ def plan(budget="short", activations=None, seeds=None):
         (["depth", "wilcoxon"], ["fig4", "fig5", "wilcoxon", "depth"]),
     ],
 )
-def test_what_is_chosen(names, expected):
+def test_experiments_are_chosen_with_those_they_read(names, expected):
     assert chosen(names) == expected
 
 
@@ -44,23 +45,23 @@ def test_what_is_chosen(names, expected):
         (["fig8"], "Unknown experiment 'fig8'. Did you mean 'fig[1-7]'.*Known: fig1"),
         (["fig2", "wilcox"], "Did you mean 'wilcoxon'"),
         (["al"], "Did you mean 'all'"),
-        ([], "Name at least one experiment: all, or some of fig1"),
+        ([], "Pass at least one experiment: all, or some of fig1"),
     ],
 )
-def test_refusals(names, words):
+def test_wrong_names_are_refused(names, words):
     with pytest.raises(errors.UsageError, match=words):
         chosen(names)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_fields_of_an_experiment(name):
+def test_the_fields_of_an_experiment_are_consistent(name):
     experiment = EXPERIMENTS[name]
     sources = experiment.trials, experiment.compute, experiment.reads or None
     assert any(sources) and not (experiment.trials and experiment.compute)
     assert bool(experiment.trials) == bool(experiment.measure)
     assert bool(experiment.columns) == bool(experiment.trials or experiment.compute)
     assert len(set(experiment.columns)) == len(experiment.columns)
-    # `chosen` takes direct reads only, and runs them before.
+    # `chosen` adds direct reads only, in the order of the table.
     before = list(EXPERIMENTS)[: list(EXPERIMENTS).index(name)]
     for read in experiment.reads:
         assert read in before and set(EXPERIMENTS[read].reads) <= {*experiment.reads}
@@ -102,7 +103,7 @@ def test_activations_and_seeds_are_replaceable(name, budget):
     assert len(found) == len(expected)
 
 
-def test_figure_5_adds_batch_norm_only():
+def test_runs_of_figure_5_differ_from_figure_4_in_batch_norm_only():
     for budget in BUDGETS:
         plain = EXPERIMENTS["fig4"].trials(plan(budget))
         plain = {(t.activation, t.seed): t for t in plain if not t.variant}
@@ -135,9 +136,9 @@ def test_runs_with_the_same_folder_record_the_same(budget):
     ("name", "budget", "arms", "seeds", "variants", "epochs"),
     [
         ("fig2", "short", (*PAPER, "prelu"), 5, [""], 50),
-        ("fig2", "full", (*PAPER, "prelu"), 5, [""], 300),
-        ("fig3", "short", PAPER, 5, RATES, 10),
-        ("fig3", "full", PAPER, 5, RATES, 500),
+        ("fig2", "full", PAPER[:3], 20, [""], 300),
+        ("fig3", "short", PAPER, 5, SETTINGS, 10),
+        ("fig3", "full", PAPER, 5, SETTINGS, 500),
         ("fig4", "short", PAPER, 5, [""], 3),
         ("fig4", "full", PAPER, 10, [""], 330),
         ("fig5", "short", ("elu", "relu"), 5, [""], 3),
@@ -146,14 +147,18 @@ def test_runs_with_the_same_folder_record_the_same(budget):
         ("fig7", "short", ("elu", "relu"), 5, [""], 50),
         ("fig7", "full", ("elu", "relu"), 5, [""], 200),
         ("depth", "short", ("elu", "relu", "leaky_relu"), 5, DEPTHS, 20),
-        ("depth", "full", ("elu", "relu", "leaky_relu"), 5, DEPTHS, 40),
-        ("noise", "short", (*PAPER, "prelu"), 5, [""], 50),
-        ("theory", "short", PAPER, 5, [""], 50),
+        ("depth", "full", ("elu", "relu", "leaky_relu"), 20, DEPTHS, 40),
+        ("noise", "full", (*PAPER, "prelu"), 5, [""], 300),
+        ("theory", "full", PAPER, 5, [""], 300),
     ],
 )
-def test_runs(name, budget, arms, seeds, variants, epochs):
+def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
     found = EXPERIMENTS[name].trials(plan(budget))
     found = [trial for trial in found if trial.variant != "paper's schedule"]
+    if (name, budget) == ("fig2", "full"):
+        ours = {(t.activation, t.seed) for t in found if t.activation not in arms}
+        assert ours == set(itertools.product(("shifted_relu", "prelu"), range(5)))
+        found = [trial for trial in found if trial.activation in arms]
     expected = itertools.product(arms, range(seeds), variants)
     assert {(t.activation, t.seed, t.variant) for t in found} == set(expected)
     assert len(found) == len(arms) * seeds * len(variants)
@@ -164,7 +169,9 @@ def test_runs(name, budget, arms, seeds, variants, epochs):
         if name == "depth":
             assert trial.variant == f"{config.model.hidden_layers:02} layers"
         if name == "fig3":
-            assert config.train.learning_rates == (float(trial.variant[3:]),)
+            _, rate, *mean = trial.variant.split()
+            of_sum = float(rate) / (784 if mean else 1)
+            assert config.train.learning_rates == pytest.approx([of_sum], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["fig4", "fig5"])
@@ -185,13 +192,13 @@ def test_the_short_budget_has_one_pair_with_the_papers_schedule():
     assert paper == [("elu", 0), ("relu", 0)]
 
 
-def test_snapshots_of_the_first_and_the_last_epoch():
+def test_the_first_and_the_last_epoch_have_snapshots():
     for budget in BUDGETS:
         for trial in EXPERIMENTS["theory"].trials(plan(budget)):
             assert {0, trial.load().train.epochs} <= {*trial.observe.snapshots}
 
 
-def test_smoke_runs_without_imagenet(tmp_path, monkeypatch):
+def test_smoke_runs_without_imagenet_use_files_of_cifar_100(tmp_path, monkeypatch):
     images, labels = np.zeros((3, 32, 32, 3), "uint8"), np.array([0, 7, 7])
     asked = []
 
@@ -203,7 +210,7 @@ def test_smoke_runs_without_imagenet(tmp_path, monkeypatch):
     data = types.SimpleNamespace(test=Test())
     monkeypatch.setattr(fig6_imagenet_curves.load, "load", lambda *_: data)
     smoke = Plan("smoke", None, None, tmp_path)
-    for _ in range(2):  # the second time the files exist
+    for _ in range(2):  # in the second pass the files exist
         for trial in EXPERIMENTS["fig6"].trials(smoke):
             folder = Path(trial.load().data.folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*"))

@@ -1,4 +1,4 @@
-"""Rows by arm and seed: final values, pairs, curves, dots."""
+"""Rows by arm and seed: final values, pairs, curves and dots."""
 
 import math
 
@@ -27,7 +27,7 @@ def run(losses, activation="elu", seed=0, **cells):
 DIVERGED = row(seed=1, epoch="", loss="", diverged="the loss is nan")
 
 
-def test_order_of_arms():
+def test_arms_of_the_paper_come_first():
     names = "elu relu leaky_relu shifted_relu prelu rrelu cube tanh".split()
     expected = [
         *map(Arm, names),
@@ -48,11 +48,11 @@ def test_order_of_arms():
         (("leaky_relu", "relu"), "relu"),
     ],
 )
-def test_reference(names, expected):
+def test_the_reference_is_elu_or_a_users_activation(names, expected):
     assert grouping.reference([row(name) for name in names]) == expected
 
 
-def test_runs_by_seed():
+def test_runs_of_an_arm_are_grouped_by_seed():
     other = [row("relu"), row(batch_norm=True), row(variant="lr 1")]
     late, early = run(["1", "2"], seed=10), run(["3"], seed=2)
     found = grouping.by_seed([*late[:1], *other, *early, *late[1:]], ELU)
@@ -61,20 +61,20 @@ def test_runs_by_seed():
     assert grouping.by_seed(other, Arm("elu", variant="lr 1")) == {0: other[2:]}
 
 
-def test_final_values():
+def test_final_values_are_the_last_of_runs_that_did_not_diverge():
     rows = run(["3", "1", "2"]) + run(["4", "5", ""], seed=2) + run(["", ""], seed=3)
     rows += run(["9"], "relu") + run(["7"], seed=1, diverged="") + [DIVERGED]
     assert grouping.final_values(rows, ELU, "loss") == {0: 2.0, 2: 5.0}
     assert grouping.final_values(rows, Arm("tanh"), "loss") == {}
 
 
-def test_pairs_have_the_seeds_that_both_have():
+def test_pairs_have_the_common_seeds_with_finite_values():
     first, second = {3: 0.3, 1: 0.1, 2: 0.2, 5: math.nan}, {2: 2.0, 4: 4, 3: 3.0, 5: 1}
     assert grouping.pairs(first, second) == ([0.2, 0.3], [2.0, 3.0])
     assert grouping.pairs(first, {}) == ([], [])
 
 
-def test_curves():
+def test_curves_have_a_run_for_each_seed():
     rows = run(["3", "2", "1"])[::-1] + run(["6", "", "4"], seed=1) + run(["9"], "relu")
     elu, relu = grouping.series(rows, *X_LOSS, summary="median", dotted=True)
     assert (elu.activation, elu.summary, elu.dotted) == ("elu", "median", True)
@@ -83,12 +83,12 @@ def test_curves():
     assert (relu.x, relu.runs) == ([0], [[9]])
 
 
-def test_curves_are_in_the_order_of_numbers():
+def test_points_of_a_curve_are_sorted_as_numbers():
     (found,) = grouping.series(run(["2"] * 11)[::-1], *X_LOSS)
     assert found.x == list(range(11))
 
 
-def test_curves_of_chosen_arms():
+def test_curves_of_chosen_arms_are_in_the_given_order():
     rows = run(["1"], "relu") + run(["2"]) + [row(batch_norm=True, epoch="0", loss="3")]
     which = [Arm("elu", True), RELU, Arm("tanh")]
     found = grouping.series(rows, *X_LOSS, which)
@@ -96,14 +96,14 @@ def test_curves_of_chosen_arms():
     assert [(s.activation, s.batch_norm) for s in found] == expected
 
 
-def test_runs_without_a_number_are_no_curves():
+def test_runs_without_a_number_have_no_curve():
     rows = [*run(["1", "2"]), DIVERGED, *run(["nan", "nan"], seed=2)]
     rows += [row("relu", epoch="0", loss=""), *run(["nan"], "tanh")]
     (found,) = grouping.series(rows, *X_LOSS)
     assert (found.activation, found.runs) == ("elu", [[1, 2]])
 
 
-def test_dots():
+def test_dots_are_means_and_standard_deviations():
     found = grouping.dots("elu", {2: [1.0, 3.0], 4: [5.0]})
     assert (found.activation, found.x, found.middle) == ("elu", [2, 4], [2.0, 5.0])
     np.testing.assert_allclose(found.low, [2 - 2**0.5, math.nan])

@@ -1,4 +1,4 @@
-"""Claim tests: paired differences, of which a negative one supports the claim."""
+"""Claim tests: mean differences and values, and the values that support a claim."""
 
 import math
 
@@ -6,13 +6,14 @@ import pytest
 
 from elu_zoo.paper.grouping import Arm
 from elu_zoo.paper.judging import (
+    ClaimTest,
     Finding,
-    below,
-    constant,
+    Support,
+    difference,
+    difference_in_layers,
     final,
-    lower,
-    lower_in_layers,
     mean_of_layers,
+    mean_value,
     wilcoxon_below,
 )
 
@@ -22,8 +23,13 @@ def reads(values):
     return lambda rows: dict(enumerate(values)) if isinstance(values, list) else values
 
 
-def test_lower():
-    found = lower(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0]))([])
+def find(judge, *support):
+    """Returns the result of a test without rows."""
+    return ClaimTest("", "", judge, Support(*support)).find([])
+
+
+def test_difference_compares_pairs_by_students_t():
+    found = find(difference(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0])))
     assert (found.n, found.effect) == (3, -2)
     # Student's t for two degrees of freedom is 4.303; the standard error is 1 / sqrt 3.
     assert found.low == pytest.approx(-2 - 4.3027 / 3**0.5, rel=1e-4)
@@ -32,38 +38,57 @@ def test_lower():
     assert (found.wilcoxon, found.outcome) == (1 / 8, "")
 
 
-def test_pairs_have_the_same_seed():
-    found = lower(reads({0: 1.0, 1: 2.0, 2: 9.0}), reads({2: 10.0, 1: 3.0, 7: 0.0}))([])
+def test_values_of_the_same_seed_are_pairs():
+    first, second = {0: 1.0, 1: 2.0, 2: 9.0}, {2: 10.0, 1: 3.0, 7: 0.0}
+    found = find(difference(reads(first), reads(second)))
     assert (found.n, found.effect) == (2, -1)
 
 
 @pytest.mark.parametrize("values", [{}, {3: 1.0}])
-def test_nothing_to_compare(values):
-    assert lower(reads(values), reads({0: 1.0}))([]) == Finding()
-    assert lower(reads({0: 1.0}), reads(values))([]) == Finding()
+def test_without_a_pair_the_finding_is_empty(values):
+    assert find(difference(reads(values), reads({0: 1.0}))) == Finding()
+    assert find(difference(reads({0: 1.0}), reads(values))) == Finding()
+    assert find(mean_value(reads({}))) == Finding()
+    assert find(None) == Finding()
 
 
-def test_below():
-    found = below(0.1, reads([0.01, 0.02, 0.03]))([])
-    assert found.n == 3 and found.effect == pytest.approx(-0.08)
-    assert below(0.1, reads({}))([]) == Finding()
+@pytest.mark.parametrize(
+    ("sense", "limit", "wilcoxon"),
+    [("smaller", 0.1, 1 / 8), ("larger", 0.1, 1), ("larger", 0.0, 1 / 8)],
+)
+def test_a_mean_value_is_compared_with_the_limit(sense, limit, wilcoxon):
+    found = find(mean_value(reads([0.01, 0.02, 0.03])), sense, limit)
+    assert (found.n, found.wilcoxon) == (3, wilcoxon)
+    # The standard error is 0.01 / sqrt 3.
+    ends = (found.effect, found.low, found.high)
+    assert ends == pytest.approx((0.02, -0.00484, 0.04484), abs=1e-5)
+    assert found.p == pytest.approx(0.0052 if limit else 0.0742, abs=1e-4)
 
 
-def test_constant():
-    assert constant(1.5, reads({3: 0.1, 4: 0.2}))([]) == {3: 1.5, 4: 1.5}
+@pytest.mark.parametrize(
+    ("support", "supporting", "text"),
+    [
+        (Support(), [-1], "smaller than 0"),
+        (Support("smaller", 1.0584), [-1, 0, 1.0583], "smaller than 1.058"),
+        (Support("larger", 0), [1.0583, 2], "larger than 0"),
+    ],
+)
+def test_values_that_support_a_claim(support, supporting, text):
+    assert [x for x in (-1, 0, 1.0583, 2) if support.includes(x)] == supporting
+    assert str(support) == text
 
 
-def test_lower_in_layers():
+def test_difference_in_layers_compares_means_and_each_layer():
     first = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
     second = {"a": {0: 2.0, 1: 4.0}, "b": {0: 1.0}}
-    found = lower_in_layers(reads(first), reads(second))([])
+    found = find(difference_in_layers(reads(first), reads(second)))
     # The means of seed 0 are 2 and 1.5, of seed 1 they are 2 and 4.
     assert (found.n, found.effect) == (2, -0.75)
     assert [layer.effect for layer in found.layers] == [-1.5, 2]
-    assert lower_in_layers(reads({}), reads({}))([]) == Finding()
+    assert find(difference_in_layers(reads({}), reads({}))) == Finding()
 
 
-def test_mean_of_layers():
+def test_mean_of_layers_skips_missing_layers():
     assert mean_of_layers({"a": {0: 1.0, 1: 5.0}, "b": {0: 3.0}}) == {0: 2.0, 1: 5.0}
 
 
@@ -79,13 +104,13 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
         (LOW[:9], HIGH, 0, ""),
     ],
 )
-def test_wilcoxon_below(first, second, n, outcome):
-    found = wilcoxon_below(0.001, 10, reads(first), reads(second))([])
+def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
+    found = find(wilcoxon_below(0.001, 10, reads(first), reads(second)))
     assert (found.n, found.outcome) == (n, outcome)
     assert math.isnan(found.p)
 
 
-def test_final():
+def test_final_reads_the_last_value_by_seed():
     key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
     rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
     assert final(Arm("elu"), "loss")(rows) == {3: -20}

@@ -1,4 +1,4 @@
-"""Reproduction: runs, figures, claims and report; finished runs are not repeated."""
+"""Reproduction: runs, figures, claims and report. Finished runs are not repeated."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ def trials(plan):
 
 
 def measure(trial, workdir, plan):
-    """Is passed to the training processes."""
+    """Stands for a measure, which only the worker processes call."""
 
 
 def draw(rows, stem):
@@ -62,17 +62,21 @@ COMPUTED = dataclasses.replace(
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch):
-    """Adds an experiment to the table; `CALLED` logs its calls."""
+    """Adds the fake experiment to the table and empties the list of its calls."""
     CALLED.clear()
     monkeypatch.setitem(EXPERIMENTS, "fake", FAKE)
 
 
 class Runs:
-    """Replaces `runner.run`: each run is finished at once, or ends as in `ends`."""
+    """A replacement of `runner.run` whose runs end at once.
+
+    `ends` has, by activation and seed, an error or the reason of a divergence; other
+    runs finish.
+    """
 
     def __init__(self):
         self.asked = []
-        self.ends = {}  # by activation and seed: an error, or the reason of divergence
+        self.ends = {}
 
     def __call__(self, trials, plan, measure, jobs):
         self.asked.append([(t.activation, t.seed) for t in trials])
@@ -87,7 +91,7 @@ class Runs:
 
 
 def finish(trial, workdir):
-    """Writes the files of a finished run."""
+    """Writes the files of a finished run, in the folder of the run."""
     config = trial.load()
     entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
     activation = activations.describe(trial.activation)
@@ -110,30 +114,30 @@ def runs(monkeypatch):
 
 @pytest.fixture
 def go(tmp_path, runs):
-    """Runs `reproduce` and returns the lines of progress."""
+    """Returns a function that runs `reproduce` and returns the lines of progress."""
 
     def reproduced(
-        *names, budget="short", activations=None, seeds=None, said=None, **arguments
+        *names, budget="short", activations=None, seeds=None, lines=None, jobs=3
     ):
-        said = [] if said is None else said
+        lines = [] if lines is None else lines
         plan = Plan(budget, activations, seeds, tmp_path / "runs")
-        arguments = {"jobs": 3} | arguments
+        output = tmp_path / "out"
         reproduce.reproduce(
-            names or ("fake",), plan, tmp_path / "out", say=said.append, **arguments
+            names or ("fake",), plan, output, say=lines.append, jobs=jobs
         )
-        return said
+        return lines
 
     return reproduced
 
 
 @pytest.fixture
 def rows(tmp_path):
-    """Reads a CSV file of the output."""
+    """Returns a function that reads a CSV file of the output."""
     return lambda name: results.read_file(tmp_path / "out" / name)
 
 
-def test_files(go, rows, tmp_path):
-    said = go()
+def test_files_and_lines_of_progress(go, rows, tmp_path):
+    lines = go()
     out = tmp_path / "out"
     found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert found == {
@@ -151,29 +155,31 @@ def test_files(go, rows, tmp_path):
     assert rows("claims.csv")
     text = (out / "reproduction.md").read_text()
     assert "## A fake\n" in text and text.count("| elu |\n") == 4
-    assert said[:2] == ["fake: A fake", "fake: 4 runs, 4 to train"]
-    assert said[2:-1] == [
+    assert lines[:2] == ["fake: A fake", "fake: 4 runs, 4 to train"]
+    assert lines[2:-1] == [
         f"fake: {i} of 4, mnist_depth, {name}, seed {seed}"
         for i, (seed, name) in enumerate(
             [(0, "elu"), (0, "relu"), (1, "elu"), (1, "relu")], 1
         )
     ]
-    assert said[-1] == str(out / "reproduction.md")
+    assert lines[-1] == str(out / "reproduction.md")
 
 
-def test_arguments_of_the_runner(go, runs):
+def test_the_runner_receives_trials_measure_and_jobs(go, runs):
     go(jobs=2, activations=("tanh",), seeds=1)
     assert runs.asked == [[("tanh", 0)]]
     assert runs.arguments == (measure, 2)
 
 
-def test_finished_runs_are_not_run_again(go, runs, rows, tmp_path):
-    """Even if their folders do not exist any more."""
+def test_finished_runs_are_not_run_again_without_their_folders(
+    go, runs, rows, tmp_path
+):
     go(seeds=1)
     shutil.rmtree(tmp_path / "runs")
-    said = go(seeds=2, activations=("elu", "tanh"))
-    assert runs.asked == [[("elu", 0), ("relu", 0)], [("tanh", 0), *ONE]]
-    assert said[1] == "fake: 4 runs, 3 to train"
+    lines = go(seeds=2, activations=("elu", "tanh"))
+    new = [("tanh", 0), ("elu", 1), ("tanh", 1)]
+    assert runs.asked == [[("elu", 0), ("relu", 0)], new]
+    assert lines[1] == "fake: 4 runs, 3 to train"
     before = rows("figures/fake.csv")
     go(seeds=2)
     assert runs.asked[2:] == [[("relu", 1)]]
@@ -182,18 +188,14 @@ def test_finished_runs_are_not_run_again(go, runs, rows, tmp_path):
     assert runs.asked[3:] == [[]]
 
 
-ONE = ("elu", 1), ("tanh", 1)
-
-
-def test_a_run_that_diverged(go, runs, rows):
-    """Its row is kept; it is not in results.csv, and not run again."""
+def test_a_diverged_run_has_a_row_but_no_result_and_is_not_run_again(go, runs, rows):
     runs.ends["relu", 1] = "The loss is nan after step 3."
-    said = go()
+    lines = go()
     (row,) = (r for r in rows("figures/fake.csv") if r["diverged"])
     assert (row["activation"], row["seed"]) == ("relu", "1")
     assert (row["diverged"], row["loss"]) == ("The loss is nan after step 3.", "")
     label = "fake: 4 of 4, mnist_depth, relu, seed 1"
-    assert said[5] == f"{label} diverged: The loss is nan after step 3."
+    assert lines[5] == f"{label} diverged: The loss is nan after step 3."
     found = [(r["activation"], r["seed"]) for r in rows("results.csv")]
     assert sorted(found) == [("elu", "0"), ("elu", "1"), ("relu", "0")]
     go()
@@ -218,10 +220,9 @@ def test_finished_runs_are_kept_after_an_error(go, runs, rows, error):
 @pytest.mark.parametrize(
     "error", [errors.DataError("no images"), errors.UsageError("no such unit here")]
 )
-def test_experiments_that_cannot_be_run_are_left_out(
+def test_of_several_experiments_those_that_cannot_run_are_left_out(
     go, runs, rows, monkeypatch, error, tmp_path
 ):
-    """With several experiments; with one it is an error."""
     other = dataclasses.replace(
         COMPUTED, title="Another", draw=None, summary=lambda rows: "some"
     )
@@ -229,34 +230,31 @@ def test_experiments_that_cannot_be_run_are_left_out(
     runs.ends["elu", 0] = error
     with pytest.raises(type(error), match=str(error)):
         go("fake")
-    said = []
-    with pytest.raises(errors.DataError, match=r"Left out, as said above: fake\."):
-        go("fake", "other", said=said)
-    assert f"fake: left out. {error}" in said
+    lines = []
+    with pytest.raises(errors.DataError, match=r"printed above: fake\."):
+        go("fake", "other", lines=lines)
+    assert f"fake: left out. {error}" in lines
     assert rows("figures/other.csv") and not rows("figures/fake.csv")
     text = (tmp_path / "out" / "reproduction.md").read_text()
     assert "Not run yet: `elu-zoo-reproduce fake`" in text
 
 
 def test_experiments_that_cannot_be_computed_are_left_out(go, rows, monkeypatch):
-    """Such as a benchmark that fails."""
     compute = mock.Mock(side_effect=errors.ResourceError("not measured"))
     failing = dataclasses.replace(COMPUTED, title="Another", compute=compute)
     monkeypatch.setitem(EXPERIMENTS, "other", failing)
-    with pytest.raises(errors.DataError, match=r"Left out, as said above: other\."):
+    with pytest.raises(errors.DataError, match=r"printed above: other\."):
         go("other", "fake")
     assert rows("figures/fake.csv")
 
 
-def test_results(go, rows):
+def test_finished_runs_are_added_to_the_results(go, rows):
     go(seeds=1)
-    elu, relu = rows("results.csv")
-    assert (elu["config"], elu["activation"]) == ("mnist_depth-2", "elu")
-    assert (relu["activation"], relu["seed"], relu["train_loss"]) == (
-        "relu",
-        "0",
-        "0.5",
-    )
+    columns = "config", "activation", "seed", "train_loss"
+    assert [tuple(row[c] for c in columns) for row in rows("results.csv")] == [
+        ("mnist_depth-2", "elu", "0", "0.5"),
+        ("mnist_depth-2", "relu", "0", "0.5"),
+    ]
 
 
 def test_smoke_runs_are_not_in_the_results(go, rows):
@@ -272,13 +270,12 @@ def test_a_run_of_two_experiments_is_one_result(go, rows, monkeypatch):
     assert len(rows("results.csv")) == 2
 
 
-def test_a_run_that_the_results_have(go, rows, tmp_path):
-    """A run of the same config and seed, though its weights have another hash."""
+def test_a_run_whose_config_and_seed_have_a_result_adds_none(go, rows, tmp_path):
     go(seeds=1)
     path = tmp_path / "out" / "results.csv"
     before = rows("results.csv")
     for row in before:
-        row["sha256"] = "0" * 64
+        row["sha256"] = "0" * 64  # other weights
     results.write(path, results.COLUMNS, before)
     (tmp_path / "out/figures/fake.csv").unlink()
     go(seeds=1)
@@ -294,12 +291,11 @@ def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
     out = tmp_path / "out"
     assert (out / "figures/fake.png").read_text() == "12"
     text = (out / "reproduction.md").read_text()
-    assert "40 epochs; `elu-zoo-reproduce fake --budget=full`" in text
+    assert "40 epochs. Command: `elu-zoo-reproduce fake --budget=full`" in text
     assert views.view("fake", out).budget == "full"
 
 
-def test_an_experiment_that_reads_another(go, runs, monkeypatch):
-    """It is drawn from their rows, and has no CSV file."""
+def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monkeypatch):
     reader = dataclasses.replace(
         FAKE, title="A reader", trials=None, measure=None, columns=(), reads=("fake",)
     )
@@ -311,7 +307,7 @@ def test_an_experiment_that_reads_another(go, runs, monkeypatch):
     assert CALLED == [("draw", 8)] * 2
 
 
-def test_an_experiment_without_runs(go, rows, monkeypatch):
+def test_an_experiment_without_runs_is_computed_each_time(go, rows, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "fake", COMPUTED)
     go()
     row = {"budget": "short", "activation": "elu", "value": "1"}
@@ -339,7 +335,7 @@ def test_covers_decides_whether_rows_are_computed_again(go, monkeypatch):
     assert asked == [("short", 1, 1), ("short", 3, 1)]
 
 
-def test_without_a_figure(go, monkeypatch, tmp_path):
+def test_an_experiment_without_a_figure_is_reported(go, monkeypatch, tmp_path):
     monkeypatch.setitem(EXPERIMENTS, "fake", dataclasses.replace(FAKE, draw=None))
     go()
     assert not list(tmp_path.rglob("*.png"))

@@ -1,4 +1,4 @@
-"""Checks before any work, and rows that were computed before."""
+"""Reproduction: checks before any run, and rows of earlier computations."""
 
 import importlib.util
 
@@ -11,26 +11,26 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.run.spec import Plan
 
 
-def test_check(tmp_path):
+def test_check_returns_the_experiments_and_writes_nothing(tmp_path):
     found = reproduce.check(["fig5", "noise"], tmp_path / "a/b")
     assert found == ["fig4", "fig5", "noise"]
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("package", ["scipy", "matplotlib"])
-def test_a_package_that_is_not_installed(package, tmp_path, monkeypatch):
-    found = importlib.util.find_spec
+def test_a_missing_package_is_an_error(package, tmp_path, monkeypatch):
+    find_spec = importlib.util.find_spec
 
     def without(name, *parent):
-        return None if name == package else found(name, *parent)
+        return None if name == package else find_spec(name, *parent)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    words = rf'Experiments need {package}: pip install "elu-zoo\[paper\]"'
+    words = rf'Experiments need {package}. Run: pip install "elu-zoo\[paper\]"'
     with pytest.raises(errors.UsageError, match=words):
         reproduce.check(["noise"], tmp_path)
 
 
-def test_arguments_that_are_refused(tmp_path):
+def test_wrong_names_and_folders_are_refused(tmp_path):
     with pytest.raises(errors.UsageError, match="'noises'. Did you mean 'noise'"):
         reproduce.check(["fig1", "noises"], tmp_path)
     (tmp_path / "file").touch()
@@ -39,8 +39,7 @@ def test_arguments_that_are_refused(tmp_path):
             reproduce.check(["noise"], output)
 
 
-def test_a_file_with_the_columns_of_another_version(tmp_path):
-    """All files are checked before the first run, as the report reads all of them."""
+def test_all_files_are_checked_for_columns_before_the_first_run(tmp_path):
     row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
     results.write(tmp_path / "figures" / "theory.csv", list(row), [row])
     plan = Plan("smoke", None, None, tmp_path / "runs")
@@ -51,8 +50,8 @@ def test_a_file_with_the_columns_of_another_version(tmp_path):
     assert not (tmp_path / "figures" / "fig1.csv").exists()
 
 
-def test_activations_that_were_computed_before_stay(tmp_path, monkeypatch):
-    made = Experiment(
+def test_rows_of_other_activations_stay_when_rows_are_computed(tmp_path, monkeypatch):
+    experiment = Experiment(
         title="A fake",
         section="4",
         draw=None,
@@ -61,7 +60,7 @@ def test_activations_that_were_computed_before_stay(tmp_path, monkeypatch):
         compute=lambda plan: [{"activation": u, "value": 2} for u in plan.arms("elu")],
         covers=lambda plan, rows: False,
     )
-    monkeypatch.setitem(EXPERIMENTS, "fake", made)
+    monkeypatch.setitem(EXPERIMENTS, "fake", experiment)
     old = [{"budget": "short", "activation": u, "value": "1"} for u in ("elu", "relu")]
     path = tmp_path / "figures" / "fake.csv"
     results.write(path, list(old[0]), old)

@@ -1,4 +1,4 @@
-"""Markdown tables: numbers, and paired tests of activations."""
+"""Markdown tables: numbers as text, and paired tests of activations."""
 
 import pytest
 
@@ -17,17 +17,17 @@ LOW, HIGH = (1.0, 1.1, 1.2, 1.3, 1.4), (2.0, 2.2, 2.4, 2.6, 2.8)
         ([0.00012345] * 2, "0.000123 ± 0"),
     ],
 )
-def test_mean(values, text):
+def test_mean_with_standard_deviation(values, text):
     assert tables.mean(values) == text
 
 
-def test_markdown():
+def test_markdown_has_a_line_for_the_titles_and_for_each_row():
     found = tables.markdown(["unit", "n"], [["elu", 5], ["relu", ""]])
     assert found == "| unit | n |\n|---|---|\n| elu | 5 |\n| relu |  |"
 
 
 def rows(batch_norm="False", variant="", **errors):
-    """Returns one row a run, with these errors by activation."""
+    """Returns one row for each run; `errors` are the errors of runs by activation."""
     return [
         {"activation": name, "batch_norm": batch_norm, "variant": variant}
         | {"seed": str(seed), "error": str(error)}
@@ -36,10 +36,11 @@ def rows(batch_norm="False", variant="", **errors):
     ]
 
 
-def lines(found):
+def lines(table):
+    """Returns the cells of a Markdown table below its titles."""
     return [
         [cell.strip() for cell in line.strip("|").split(" | ")]
-        for line in found.splitlines()[2:]
+        for line in table.splitlines()[2:]
     ]
 
 
@@ -53,7 +54,7 @@ def lines(found):
         ({"relu": HIGH, "my_own": LOW}, "my_own - ReLU", "my_own"),
     ],
 )
-def test_paired_test(errors, pair, lower):
+def test_paired_tests_name_the_activation_with_lower_values(errors, pair, lower):
     ((title, names, n, difference, _, p, effect, found),) = lines(
         tables.paired_tests(rows(**errors), MEASURES)
     )
@@ -79,5 +80,5 @@ def test_pairs_have_the_same_variant_and_batch_norm():
 
 
 @pytest.mark.parametrize("errors", [{}, {"elu": LOW}, {"elu": LOW[:1], "relu": ("",)}])
-def test_no_pair(errors):
+def test_without_a_pair_there_is_no_table(errors):
     assert tables.paired_tests(rows(**errors), MEASURES) == ""

@@ -1,15 +1,36 @@
-"""Rules of the verdicts."""
+"""Rules of the verdicts: outcomes of tests, evidence of runs, verdicts of claims."""
 
 import math
 
 import pytest
 
 from elu_zoo.paper import verdicts
-from elu_zoo.paper.judging import Finding
+from elu_zoo.paper.judging import Finding, Support
 
 
 def found(effect, p, n=5, layers=()):
     return Finding(n, effect, p=p, layers=tuple(layers))
+
+
+SMALLER = Support()
+
+
+def outcomes(*findings, support=SMALLER):
+    return verdicts.outcomes([(support, each) for each in findings])
+
+
+@pytest.mark.parametrize(
+    ("support", "effect", "expected"),
+    [
+        (Support("larger"), 1, "supports"),
+        (Support("larger"), -1, "contradicts"),
+        (Support("larger", 2), 1, "contradicts"),
+        (Support("smaller", 2), 1, "supports"),
+    ],
+)
+def test_the_sense_and_the_limit_decide(support, effect, expected):
+    layer = found(effect, 0.001)
+    assert outcomes(found(effect, 0.001, layers=[layer]), support=support) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -21,30 +42,30 @@ def found(effect, p, n=5, layers=()):
         ([found(-1, 0.001, n=4)], ["not measured"]),
         ([Finding()], ["not measured"]),
         ([Finding(9, 1.1, outcome="contradicts")], ["contradicts"]),
-        # Holm: the smallest p counts twice, and the larger one once.
+        # Holm's method multiplies the smaller of two p by 2, and the larger by 1.
         ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
         ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
-        # Tests without p are not counted.
+        # Tests without p are not part of the correction.
         ([found(-1, 0.04), Finding(), Finding(9, outcome="supports")],
          ["supports", "not measured", "supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.5)])], ["supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.001)])],
          ["layers disagree"]),
-        # Layers are tests, too.
+        # Layers are tests that take part in the correction.
         ([found(-1, 0.02, layers=[found(-1, 0.02), found(-1, 0.02)])],
          ["no difference"]),
         ([], []),
     ],
 )  # fmt: skip
-def test_outcomes(tests, expected):
-    assert verdicts.outcomes(tests) == expected
+def test_outcomes_follow_from_corrected_p(tests, expected):
+    assert outcomes(*tests) == expected
 
 
 def test_layers_belong_to_their_test():
     layers = [found(-1, 1e-4), found(1, 1e-4)]
     tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
     expected = ["supports", "layers disagree", "contradicts"]
-    assert verdicts.outcomes(tests) == expected
+    assert outcomes(*tests) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,7 +78,7 @@ def test_layers_belong_to_their_test():
         ("smoke", 1, False, "none"),
     ],
 )
-def test_evidence(budget, share, own_schedule, expected):
+def test_evidence_by_budget_and_length(budget, share, own_schedule, expected):
     assert verdicts.evidence(budget, share, own_schedule=own_schedule) == expected
 
 
@@ -79,12 +100,12 @@ YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measur
         ([], "not tested", "not tested"),
     ],
 )
-def test_verdict(outcomes, whole, early):
+def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
     assert verdicts.verdict(outcomes, "whole") == whole
     assert verdicts.verdict(outcomes, "early") == early
     assert verdicts.verdict(outcomes, "none") == "not tested"
     assert {whole, early} <= set(verdicts.VERDICTS)
 
 
-def test_a_p_that_is_nan_is_no_test():
-    assert verdicts.outcomes([found(-1, math.nan)]) == ["not measured"]
+def test_a_finding_whose_p_is_nan_is_not_measured():
+    assert outcomes(found(-1, math.nan)) == ["not measured"]

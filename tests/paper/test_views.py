@@ -1,4 +1,4 @@
-"""Views: rows of one budget, with enough seeds, of runs that did not diverge."""
+"""Views: rows of one budget with enough seeds, without diverged runs."""
 
 import pytest
 from synthetic_rows import rows_of, write
@@ -14,7 +14,7 @@ def plan(budget, seeds, output, activations=("elu", "relu")):
 
 
 def put(name, output, seeds):
-    """Writes rows of an experiment, with this many seeds by budget."""
+    """Writes rows of an experiment; `seeds` has the number of seeds by budget."""
     rows = [row for budget, n in seeds.items()
             for row in rows_of(name, plan(budget, n, output))]  # fmt: skip
     if rows:
@@ -22,7 +22,7 @@ def put(name, output, seeds):
 
 
 def seen(name, output):
-    """Returns the budget and the seeds, with and without batch norm."""
+    """Returns the budget and the numbers of seeds without and with batch norm."""
     found = views.view(name, output)
     assert {row["budget"] for row in found.rows} == {found.budget}
     arms = ("False", "True")
@@ -32,13 +32,13 @@ def seen(name, output):
     ]
 
 
-def test_needs():
+def test_needs_are_the_experiments_with_columns():
     assert views.needs("fig2") == ("fig2",)
     assert views.needs("fig5") == ("fig5", "fig4")
     assert views.needs("wilcoxon") == ("fig4", "fig5")
 
 
-def test_no_rows(tmp_path):
+def test_without_rows_there_is_no_view(tmp_path):
     assert [name for name in EXPERIMENTS if views.view(name, tmp_path)] == []
     assert list(tmp_path.iterdir()) == []
 
@@ -56,7 +56,7 @@ def test_no_rows(tmp_path):
         ({"smoke": 5, "short": 2}, "smoke"),
     ],
 )
-def test_the_longest_budget_with_five_seeds(tmp_path, seeds, budget):
+def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
     put("fig7", tmp_path, seeds)
     assert seen("fig7", tmp_path) == (budget, [seeds[budget], 0])
 
@@ -93,8 +93,7 @@ def test_computed_rows_have_no_seeds(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])
-def test_runs_that_diverged(tmp_path, name):
-    """They are named and left out, unless the experiment shows them."""
+def test_diverged_runs_are_named_and_left_out_unless_shown(tmp_path, name):
     given = plan("short", 2, tmp_path)
     write(name, tmp_path, given, diverged={("relu", 1)})
     found = views.view(name, tmp_path)

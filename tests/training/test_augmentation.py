@@ -142,7 +142,7 @@ def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
 
 def test_a_field_smaller_than_the_images_is_refused():
     data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
-    with pytest.raises(errors.UsageError, match="7 x 7 pixels does not hold"):
+    with pytest.raises(errors.UsageError, match="into a field of 7 x 7 pixels"):
         augmentation.create(data, RAW, (8, 8, 3), 9)
 
 

@@ -1,4 +1,4 @@
-"""Theorem 2 along training: k, mean incoming activations and bias shift of units."""
+"""Theorem 2 along training: k, mean incoming activations and the bias shift."""
 
 import dataclasses
 import itertools
@@ -17,10 +17,10 @@ from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
     Finding,
-    Judge,
     Read,
-    constant,
-    lower,
+    Support,
+    difference,
+    mean_value,
 )
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel
@@ -29,32 +29,36 @@ from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import recorder
 
 _DAMPING = 0.01
-# Epochs. About half of the snapshots are early, though most of a run is late.
-_EARLY, _LATE, _TRAINED = range(1, 26), range(26, 10**6), range(1, 10**6)
+# Ranges of epochs. About half of the snapshots are early.
+_PHASES = {"early": range(1, 26), "late": range(26, 10**6)}
+_TRAINED = range(1, 10**6)
 _IMAGES = 2000
 _DRAWN = {
-    "k": "k",
+    "k": "k of Theorem 2",
     "weighted_mean_length": "length of E_q(a)",
     "uncorrected_shift": "bias shift",
-    "correction": "its correction, by the shift",
+    "correction": "correction / bias shift",
     "cosine": "cosine to natural gradient",
-    "effective_draws": "effective draws",
+    "effective_draws": "effective images",
 }
 _OTHERS = {
     "mean_length": "length of E_p(a)",
-    "positive_share": "positive among large covariances (share)",
-    "rank_correlation": "correlation of units with shift, of layers",
+    "positive_share": "positive share of large covariances",
+    "rank_correlation": "rank correlation of unit correlation and shift",
 }
 _UNITS = "elu", "relu", "leaky_relu"
-_CHAIN = "mean_length", "weighted_mean_length", "correction"  # as the paper argues
-# Values over several decades, which have geometric means over epochs.
+_OURS = ("shifted_relu",)  # the paper argues about ReLU, leaky ReLU and PReLU
+# The paper's argument: a smaller value of one leads to a smaller value of the next.
+_CHAIN = "mean_length", "weighted_mean_length", "correction"
+# Columns with values over several decades, whose means over epochs are geometric.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
     arms = plan.arms("elu", "relu", "leaky_relu", "shifted_relu")
-    return [t for t in fig2_mnist_curves.trials(plan) if t.activation in arms]
+    found = fig2_mnist_curves.measured_trials(plan)
+    return [trial for trial in found if trial.activation in arms]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
@@ -70,9 +74,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             model,
             images,
             labels=data.labels,
-            # Late in training, labels drawn from the softmax hardly ever vary.
-            fisher="expected",
-            # The inputs of the first layer are pixels, not units.
+            # The inputs of the first layer are pixels and not units.
             layers=hidden[1:],
             damping=_DAMPING,
             seed=trial.seed,
@@ -82,7 +84,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _medians(layers: list[BiasShift]) -> dict[str, float]:
-    """Returns medians over the units, and the mean of the positive share.
+    """Returns medians over the units of all layers, but the mean of `positive_share`.
 
     Units whose deltas are all 0 have no values.
     """
@@ -124,14 +126,14 @@ def _draw(rows: Rows, stem: Path) -> None:
     own = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows]
     panels = []
     for letter, (column, title) in zip("abcdef", _DRAWN.items(), strict=True):
-        found = grouping.series(own, "epoch", column, summary="quartiles")
+        found = grouping.series(own, "epoch", column, ours=_OURS, summary="quartiles")
         log = {"logx": True, "logy": column not in ("k", "cosine")}
         panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", found, **log))
     figures.draw([panels[:3], panels[3:]], stem)
 
 
 def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> Read:
-    """Returns a reader of a column's mean over epochs that are not NaN."""
+    """Returns a reader of a column's mean over epochs, without values that are NaN."""
 
     def read(rows: Rows) -> dict[int, float]:
         found = {}
@@ -165,12 +167,12 @@ def _summary(rows: Rows) -> str:
 
 
 def _claims() -> tuple[Claim, ...]:
-    correlated = _against(
+    correlated = _above(
         "shift-of-correlated-units",
         "rank_correlation",
         0,
-        "0 - Spearman's correlation, over layers, of the incoming units' mean "
-        "correlation and the bias shift",
+        "Spearman's correlation, over layers, of the incoming units' mean correlation "
+        "and the bias shift",
     )
     return (
         *_claims_of_elu(),
@@ -186,18 +188,18 @@ def _claims() -> tuple[Claim, ...]:
             "2",
             "This correction is equivalent to shifting the mean activations of the "
             "incoming units toward zero and scaling up the bias unit.",
-            _against("bias-unit-scaled-up", "k", 1, "1 - k, mean over epochs"),
+            _above("bias-unit-scaled-up", "k", 1, "k, mean over epochs"),
         ),
         _claim(
             "covariances-positive",
             "2",
             "In general the largest absolute components of Cov(delta^2, a) are "
             "positive.",
-            _against(
+            _above(
                 "covariances-positive",
                 "positive_share",
                 0.5,
-                "share of negative components among the largest tenth, less 1/2",
+                "share of positive components among the largest tenth",
             ),
         ),
         _claim(
@@ -210,13 +212,12 @@ def _claims() -> tuple[Claim, ...]:
 
 
 def _claims_of_elu() -> tuple[Claim, Claim]:
-    phases = (("early", _EARLY, "1 to 25"), ("late", _LATE, "50 to 300"))
     shifts, lengths = [], []
-    for other, phase in itertools.product(("relu", "leaky_relu"), phases):
-        shifts.append(_test_of_gradient(other, *phase))
-        shifts.append(_test("uncorrected_shift", "bias shift", other, *phase))
-        lengths.append(_test("weighted_mean_length", "length of E_q(a)", other, *phase))
-        lengths.append(_test("correction", "correction by shift", other, *phase))
+    for other, phase in itertools.product(("relu", "leaky_relu"), _PHASES):
+        shifts.append(_test("cosine", other, phase))
+        shifts.append(_test("uncorrected_shift", other, phase))
+        lengths.append(_test("weighted_mean_length", other, phase))
+        lengths.append(_test("correction", other, phase))
     for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
         lengths.append(_correlation(*columns, unit))
     return (
@@ -242,44 +243,37 @@ def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> 
     return Claim(f"theory-{name}", section, text, "an argument", tests)
 
 
-def _against(
+def _above(
     name: str, column: str, limit: float, measure_: str
 ) -> tuple[ClaimTest, ...]:
     """Returns the tests that a column is above a limit, for each activation."""
-    tests = []
-    for unit in _UNITS:
-        read = _along_training(unit, column)
-        text = f"{measure_}, {palette.label(unit)}"
-        judge = lower(constant(limit, read), read)
-        tests.append(ClaimTest(f"theory-{name}-{unit}", text, judge))
-    return tuple(tests)
-
-
-def _test(
-    column: str, title: str, other: str, phase: str, epochs: range, of_epochs: str
-) -> ClaimTest:
-    return ClaimTest(
-        f"theory-{column.replace('_', '-')}-{phase}-below-{other}",
-        f"{title}, geometric mean of kept epochs {of_epochs}, ELU - "
-        f"{palette.label(other)}",
-        _lower(column, "elu", other, epochs),
-        other != "relu",
+    return tuple(
+        ClaimTest(
+            f"theory-{name}-{unit}",
+            f"{measure_}, {palette.label(unit)}",
+            mean_value(_along_training(unit, column)),
+            Support("larger", limit),
+        )
+        for unit in _UNITS
     )
 
 
-def _lower(column: str, first: str, second: str, epochs: range) -> Judge:
-    return lower(*(_along_training(x, column, epochs) for x in (first, second)))
-
-
-def _test_of_gradient(
-    other: str, phase: str, epochs: range, of_epochs: str
-) -> ClaimTest:
+def _test(column: str, other: str, phase: str) -> ClaimTest:
+    """Returns the test of ELU against another activation in a phase of training."""
+    mean = "geometric mean" if column in _OVER_DECADES else "mean"
+    epochs = "1 to 25" if phase == "early" else "50 to 300"
+    if column == "cosine":  # the larger, the closer to the natural gradient
+        name, support = f"gradient-{phase}-closer-than-{other}", Support("larger")
+    else:
+        name, support = f"{column.replace('_', '-')}-{phase}-below-{other}", Support()
+    reads = [_along_training(x, column, _PHASES[phase]) for x in ("elu", other)]
     return ClaimTest(
-        f"theory-gradient-{phase}-closer-than-{other}",
-        "cosine of the gradient's angle to the unit natural gradient, mean of kept "
-        f"epochs {of_epochs}, {palette.label(other)} - ELU",
-        _lower("cosine", other, "elu", epochs),
-        other != "relu",
+        f"theory-{name}",
+        f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - "
+        f"{palette.label(other)}",
+        difference(*reads),
+        support,
+        ours=other != "relu",
     )
 
 
@@ -300,25 +294,26 @@ def _correlation(first: str, second: str, activation: str) -> ClaimTest:
     titles = _DRAWN | _OTHERS
     return ClaimTest(
         f"theory-{first}-{second}-{activation}".replace("_", "-"),
-        f"0 - Spearman's correlation, over kept epochs, of {titles[first]} and "
+        f"Spearman's correlation, over kept epochs, of {titles[first]} and "
         f"{titles[second]}, {palette.label(activation)}",
-        lower(constant(0, read), read),
+        mean_value(read),
+        Support("larger"),
     )
 
 
 def _undecided(test: ClaimTest) -> ClaimTest:
-    """Returns a test that decides nothing, as the depth or the variances differ, too.
+    """Returns a test that decides nothing, but whose effect is reported.
 
-    Its effect is reported.
+    The claim holds for constant other quantities, but these change along training.
     """
 
-    def effect(rows: Rows) -> Finding:
-        found = test.judge(rows)
+    def judge(rows: Rows, support: Support) -> Finding:
+        found = test.judge(rows, support)
         outcome = "no difference" if found.n else ""
         return dataclasses.replace(found, p=math.nan, outcome=outcome)
 
-    measure_ = f"{test.measure}; other quantities change, too: it decides nothing"
-    return dataclasses.replace(test, measure=measure_, judge=effect)
+    measure_ = f"{test.measure}; decides nothing, because other quantities also change"
+    return dataclasses.replace(test, measure=measure_, judge=judge)
 
 
 EXPERIMENT = Experiment(
@@ -332,19 +327,20 @@ EXPERIMENT = Experiment(
     claims=_claims(),
     paper_epochs=300,
     note=(
-        "Of the runs of figure 2, in hidden layers after the first, on "
-        f"{_IMAGES:,} training images. delta^2 is the expectation over labels of the "
-        "network's own softmax; the gradient is of the given labels. Trained networks "
-        f"have units whose Fisher matrix is singular: {_DAMPING} is added to the "
-        "variance of each incoming activation. The columns are medians over units, "
-        "shifts by their size; the share is a mean. The table has means over the "
-        "snapshots after epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, with equal "
-        "weights; means of lengths, shifts and corrections are geometric. The initial "
-        "weights, which differ the other way, are in the figure only. Effective draws "
-        "are the number of images that decide, by their delta^2: they are few late in "
-        "training, where a single epoch's numbers mean little. The last column is "
+        "The runs are those of figure 2, measured in the hidden layers after the first "
+        f"on {_IMAGES:,} training images. delta^2 is the expectation over labels from "
+        "the network's own softmax; the gradient is of the true labels. The cosine is "
+        "of the angle between the gradient and the unit natural gradient. Units of "
+        f"trained networks have singular Fisher matrices, so that {_DAMPING} is added "
+        "to the variance of each incoming activation. Values are medians over units, "
+        "and shifts are sizes; the positive share is a mean. The table has means over "
+        "the epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for "
+        "lengths, shifts and corrections. Only the figure has the initial weights, for "
+        "which the activations differ in the opposite direction. Lines are medians "
+        "over runs, with ribbons between the quartiles. Effective images are the "
+        "number of images that decide by their delta^2. This number is small late in "
+        "training, when a single epoch's values mean little. The last column is "
         "Spearman's correlation, over the layers of a network, of the mean correlation "
-        "of a layer's incoming units and the bias shift; layers differ by their depth, "
-        "too."
+        "of a layer's incoming units and the bias shift. Layers also differ in depth."
     ),
 )

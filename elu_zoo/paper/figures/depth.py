@@ -1,4 +1,4 @@
-"""MNIST networks of 2 to 12 hidden layers: the abstract's "more than 5 layers"."""
+"""MNIST networks of 2 to 12 hidden layers, for the abstract's claim on depth."""
 
 import itertools
 import json
@@ -7,15 +7,15 @@ from pathlib import Path
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.judging import Claim, ClaimTest, final, lower
+from elu_zoo.paper.judging import Claim, ClaimTest, difference, final
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.run import curves
 from elu_zoo.paper.run.spec import Plan, Trial
 
 LAYERS = 2, 4, 6, 8, 12
-_DEEP = 6, 8, 12  # "more than 5"
-_LOSS = 0.1  # training loss; epochs until then measure the speed of learning
+_DEEP = 6, 8, 12  # "networks with more than 5 layers"
+_LOSS = 0.1  # training loss in nats; the epochs until this loss measure the speed
 _MEASURES = {
     "test_error_percent": "test error %",
     "epochs_to_loss": f"epochs to {_LOSS}",
@@ -23,7 +23,14 @@ _MEASURES = {
 
 
 def trials(plan: Plan) -> list[Trial]:
-    """Returns the runs, grouped by seed and depth."""
+    """Returns the runs, grouped by seed and depth.
+
+    The full budget has 20 seeds. Among the first five seeds, the differences of test
+    errors at 6, 8 and 12 layers have standard deviations of 0.09 to 0.31 percentage
+    points, with a median of 0.22. Student's test of 20 such pairs, at Holm's first
+    level for six tests (0.05 / 6), finds a difference of 0.86 standard deviations, or
+    0.19 points, with a probability of 0.8. Five pairs would need 0.6 points.
+    """
     epochs = plan.of(2, 20, 40)
     return [
         Trial(
@@ -35,20 +42,20 @@ def trials(plan: Plan) -> list[Trial]:
             variant=_variant(layers),
             changes=(("train.epochs", epochs),),
         )
-        for seed in plan.runs(1, 5, 5)
+        for seed in plan.runs(1, 5, 20)
         for layers in plan.of(LAYERS[::2], LAYERS, LAYERS)
         for activation in plan.arms("elu", "relu", "leaky_relu")
     ]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns one row: the end of the run, and the first epoch of a low loss."""
+    """Returns one row, with the end of the run and the first epoch of a low loss."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
-    soon = next((row["epoch"] for row in rows if row["train_loss"] <= _LOSS), "")
+    reached = next((row["epoch"] for row in rows if row["train_loss"] <= _LOSS), "")
     layers = trial.load().model.hidden_layers
     end = {**rows[-1], **curves.final(workdir)}
-    return [{**end, "hidden_layers": layers, "epochs_to_loss": soon}]
+    return [{**end, "hidden_layers": layers, "epochs_to_loss": reached}]
 
 
 def _variant(layers: int) -> str:
@@ -62,7 +69,10 @@ def _layers(variant: str) -> int:
 def _draw(rows: Rows, stem: Path) -> None:
     panels = [
         DotPanel(
-            "a  test error", "hidden layers", "%", _dots(rows, "test_error_percent")
+            "a  MNIST test error",
+            "hidden layers",
+            "%",
+            _dots(rows, "test_error_percent"),
         ),
         DotPanel(
             f"b  epochs until the training loss is {_LOSS}",
@@ -75,7 +85,7 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 
 def _dots(rows: Rows, column: str) -> list[Dots]:
-    """Returns means over runs by depth, of depths at which every run has a value."""
+    """Returns means over runs by depth, without depths at which a run has no value."""
     found: dict[str, dict[float, list[float]]] = {}
     for arm in grouping.arms(rows):
         values = list(grouping.final_values(rows, arm, column).values())
@@ -106,7 +116,9 @@ def _test(other: str, layers: int) -> ClaimTest:
     return ClaimTest(
         f"depth-{layers}-generalises-better-than-{other}",
         f"test error, {layers} hidden layers (MNIST), ELU - {palette.label(other)}",
-        lower(final(elu, "test_error_percent"), final(second, "test_error_percent")),
+        difference(
+            final(elu, "test_error_percent"), final(second, "test_error_percent")
+        ),
     )
 
 
@@ -134,8 +146,9 @@ EXPERIMENT = Experiment(
     claims=(_CLAIM,),
     paper_epochs=300,
     note=(
-        "The paper claims it for networks with more than five layers, and compares no "
-        "depths. Layers have 128 units, as in figure 2. Panel b has no point where a "
-        f"run never reached a training loss of {_LOSS}."
+        "The paper claims better generalisation for networks with more than five "
+        "layers, and has no experiment over depth. Layers have 128 units, as in figure "
+        "2. Error bars are one standard deviation over runs. Panel b has no point for "
+        f"a depth at which a run never reached a training loss of {_LOSS}."
     ),
 )

@@ -17,11 +17,11 @@ _STEP = 1e-3
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns values, and derivatives by central differences."""
+    """Returns values of the activations, and derivatives by central differences."""
     rows = []
     for name in plan.arms("elu", "relu", "leaky_relu", "shifted_relu"):
         layer = activations.make(name, f"act_{name}", seed=0)
-        # One unit, as parametric rectifiers have a slope for each unit.
+        # One unit, because parametric rectifiers have a slope for each unit.
         values, above, below = (
             np.asarray(layer(keras.ops.convert_to_tensor(x[:, None], "float32")))[:, 0]
             for x in (_X, _X + _STEP, _X - _STEP)

@@ -1,4 +1,4 @@
-"""Theorem 1 as a preconditioner: unit natural gradient against SGD."""
+"""Theorem 1 as a preconditioner: the unit natural gradient compared with SGD."""
 
 import dataclasses
 import time
@@ -24,27 +24,31 @@ RATES = {
     NATURAL: (0.003, 0.01, 0.03, 0.1),
     LONGER: (0.01, 0.03, 0.1, 0.3),
 }
-_ITERATIONS, _LONGER = 60, 1200  # SGD for longer takes at least as many seconds
-_COLUMNS = 4  # activations in the figure
-_LOOKS = {SGD: "relu", NATURAL: "elu", LONGER: "leaky_relu"}  # markers and colours
+# 1200 iterations of SGD take at least as many seconds as 60 of the natural gradient.
+_ITERATIONS, _LONGER = 60, 1200
+_COLUMNS = 4  # largest number of activations in the figure
 _UNITS = "elu", "relu"
 _SEEDS = 1, 5, 5  # by budget
-_BATCH, _MEASURED, _EVERY = 500, 2000, 10
-_DAMPING = 0.1  # times E(delta^2), added to the diagonal of F
-_DIVERGED = 1e9  # in place of a loss that is not finite
+_BATCH, _MEASURED = 500, 2000  # images of a step and of a measured loss
+_EVERY = 10  # iterations from one measured loss to the next
+_DAMPING = 0.1  # this times E(delta^2) is added to the diagonal of F
+_DIVERGED = 1e9  # replaces a loss that is not finite
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns losses along the runs; rates are chosen by the first seed's last loss.
+    """Returns losses along the runs of each method at its best learning rate.
+
+    The best rate has the lowest last training loss of the first seed.
 
     Raises:
-        UsageError: an activation whose derivative is not known here.
+        UsageError: the derivative of an activation is unknown.
     """
     units = plan.arms(*_UNITS)
     if unknown := [name for name in units if name not in UNITS]:
         raise errors.UsageError(
-            f"natural_gradient knows the derivatives of {', '.join(UNITS)}. "
-            f"Received: {', '.join(unknown)}."
+            "Activations of natural_gradient must be among "
+            f"{', '.join(UNITS)}, whose derivatives are known. Received: "
+            f"{', '.join(unknown)}. Remove them from --activations."
         )
     data = load.load("mnist", plan.data_dir).train
     images = _halved(data.images)
@@ -71,7 +75,10 @@ def _covers(plan: Plan, rows: Rows) -> bool:
 
 
 def _halved(images: np.ndarray) -> np.ndarray:
-    """Returns means of 2 x 2 pixels in [0, 1], `(n, 196)`."""
+    """Returns images at half the resolution, with pixels in [0, 1], `(n, 196)`.
+
+    Each pixel is the mean of 2 x 2 pixels.
+    """
     n, height, width, _ = images.shape
     blocks = images.reshape(n, height // 2, 2, width // 2, 2)
     return blocks.mean(axis=(2, 4)).reshape(n, -1) / 255
@@ -90,7 +97,7 @@ def _run(
     generator = np.random.Generator(np.random.Philox(seed))
     most = _LONGER if method == LONGER else _ITERATIONS
     rows, seconds, last = [], 0.0, plan.of(10, most, most)
-    an_epoch = len(images) // _BATCH
+    steps_per_epoch = len(images) // _BATCH
     run = {"activation": unit, "method": method, "rate": rate, "seed": seed}
     for step in range(last + 1):
         if step % _EVERY == 0:
@@ -100,11 +107,11 @@ def _run(
             times = {"step": step, "seconds": round(seconds, 3)}
             rows.append({**run, **times, "train_loss": loss})
         start = time.perf_counter()
-        epoch, place = divmod(step, an_epoch)
+        epoch, place = divmod(step, steps_per_epoch)
         if not place:
             chosen = order.permutation(seed, epoch, len(images))
         batch = chosen[place * _BATCH : (place + 1) * _BATCH]
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverging run overflows
             found = network.passes(images[batch], labels[batch], generator)
         if not np.isfinite(found.loss):
             missing = range(step - step % _EVERY + _EVERY, last + 1, _EVERY)
@@ -113,7 +120,7 @@ def _run(
         for i, gradient in enumerate(found.gradients):
             delta2 = (found.deltas[i] ** 2).mean(axis=0)
             if method == NATURAL and delta2.any():  # the layer is not dead
-                # A unit that is nearly dead has a nearly singular F.
+                # F of a unit that is nearly dead is nearly singular.
                 damping = _DAMPING * np.maximum(delta2, delta2.mean())
                 gradient = precondition(
                     found.inputs[i], found.deltas[i], gradient, damping
@@ -141,21 +148,23 @@ def _draw(rows: Rows, stem: Path) -> None:
     units = _units(rows)[:_COLUMNS]
     letters = iter(ascii_lowercase)
     panels = [
-        [_panel(rows, unit, axis, next(letters)) for unit in units]
-        for axis in ("iteration", "seconds")
+        [p for unit in units if (p := _panel(rows, unit, timed, next(letters)))]
+        for timed in (False, True)
     ]
-    shown = [row for row in panels if any(row)]
+    shown = [row for row in panels if row]
     figures.draw(shown, stem, height=0.5 + 2.5 * len(shown))
 
 
-def _panel(rows: Rows, unit: str, axis: str, letter: str) -> Panel | None:
-    timed = axis == "seconds"
-    other, natural = (_of(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL))
+def _panel(rows: Rows, unit: str, timed: bool, letter: str) -> Panel | None:
+    other, natural = (
+        _find_runs(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL)
+    )
     found = [s for m in (other, natural) if m and (s := m.series(timed))]
     if not found:
         return None
-    title = f"{letter}  {palette.label(unit)}"
-    panel = Panel(title, axis, "training loss", found, logy=True)
+    xlabel = "seconds" if timed else "iterations"
+    title = f"{letter}  {palette.label(unit)}, over {xlabel}"
+    panel = Panel(title, xlabel, "training loss", found, logy=True)
     if timed and natural and other and len(found) == 2:
         end = natural.seconds(natural.last)
         shown = max(end, min(1.5 * end, other.seconds(other.last)))
@@ -165,12 +174,19 @@ def _panel(rows: Rows, unit: str, axis: str, letter: str) -> Panel | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Method:
-    """The runs of a unit by one method: losses by seed and step."""
+    """The runs of one activation with one method.
+
+    Attributes:
+        name: name of the method, such as "SGD".
+        rate: learning rate.
+        losses: training loss by seed and step.
+        total: seconds of all steps, mean over runs.
+    """
 
     name: str
     rate: str
     losses: dict[str, dict[int, float]]
-    total: float  # seconds of all steps, mean of runs
+    total: float
 
     @property
     def last(self) -> int:
@@ -179,13 +195,13 @@ class _Method:
     def seconds(self, step: int) -> float:
         return self.total * step / self.last
 
-    def at(self, seconds: float) -> int:
-        """Returns the last measured step within a time."""
+    def step_within(self, seconds: float) -> int:
+        """Returns the last measured step that a run reaches within a time."""
         (run, *_) = self.losses.values()
         return max(step for step in run if self.seconds(step) <= seconds)
 
-    def ends(self, step: int) -> dict[int, float]:
-        """Returns the loss after a step by seed, of runs that did not diverge."""
+    def losses_after(self, step: int) -> dict[int, float]:
+        """Returns the loss after a step, by seed, of the runs that did not diverge."""
         found = {int(seed): run[step] for seed, run in self.losses.items()}
         return {seed: loss for seed, loss in found.items() if loss < _DIVERGED}
 
@@ -195,10 +211,10 @@ class _Method:
             return None
         x = [self.seconds(step) if over_seconds else step for step in runs[0]]
         losses = [list(run.values()) for run in runs]
-        return Series(_LOOKS[self.name], x, losses, label=self.name)
+        return Series(self.name, x, losses)
 
 
-def _of(rows: Rows, unit: str, method: str) -> _Method | None:
+def _find_runs(rows: Rows, unit: str, method: str) -> _Method | None:
     runs = [r for r in rows if (r["activation"], r["method"]) == (unit, method)]
     if not runs:
         return None
@@ -217,7 +233,7 @@ def _units(rows: Rows) -> list[str]:
 def _summary(rows: Rows) -> str:
     lines = []
     for unit in _units(rows):
-        methods = [m for name in RATES if (m := _of(rows, unit, name))]
+        methods = [m for name in RATES if (m := _find_runs(rows, unit, name))]
         lines += [_line(unit, method) for method in methods]
         named = {method.name: method for method in methods}
         if NATURAL not in named:
@@ -231,7 +247,7 @@ def _summary(rows: Rows) -> str:
 
 
 def _line(unit: str, method: _Method) -> list[object]:
-    found = list(method.ends(method.last).values())
+    found = list(method.losses_after(method.last).values())
     lost = len(method.losses) - len(found)
     end = tables.mean(found) + f" ({lost} diverged)" * bool(lost)
     each = f"{method.seconds(1) * 1000:.3g}"
@@ -239,11 +255,15 @@ def _line(unit: str, method: _Method) -> list[object]:
 
 
 def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
-    """Returns the paired difference after equal iterations, or equal seconds."""
+    """Returns the line with the paired difference of two methods.
+
+    The difference is after equal iterations, or after equal seconds if the other
+    method is `LONGER`.
+    """
     step = min(natural.last, other.last)
     if other.name == LONGER:
-        step = other.at(natural.seconds(natural.last))
-    pair = grouping.pairs(natural.ends(natural.last), other.ends(step))
+        step = other.step_within(natural.seconds(natural.last))
+    pair = grouping.pairs(natural.losses_after(natural.last), other.losses_after(step))
     text = "no pair"
     if pair[0]:
         found = statistics.paired(*pair)
@@ -263,14 +283,17 @@ EXPERIMENT = Experiment(
     ),
     covers=_covers,
     note=(
-        "Eight layers of 32 units on MNIST at half its resolution, in NumPy; batches "
-        f"of {_BATCH}, {_ITERATIONS} iterations. Each unit's gradient is multiplied by "
-        "the inverse of its own Fisher matrix, of the same batch and of labels drawn "
-        f"from the network's softmax, with {_DAMPING} E(delta^2), of the unit or of "
-        "the mean of its layer, whichever is larger, added to the diagonal. "
-        "Each method has the rate with the lowest last training loss of seed 0, of "
-        f"{RATES[SGD]} and {RATES[NATURAL]}. Equal iterations are far from equal time: "
-        f"SGD for longer has {_LONGER:,}, and is compared where it took as many "
-        "seconds; p is one-sided, that the natural gradient's loss is lower."
+        "Networks of eight layers of 32 units learn MNIST at half its resolution, in "
+        f"NumPy, for {_ITERATIONS} iterations with batches of {_BATCH} images. The "
+        "natural gradient multiplies the gradient of each unit by the inverse of the "
+        "unit's Fisher matrix. This matrix is of the same batch, with labels drawn "
+        f"from the network's softmax, and {_DAMPING} E(delta^2) is added to its "
+        "diagonal: of the unit, or the mean of its layer if this mean is larger. Each "
+        "method has the learning rate with the lowest last training loss of seed 0, "
+        f"among {RATES[SGD]} for SGD and {RATES[NATURAL]} for the natural gradient. An "
+        "iteration of the natural gradient takes much longer than one of SGD. `SGD for "
+        f"longer` therefore has {_LONGER:,} iterations, and is compared after the same "
+        "number of seconds. p is one-sided, for the claim that the natural gradient's "
+        "loss is lower."
     ),
 )

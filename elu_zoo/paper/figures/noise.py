@@ -1,4 +1,4 @@
-"""Noise on images: how much of it the trained networks of figure 2 pass on."""
+"""Noise on images: how much noise the trained networks of figure 2 pass on."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ from elu_zoo.paper.judging import (
     ClaimTest,
     Read,
     ReadLayers,
-    lower,
-    lower_in_layers,
+    difference,
+    difference_in_layers,
 )
 from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.dots import DotPanel
@@ -27,26 +27,24 @@ from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.theory import noise
 from elu_zoo.training import recorder, result
 
-_SIGMAS = 0.03, 0.1, 0.3  # of pixels in [0, 1]
-_SHOWN = "0.1"  # sigma of the tables, claims and first panels
+_SIGMAS = 0.03, 0.1, 0.3  # standard deviations of noise on pixels in [0, 1]
+_SHOWN = "0.1"  # sigma of the tables, the claims and all panels but the last
 _DRAWS = 8
-_DRAWN = {  # title, axis
-    "gain": ("variation passed on", "variance by net inputs'"),
-    "deactivated_noise_gain": (
-        "noise passed on, deactivated",
-        "variance by net inputs'",
-    ),
-    "relative_noise": ("noise by signal", "variance by signal's"),
-    "saturated": ("saturated", "share of values"),
-    "deactivated_signal": ("variation among deactivated", "share"),
+_OURS = ("shifted_relu",)  # the paper's argument has LReLU and PReLU
+_DRAWN = {  # title and y label
+    "gain": ("variance passed on", "outputs / net inputs"),
+    "deactivated_noise_gain": ("noise passed on, deactivated", "outputs / net inputs"),
+    "relative_noise": ("noise relative to signal", "noise / signal"),
+    "saturated": ("saturated outputs", "share of outputs"),
+    "deactivated_signal": ("variance, deactivated", "share of variance"),
 }
 _LAYER_MEASURES = {
     "gain": "gain",
     "deactivated_gain": "gain, deactivated",
     "deactivated_noise_gain": "noise gain, deactivated",
-    "relative_noise": "noise by signal",
+    "relative_noise": "noise / signal",
     "deactivated_signal": "deactivated share",
-    "saturated": "saturated",
+    "saturated": "saturated share",
 }
 
 
@@ -91,7 +89,11 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def trained(workdir: Path) -> keras.Model:
-    """Returns the network of a finished run's last snapshot, for pixels in [0, 1]."""
+    """Returns the network with the last recorded weights, for pixels in [0, 1].
+
+    Args:
+        workdir: folder of a finished run.
+    """
     entry = result.find(workdir)
     model = zoo.get_model(entry["model"], preprocessing=False, **entry["arguments"])
     model.set_weights(list(recorder.read_snapshots(workdir).values())[-1])
@@ -139,14 +141,18 @@ def _draw(rows: Rows, stem: Path) -> None:
         for arm in arms:
             runs = _values(own, arm, column, "layer", layers)
             numbered = dict(enumerate(runs.values(), 1))
-            dots.append(grouping.dots(arm.activation, numbered))
+            ours = arm.activation in _OURS
+            dots.append(grouping.dots(arm.activation, numbered, ours))
         panels.append(DotPanel(f"{letter}  {title}", "hidden layer", unit, dots))
     panels.append(_classes_changed(_logits(rows), arms))
     figures.bars(panels, stem, height=5.2, columns=3)
 
 
 def _classes_changed(rows: Rows, arms: Sequence[Arm]) -> DotPanel:
-    """Returns the panel of changed classes, divided by ReLU's mean at each sigma."""
+    """Returns the panel of changed classes, divided by ReLU's mean at each sigma.
+
+    Without ReLU the first arm replaces ReLU.
+    """
     base = next((arm for arm in arms if arm.activation == "relu"), arms[0])
     sigmas = [str(sigma) for sigma in _SIGMAS]
     divisors = {
@@ -160,15 +166,16 @@ def _classes_changed(rows: Rows, arms: Sequence[Arm]) -> DotPanel:
             float(sigma): [float(value / divisors[sigma]) for value in values[sigma]]
             for sigma in sigmas
         }
-        dots.append(grouping.dots(arm.activation, ratios))
-    title = f"f  classes changed, by {palette.label(base.activation)}'s"
-    return DotPanel(title, "standard deviation of noise", "", dots, logx=True)
+        dots.append(grouping.dots(arm.activation, ratios, arm.activation in _OURS))
+    ylabel = f"divided by {palette.label(base.activation)}'s"
+    name = "standard deviation of noise"
+    return DotPanel("f  changed classes", name, ylabel, dots, logx=True)
 
 
 def _values(
     rows: Rows, arm: Arm, column: str, by: str, places: Sequence[str]
 ) -> Mapping[str, list[float]]:
-    """Returns the runs' values of a column by the value of another column."""
+    """Returns a column's values in all runs, by the value in the column `by`."""
     found: dict[str, list[float]] = {place: [] for place in places}
     for run in grouping.by_seed(rows, arm).values():
         for row in run:
@@ -188,7 +195,7 @@ def _summary(rows: Rows) -> str:
         cells = [tables.mean(values.values()) for values in found]
         lines.append([name, len(found[0]), *cells])
     titles = ("activation", "runs", *_LAYER_MEASURES.values())
-    titles += ("logits: noise by signal", "class changes (share)")
+    titles += ("logits: noise / signal", "changed classes (share)")
     return tables.markdown(titles, lines)
 
 
@@ -200,8 +207,8 @@ def _in_layers(
         ClaimTest(
             f"noise-{name}-than-{other}",
             f"{measure_}, mean of layers, ELU - {palette.label(other)}",
-            lower_in_layers(_by_layer("elu", column), _by_layer(other, column)),
-            other == "relu",  # whose deactivated units pass on nothing
+            difference_in_layers(_by_layer("elu", column), _by_layer(other, column)),
+            ours=other == "relu",  # the paper's argument has LReLU and PReLU
         )
         for other in others
     )
@@ -220,7 +227,7 @@ _CLAIMS = (
         "noise-robust deactivation state.",
         _in_layers(
             "deactivation-more-robust",
-            "noise of deactivated outputs by that of their net inputs",
+            "noise variance of deactivated outputs, divided by that of net inputs",
             "deactivated_noise_gain",
             *_LEAKY,
         ),
@@ -232,7 +239,7 @@ _CLAIMS = (
         "the forward propagated variation and information.",
         _in_layers(
             "less-propagated",
-            "variance of outputs by that of net inputs",
+            "variance of outputs, divided by that of net inputs",
             "gain",
             *_LEAKY,
             "relu",
@@ -245,7 +252,7 @@ _CLAIMS = (
         "they do not quantitatively model the degree of their absence.",
         _in_layers(
             "absence-quantified-less",
-            "share of the outputs' variance among deactivated values",
+            "share of the outputs' variance that deactivated values have",
             "deactivated_signal",
             *_LEAKY,
         ),
@@ -258,8 +265,8 @@ _CLAIMS = (
             ClaimTest(
                 f"noise-more-robust-than-{other}",
                 f"share of classes that noise changes, ELU - {palette.label(other)}",
-                lower(_of_logits("elu", "changed"), _of_logits(other, "changed")),
-                other == "relu",
+                difference(_of_logits("elu", "changed"), _of_logits(other, "changed")),
+                ours=other == "relu",
             )
             for other in (*_LEAKY, "relu")
         ),
@@ -268,10 +275,10 @@ _CLAIMS = (
 
 EXPERIMENT = Experiment(
     title="Noise: what passes through the units",
-    section="1 and 3",
+    section="sections 1 and 3",
     draw=_draw,
     summary=_summary,
-    trials=fig2_mnist_curves.trials,
+    trials=fig2_mnist_curves.measured_trials,
     measure=measure,
     columns=(
         *("sigma", "layer", "gain", "deactivated_gain", "deactivated_signal"),
@@ -281,13 +288,15 @@ EXPERIMENT = Experiment(
     claims=_CLAIMS,
     paper_epochs=300,
     note=(
-        "The paper argues and does not measure this. Measured on 1,000 test images: "
-        "the variance of a layer's outputs over images, divided by that of its net "
-        "inputs; the same for deactivated units (net input < 0), where it is 0 for "
-        "ReLU and the square of the slope for leaky ReLU; the share of the outputs' "
-        "variance that lies among deactivated values; the share of values where the "
-        "derivative is below 0.1. The measures of noise are of Gaussian noise with a "
-        f"standard deviation of {_SHOWN} on pixels in [0, 1]. The table has means over "
-        "hidden layers, which differ much from each other: see the figure."
+        "The paper argues about noise and does not measure it. We measure trained "
+        "networks on 1,000 test images. The gain is the variance of a layer's outputs "
+        "over images, divided by the variance of its net inputs. The gain of "
+        "deactivated units (net input < 0) is 0 for ReLU and the square of the slope "
+        "for leaky ReLU. The deactivated share is the share of the outputs' variance "
+        "that lies among deactivated values. A value is saturated where the derivative "
+        "is below 0.1. Noise is Gaussian, with a standard deviation of "
+        f"{_SHOWN} on pixels in [0, 1] unless the figure has another. The table has "
+        "means over hidden layers; the figure shows how much the layers differ. Error "
+        "bars are one standard deviation over runs."
     ),
 )

@@ -1,4 +1,4 @@
-"""Timing: the time of a training step with ELU relative to ReLU (section 4.4)."""
+"""Timing: a training step with ELU compared with ReLU (section 4.4)."""
 
 import os
 import shutil
@@ -11,34 +11,44 @@ from elu_zoo import errors, results
 from elu_zoo.paper import tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Rows
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding
+from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.run.spec import Plan
 
-PAPER = 12.15 / 11.48  # hours of 10,000 iterations with ELU and with ReLU
+PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
+_ROUNDS = 5, 250, 250  # by budget
 _COMMAND = "elu-zoo-benchmark"
 _COLUMNS = "case", "form", "rounds", "value", "ratio", "ratio_low", "ratio_high"
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns the ratios that elu-zoo-benchmark measures, in a new process."""
-    # The folder of this Python first, as its environment may not be on the PATH.
+    """Returns the ratios that elu-zoo-benchmark measures, in a new process.
+
+    Raises:
+        ResourceError: the benchmark could not be run.
+    """
+    # This Python's folder comes first, because it may be missing on the PATH.
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = [shutil.which(_COMMAND, path=places) or _COMMAND, "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
-        command.append(f"--csv={path}")
+        command += [f"--csv={path}", f"--rounds={plan.of(*_ROUNDS)}"]
         if plan.smoke:
-            command += ["--models=mnist_mlp_8x128", "--rounds=5"]
+            command.append("--models=mnist_mlp_8x128")
         try:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         except (OSError, subprocess.CalledProcessError) as error:
             raise errors.ResourceError(
-                f"The timing could not be measured: {error}."
+                f"The timing could not be measured: {error}. Run {_COMMAND} "
+                "--parts=unit to see why."
             ) from error
         rows = results.read_file(path)
     return [{name: row[name] for name in (*_COLUMNS, "machine")} for row in rows]
+
+
+def _covers(plan: Plan, rows: Rows) -> bool:
+    return all(int(row["rounds"]) >= plan.of(*_ROUNDS) for row in rows)
 
 
 def _draw(rows: Rows, stem: Path) -> None:
@@ -53,7 +63,8 @@ def _draw(rows: Rows, stem: Path) -> None:
         for (name, batch_norm), points in dots.items()
     ]
     references = {"ReLU": 1, "ELU in the paper": PAPER}
-    panel = DotPanel("", "", "time of a training step, ReLU's is 1", shown, references)
+    xlabel = "time of a training step, divided by ReLU's time"
+    panel = DotPanel("", "", xlabel, shown, references)
     figures.bars([panel], stem)
 
 
@@ -70,7 +81,7 @@ def _summary(rows: Rows) -> str:
             f"{ratio} ({low} to {high})",
         ]
         lines.append([row["case"], row["form"], *cells])
-    titles = "network", "unit", "rounds", "ms a step", "by ReLU's ms"
+    titles = "network", "activation", "rounds", "ms a step", "divided by ReLU's ms"
     return tables.markdown((*titles, "median ratio of the rounds"), lines)
 
 
@@ -84,27 +95,31 @@ def _find(rows: Rows, form: str) -> dict[str, str] | None:
     return next((row for row in found if row["form"] == form), None)
 
 
-def _finding(row: dict[str, str], ratio: tuple[float, ...], limit: float) -> Finding:
+def _finding(
+    row: dict[str, str], ratio: tuple[float, ...], support: Support
+) -> Finding:
+    _, low, high = ratio
     outcome = "no difference"
-    if ratio[2] <= limit:
+    if support.includes(high):
         outcome = "supports"
-    elif ratio[1] > limit:
+    elif low > support.limit:
         outcome = "contradicts"
     return Finding(int(row["rounds"]), *ratio, outcome=outcome)
 
 
-def _within_5_percent(rows: Rows) -> Finding:
+def _ratio_to_relu(rows: Rows, support: Support) -> Finding:
     elu = _find(rows, "elu")
-    return _finding(elu, _ratio(elu), PAPER) if elu else Finding()
+    return _finding(elu, _ratio(elu), support) if elu else Finding()
 
 
-def _faster_than_batch_norm(rows: Rows) -> Finding:
+def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
     elu, normalised = _find(rows, "elu"), _find(rows, "relu, batch norm")
     if not elu or not normalised:
         return Finding()
     (middle, low, high), (other, other_low, other_high) = map(_ratio, (elu, normalised))
-    # From the ends of both intervals: wider than the interval of the ratio.
-    return _finding(elu, (middle / other, low / other_high, high / other_low), 1)
+    # The ends of both intervals give an interval wider than that of the ratio.
+    ratio = middle / other, low / other_high, high / other_low
+    return _finding(elu, ratio, support)
 
 
 _CLAIMS = (
@@ -116,9 +131,9 @@ _CLAIMS = (
         (
             ClaimTest(
                 "elu-costs-5-percent",
-                f"time of a training step of elu_cifar_11, ELU / ReLU, at most "
-                f"{PAPER:.3f}",
-                _within_5_percent,
+                "time of a training step of elu_cifar_11, ELU / ReLU",
+                _ratio_to_relu,
+                Support("smaller", PAPER),
             ),
         ),
     ),
@@ -131,9 +146,9 @@ _CLAIMS = (
         (
             ClaimTest(
                 "elu-costs-less-than-batch-norm",
-                "time of a training step of elu_cifar_11, ELU / ReLU with batch norm, "
-                "at most 1",
-                _faster_than_batch_norm,
+                "time of a training step of elu_cifar_11, ELU / ReLU with batch norm",
+                _ratio_to_batch_norm,
+                Support("smaller", 1),
             ),
         ),
     ),
@@ -146,12 +161,13 @@ EXPERIMENT = Experiment(
     summary=_summary,
     compute=compute,
     columns=(*_COLUMNS, "machine"),
-    covers=lambda plan, rows: True,
+    covers=_covers,
     claims=_CLAIMS,
     note=(
-        "The paper says 5 % in its text; its hours, 12.15 and 11.48 for 10,000 "
-        f"iterations on ImageNet, are a ratio of {PAPER:.3f}. Ratios here are medians "
-        "over rounds in which every form runs once, with 95 % bootstrap intervals; "
-        "other work on the machine distorts them."
+        "The paper's text has 5 %. Its hours for 10,000 iterations on ImageNet, 12.15 "
+        f"with ELU and 11.48 with ReLU, have a ratio of {PAPER:.3f}. Ratios here are "
+        "medians over rounds, with 95 % bootstrap intervals; in each round every form "
+        "of the network makes a training step. Other work on the machine distorts the "
+        "ratios."
     ),
 )

@@ -1,4 +1,4 @@
-"""Numbers with intervals as dots with error bars: of depths, noise levels, timings."""
+"""Panels of dots with error bars, such as errors by depth or times by network."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from elu_zoo.paper.plots import palette, sheet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LINES = "--", ":", "-."  # of references
-_NAME_STEP = 0.16  # distance of the dots at one name; names are 1 apart
-_NUMBER_STEP = 0.012  # of the axis' length, between the dots at one number
+_LINES = "--", ":", "-."  # line styles of the references
+_NAME_STEP = 0.16  # distance of the dots at one name; names have a distance of 1
+_SPREAD = 0.35  # width of the dots at one number, divided by the distance of numbers
 _MAX_TICKS = 8
 
 
@@ -24,10 +24,12 @@ class Dots:
     Attributes:
         activation: name of an activation, which decides colour and marker.
         x: `(points,)`, all numbers, such as layers, or all names, such as networks.
-        middle: `(points,)`; NaN: not measured.
-        low: `(points,)`, lower ends of the intervals; NaN: no interval.
-        high: `(points,)`, upper ends.
-        batch_norm: the networks have batch normalisation: drawn dashed and hollow.
+        middle: `(points,)`; NaN stands for a value that was not measured.
+        low: `(points,)`, lower ends of the intervals; NaN stands for no interval.
+        high: `(points,)`, upper ends of the intervals.
+        batch_norm: whether the networks have batch normalisation, which is drawn
+            dashed and hollow.
+        ours: whether the paper lacks the activation there, which the label says.
     """
 
     activation: str
@@ -36,6 +38,7 @@ class Dots:
     low: Sequence[float]
     high: Sequence[float]
     batch_norm: bool = False
+    ours: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,16 +46,17 @@ class DotPanel:
     """Dots with common axes.
 
     Numbers are on the x axis, and lines join their dots. Names are on the y axis, and
-    their error bars are horizontal. Dots at one x are drawn a little apart.
+    their error bars are horizontal. Dots at the same number or name are drawn a little
+    apart.
 
     Attributes:
-        title: above the panel.
-        name: what `x` is, such as "layers"; may be "" for names.
-        value: what the dots are, with the unit.
+        title: text above the panel.
+        name: label of the axis of `x`, such as "layers"; may be "" for names.
+        value: label of the other axis, with the unit.
         dots: all with numbers, or all with names.
-        references: lines at a value, by label in the legend, such as {"ReLU": 1}; at
-            most three.
-        logx: logarithmic x axis, if `x` are numbers.
+        references: values that are drawn as lines, by label in the legend, such as
+            {"ReLU": 1}; at most three.
+        logx: whether the axis of numbers is logarithmic.
     """
 
     title: str
@@ -91,7 +95,7 @@ def _plot_names(
     axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
 ) -> None:
     names = panel.names
-    # The dots at a name are centred on it, however many it has.
+    # A name may lack some of the activations: its dots are centred on the name.
     present = {
         name: [i for i, dots in enumerate(panel.dots) if name in dots.x]
         for name in names
@@ -118,9 +122,10 @@ def _plot_numbers(
     axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
 ) -> None:
     ticks = sorted({x for dots in panel.dots for x in dots.x})
-    length = np.ptp(np.log(ticks) if panel.logx else ticks) or 1
+    distances = np.diff(np.log(ticks) if panel.logx else ticks)
+    step = _SPREAD * min(distances, default=1) / len(panel.dots)
     for i, dots in enumerate(panel.dots):
-        shift = _NUMBER_STEP * length * (i - (len(panel.dots) - 1) / 2)
+        shift = step * (i - (len(panel.dots) - 1) / 2)
         x = np.array(dots.x, float)
         x = x * np.exp(shift) if panel.logx else x + shift
         line = "--" if dots.batch_norm else "-"
@@ -136,11 +141,13 @@ def _plot_numbers(
 
 
 def _style(dots: Dots, looks: Mapping[str, palette.Look]) -> dict[str, object]:
-    label = palette.label(dots.activation, dots.batch_norm)
+    label = palette.label(dots.activation, dots.batch_norm, dots.ours)
     return {**looks[dots.activation].style(dots.batch_norm), "label": label}
 
 
-def _errors(dots: Dots) -> np.ndarray:
-    """Returns the lengths of the error bars, `(2, points)`."""
+def _errors(dots: Dots) -> np.ndarray | None:
+    """Returns the lengths of the error bars, `(2, points)`; None for no intervals."""
     lengths = np.subtract([dots.middle, dots.high], [dots.low, dots.middle])
-    return np.maximum(lengths, 0)  # rounding may make them negative
+    if np.isnan(lengths).all():
+        return None
+    return np.maximum(lengths, 0)  # rounding may make a length negative

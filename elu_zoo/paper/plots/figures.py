@@ -1,11 +1,10 @@
 """Figures of the reproduction: `<stem>.png` for a README, `<stem>.svg` for a paper.
 
-Figures are 8 inches wide. Colours and markers come from `palette`. Each function takes
-the path without suffix and the height in inches, and raises UsageError if matplotlib is
-not installed, and OSError if the folder cannot be written.
+Figures are 8 inches wide. Colours and markers come from `palette`. Each function gets
+the path of the files without suffix, and raises UsageError if matplotlib is not
+installed, or OSError if the folder cannot be written.
 """
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 
 from elu_zoo.paper.plots import dots, histograms, paired_dots, palette, sheet
 from elu_zoo.paper.plots.dots import DotPanel
+from elu_zoo.paper.plots.histograms import Histograms
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series, curve
 
@@ -23,30 +23,46 @@ if TYPE_CHECKING:
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 _ROW_HEIGHT = 2.4  # inches
-_MARKER_DISTANCE = 0.2  # of the axes' diagonal
+_MARKER_DISTANCE = 0.2  # divided by the diagonal of the axes
 _DASHED, _DOTTED = (0, (4, 1.5)), (0, (1, 1.3))
 _GREY = "#555555"
 
 
 def draw(
-    rows: Sequence[Sequence[Panel | None]], stem: Path, *, height: float | None = None
+    rows: Sequence[Sequence[Panel]],
+    stem: Path,
+    *,
+    height: float | None = None,
+    share_y: bool = False,
+    note: str = "",
 ) -> None:
-    """Draws panels of curves in rows of equal length, with one legend below.
+    """Draws panels of curves in rows, with one legend below.
 
     Args:
-        rows: None leaves a place empty.
-        height: by default by the number of rows.
+        rows: each with at least one panel. The panels of a row fill the width.
+        stem: path of the files without suffix.
+        height: in inches; by default proportional to the number of rows.
+        share_y: whether all panels have the same y axis.
+        note: text above all panels.
     """
-    panels = list(itertools.chain(*rows))
-    looks = palette.looks(s.activation for p in panels if p for s in p.series)
+    looks = palette.looks(s.activation for row in rows for p in row for s in p.series)
     height = height or _ROW_HEIGHT * len(rows) + sheet.LEGEND_HEIGHT
+    columns = math.lcm(*map(len, rows))
     with sheet.sheet(stem, height) as figure:
-        grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
-        for axes, panel in zip(grid.flat, panels, strict=True):
-            if panel is None:
-                axes.set_visible(False)
-            else:
+        grid = figure.add_gridspec(len(rows), columns)
+        first = None
+        for i, row in enumerate(rows):
+            width = columns // len(row)
+            for j, panel in enumerate(row):
+                place = grid[i, j * width : (j + 1) * width]
+                axes = figure.add_subplot(place, sharey=first if share_y else None)
+                first = first or axes
                 _plot(axes, panel, looks)
+                if share_y and j:
+                    axes.tick_params(labelleft=False)
+                    axes.set_ylabel("")
+        if note:
+            figure.suptitle(note)
         sheet.legend(figure)
 
 
@@ -54,7 +70,7 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
     for i, series in enumerate(panel.series):
         _plot_series(axes, panel, series, looks[series.activation], i)
     if any(series.dotted for series in panel.series):
-        axes.plot([], [], color=_GREY, linestyle=_DOTTED, label=panel.dotted)
+        axes.plot([], [], color=_GREY, linestyle=_DOTTED, label="validation")
     if panel.chance is not None:
         axes.axhline(
             panel.chance, color=_GREY, linestyle="--", linewidth=1, label="chance"
@@ -63,8 +79,11 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
         axes.set_xscale("log")
     if panel.logy:
         axes.set_yscale("log")
-    axes.set_xlim(panel.xlim)
-    axes.set_ylim(panel.ylim)
+    # Limits of None would freeze an axis that the panels share.
+    if panel.xlim is not None:
+        axes.set_xlim(panel.xlim)
+    if panel.ylim is not None:
+        axes.set_ylim(panel.ylim)
     if not panel.logx and all((np.mod(s.x, 1) == 0).all() for s in panel.series):
         axes.xaxis.get_major_locator().set_params(integer=True)
     sheet.finish(axes, panel.title, panel.xlabel, panel.ylabel)
@@ -74,9 +93,9 @@ def _plot_series(
     axes: "Axes", panel: Panel, series: Series, look: palette.Look, place: int
 ) -> None:
     found = curve(series, logy=panel.logy, chance=panel.chance)
-    label = series.label or palette.label(series.activation, series.batch_norm)
+    label = palette.label(series.activation, series.batch_norm, series.ours)
     emphasised = series.activation == "elu" and not series.dotted
-    # Series have their markers at different places, so that none hides another.
+    # The first markers of the series are apart, so that no marker hides another.
     offset = _MARKER_DISTANCE * place / len(panel.series)
     style = {
         **look.style(hollow=series.dotted or series.batch_norm),
@@ -116,11 +135,12 @@ def functions(of: Mapping[str, Arrays], stem: Path) -> None:
 
     Args:
         of: `(x, y, dy)` of each activation, each `(points,)`.
+        stem: path of the files without suffix.
     """
     values = [Series(name, x, [y]) for name, (x, y, _) in of.items()]
     slopes = [Series(name, x, [dy]) for name, (x, _, dy) in of.items()]
     panels = [
-        Panel("a  activation", "x", "f(x)", values),
+        Panel("a  activation function", "x", "f(x)", values),
         Panel("b  derivative", "x", "f\N{PRIME}(x)", slopes),
     ]
     draw([panels], stem, height=3.2)
@@ -136,9 +156,10 @@ def bars(
     """Draws dots with error bars, panels in rows, with one legend below.
 
     Args:
-        panels: one or more.
-        height: by default by the number of names and rows.
-        columns: panels in a row; by default all of them.
+        panels: at least one.
+        stem: path of the files without suffix.
+        height: in inches; by default proportional to the numbers of names and rows.
+        columns: number of panels in a row; by default all panels are in one row.
     """
     looks = palette.looks(d.activation for panel in panels for d in panel.dots)
     columns = columns or len(panels)
@@ -157,10 +178,12 @@ def bars(
 
 
 def paired(panels: Sequence[PairPanel], stem: Path, *, height: float = 3.2) -> None:
-    """Draws runs as dots, runs of one seed joined, panels in a row.
+    """Draws runs as dots, with the runs of a seed joined, and all panels in one row.
 
     Args:
-        panels: one or more.
+        panels: at least one.
+        stem: path of the files without suffix.
+        height: in inches.
     """
     looks = palette.looks(name for panel in panels for name in panel.runs)
     widths = [len(panel.runs) for panel in panels]
@@ -170,36 +193,20 @@ def paired(panels: Sequence[PairPanel], stem: Path, *, height: float = 3.2) -> N
             paired_dots.plot(axes, panel, looks)
 
 
-def distributions(
-    values: Mapping[str, Sequence[np.ndarray]],
-    stem: Path,
-    *,
-    xlabel: str,
-    rows: Sequence[str] | None = None,
-    decades: tuple[int, int] | None = None,
-) -> None:
-    """Draws a histogram of each layer and activation, as the paper's figure 7.
-
-    The x axis is logarithmic. Zeros, of units that never changed, have a bin of their
-    own at the left. A marker shows the median of each histogram.
+def distributions(columns: Sequence[Histograms], stem: Path) -> None:
+    """Draws histograms in columns, with a row for each layer, as the paper's figure 7.
 
     Args:
-        values: for each activation an array `(units,)` >= 0 of each layer.
-        xlabel: what the values are.
-        rows: titles of the layers; by default "layer 1", ...
-        decades: decimal logarithms of the axis' ends; values beyond are counted in
-            the outermost bins. By default all values are inside.
+        columns: at least one; all have the same layers.
+        stem: path of the files without suffix.
     """
-    count = len(next(iter(values.values())))
-    titles = rows or [f"layer {i + 1}" for i in range(count)]
-    looks = palette.looks(values)
-    axis = histograms.axis([a for layers in values.values() for a in layers], decades)
-    with sheet.sheet(stem, 1.1 * count + 0.5 + sheet.LEGEND_HEIGHT) as figure:
-        grid = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)
-        for i, (axes, title) in enumerate(zip(grid.flat, titles, strict=True)):
-            layer = {name: layers[i] for name, layers in values.items()}
-            histograms.plot(axes, layer, axis, looks)
-            axes.set_title(title)
-        grid[-1, 0].set_xlabel(xlabel)
-        figure.supylabel("units")
+    looks = palette.looks(name for column in columns for name in column.values)
+    layers = len(next(iter(columns[0].values.values())))
+    with sheet.sheet(stem, 1.1 * layers + 0.5 + sheet.LEGEND_HEIGHT) as figure:
+        grid = figure.subplots(
+            layers, len(columns), sharex="col", sharey=True, squeeze=False
+        )
+        for column, many in zip(columns, grid.T, strict=True):
+            histograms.plot(many, column, looks)
+        figure.supylabel("number of units")
         sheet.legend(figure)

@@ -1,4 +1,4 @@
-"""Histograms of values >= 0 over many decades, with a bin of zeros."""
+"""Histograms of values >= 0 over many decades, with a separate bin for zeros."""
 
 import dataclasses
 import math
@@ -17,8 +17,26 @@ _MAX_TICKS = 10
 
 
 @dataclasses.dataclass(frozen=True)
+class Histograms:
+    """Values of the units of several layers, on one logarithmic x axis.
+
+    Attributes:
+        title: text above the first layer.
+        xlabel: describes the values.
+        values: for each activation an array `(units,)` >= 0 of each layer.
+        decades: decimal logarithms of the ends of the x axis. Values beyond an end are
+            counted in the outermost bin. By default the axis contains all values.
+    """
+
+    title: str
+    xlabel: str
+    values: Mapping[str, Sequence[np.ndarray]]
+    decades: tuple[int, int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class LogAxis:
-    """The logarithmic x axis of all histograms in a figure.
+    """A logarithmic x axis.
 
     Attributes:
         low: decimal logarithm of the lowest bin's lower edge.
@@ -37,7 +55,7 @@ class LogAxis:
 
     @property
     def edges(self) -> np.ndarray:
-        """The edges of all bins; the first is the bin of zeros."""
+        """The edges of all bins; the first bin contains the zeros."""
         count = (self.high - self.low) * _BINS + 1
         bins = np.logspace(self.low, self.high, count)
         return np.concatenate([[self.zero / 1.4, self.zero * 1.4], bins])
@@ -51,7 +69,7 @@ class LogAxis:
 def axis(
     arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None
 ) -> LogAxis:
-    """Returns an axis for all values: of whole decades, or of the decades given."""
+    """Returns an axis of the given decades; by default the axis contains all values."""
     values = np.concatenate(arrays)
     positive = values[values > 0]
     if decades is None and positive.size:
@@ -61,12 +79,33 @@ def axis(
 
 
 def plot(
+    column: Sequence["Axes"], histograms: Histograms, looks: Mapping[str, palette.Look]
+) -> None:
+    """Draws a histogram of each layer and activation, and marks each median.
+
+    Args:
+        column: one for each layer.
+        histograms: values of the same layers.
+        looks: by activation.
+    """
+    values = histograms.values
+    log_axis = axis(
+        [a for layers in values.values() for a in layers], histograms.decades
+    )
+    for i, axes in enumerate(column):
+        layer = {name: layers[i] for name, layers in values.items()}
+        _plot_layer(axes, layer, log_axis, looks)
+        title = f"{histograms.title}, " * (i == 0)
+        axes.set_title(f"{title}hidden layer {i + 1}")
+    column[-1].set_xlabel(histograms.xlabel)
+
+
+def _plot_layer(
     axes: "Axes",
     values: Mapping[str, np.ndarray],
     axis: LogAxis,
     looks: Mapping[str, palette.Look],
 ) -> None:
-    """Draws a histogram of each activation's `(units,)`, and marks its median."""
     axes.set_xscale("log")
     for i, (name, units) in enumerate(values.items()):
         colour, places = looks[name].colour, axis.places(np.asarray(units))
@@ -74,7 +113,7 @@ def plot(
         axes.hist(places, axis.edges, histtype="step", color=colour, linewidth=1.3)
         axes.plot(
             axis.places(np.median(units)),
-            0.14 * i,  # no marker hides another
+            0.14 * i,  # different heights, so that no marker hides another
             transform=axes.get_xaxis_transform(),
             linestyle="",
             clip_on=False,

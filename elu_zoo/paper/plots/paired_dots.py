@@ -1,4 +1,4 @@
-"""Paired runs as dots: a column for each activation, a line for each seed."""
+"""Panels of paired runs: a column of dots for each activation, a line for each seed."""
 
 import dataclasses
 import statistics
@@ -10,20 +10,20 @@ from elu_zoo.paper.plots import palette, sheet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SEED_SHIFT = 0.07  # horizontal distance of two seeds; activations are 1 apart
-_MEAN_WIDTH = 0.3  # half of the mean's line
+_SEED_SHIFT = 0.07  # distance of two seeds; activations have a distance of 1
+_MEAN_WIDTH = 0.3  # half the length of a mean's line
 
 
 @dataclasses.dataclass(frozen=True)
 class PairPanel:
     """Paired runs on one axis.
 
-    A thin line joins the runs of a seed. A short line is the mean of an activation.
+    A thin line joins the runs of a seed. A short line shows the mean of an activation.
 
     Attributes:
-        title: above the panel.
-        value: what the dots are, with the unit.
-        runs: for each activation, in the order shown, a number by seed.
+        title: text above the panel.
+        value: label of the y axis, with its unit.
+        runs: for each activation, in the order of the columns, a number by seed.
     """
 
     title: str

@@ -31,7 +31,7 @@ class Look:
 
 
 _LOOKS = {
-    "elu": Look("#0072b2", "o"),  # blue, as in the paper's figure 6
+    "elu": Look("#0072b2", "o"),  # blue
     "relu": Look("#d55e00", "s"),  # vermilion
     "leaky_relu": Look("#009e73", "^"),  # green
     "shifted_relu": Look("#e69f00", "D"),  # orange
@@ -42,8 +42,8 @@ _LOOKS = {
     "SGD": Look("#661100", "s"),
     "SGD for longer": Look("#661100", "^"),
 }
-# Paul Tol's colours and grey: different from the ones above for all readers. Four
-# colours and five markers make 20 different looks.
+# Paul Tol's colours and grey, which all readers can tell from Okabe and Ito's. Four
+# colours and five markers have no common divisor, so that they make 20 looks.
 _CYCLE_COLOURS = "#332288", "#661100", "#ddcc77", "#555555"
 _CYCLE_MARKERS = "<", "p", ">", "d", "h"
 _LABELS = {
@@ -59,8 +59,8 @@ _LABELS = {
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """Returns the look of each activation or method in a figure.
 
-    Activations of the paper's comparisons look the same in every figure. Other names
-    take the colours and markers of a cycle, in alphabetical order.
+    The paper's activations and the methods look the same in every figure. All other
+    names get the colours and markers of a cycle, in alphabetical order.
     """
     others = sorted(set(names := list(names)) - _LOOKS.keys())
     cycle = {
@@ -73,6 +73,12 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     return {name: _LOOKS.get(name) or cycle[name] for name in names}
 
 
-def label(name: str, batch_norm: bool = False) -> str:
-    """Returns the label of an activation: "LReLU", "ELU + BN"."""
-    return _LABELS.get(name, name) + " + BN" * batch_norm
+def label(name: str, batch_norm: bool = False, ours: bool = False) -> str:
+    """Returns the label of an activation or method in legends and tables.
+
+    Args:
+        name: of the activation or method.
+        batch_norm: whether the networks have batch normalisation: "ELU + BN".
+        ours: whether the paper's figure lacks the activation: "PReLU (ours)".
+    """
+    return _LABELS.get(name, name) + " + BN" * batch_norm + " (ours)" * ours

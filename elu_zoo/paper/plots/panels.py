@@ -1,4 +1,4 @@
-"""Panels of curves: the runs of each activation as a line and their spread.
+"""Panels of curves: the runs of each activation as a line with their spread.
 
 `figures.draw` draws the panels.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from elu_zoo import errors
 
-Summary = Literal["mean", "median", "quartiles"]
+Summary = Literal["mean", "quartiles"]
 _RIBBON_RUNS = 5  # fewer runs are drawn as thin lines
 _AT_CHANCE = 0.995  # share of the chance value above which a run has not learned
 _MARGIN = 0.05  # of the axis' length, at both ends
@@ -19,21 +19,23 @@ _MARGIN = 0.05  # of the axis' length, at both ends
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """Runs of one activation, drawn as a line with their spread.
+    """Runs of one activation or method, drawn as a line with their spread.
 
-    The spread is a ribbon for five runs or more; fewer runs are thin lines.
+    The spread of five or more runs is a ribbon. Fewer runs are thin lines.
 
     Attributes:
         activation: name of an activation or method, which decides colour and marker.
         x: `(points,)`, rising, such as epochs.
-        runs: `(runs, points)`, or one shorter array for a run that ended early. NaN:
-            not measured. Points without any measurement are left out.
-        batch_norm: the networks have batch normalisation: drawn dashed.
-        dotted: drawn dotted, without spread, such as validation beside training loss.
-            `Panel.dotted` is its label in the legend.
-        summary: "mean" with a ribbon of one standard deviation, "median" without a
-            ribbon, or "quartiles": the median with a ribbon between the quartiles.
-        label: in the legend; by default the activation's, such as "ELU + BN".
+        runs: `(runs, points)`. The array of a run that ended early may be shorter. NaN
+            stands for a value that was not measured. Points at which no run has a
+            value are left out.
+        batch_norm: whether the networks have batch normalisation, which is drawn
+            dashed.
+        dotted: whether these are validation losses beside training losses: the line is
+            dotted and has no spread.
+        summary: "mean" with a ribbon of one standard deviation, or "quartiles", which
+            is the median with a ribbon between the quartiles.
+        ours: whether the paper's figure lacks the activation, which the label says.
     """
 
     activation: str
@@ -42,7 +44,7 @@ class Series:
     batch_norm: bool = False
     dotted: bool = False
     summary: Summary = "mean"
-    label: str | None = None
+    ours: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,18 +52,17 @@ class Panel:
     """Curves with common axes.
 
     Attributes:
-        title: above the panel.
-        xlabel: with its unit.
-        ylabel: with its unit.
-        series: in the order of the legend.
+        title: text above the panel.
+        xlabel: label of the x axis, with its unit.
+        ylabel: label of the y axis, with its unit.
+        series: curves in the order of the legend.
         xlim: (low, high); by default all points are visible.
-        ylim: likewise.
-        logx: logarithmic x axis.
-        logy: logarithmic y axis.
-        dotted: label of the dotted curves.
-        chance: y of a network that guesses, drawn as a line. Where some runs of a
-            series end there and others do not, all are drawn as thin lines, because
-            no run is near their mean.
+        ylim: (low, high); by default all points are visible.
+        logx: whether the x axis is logarithmic.
+        logy: whether the y axis is logarithmic.
+        chance: y of a network that guesses, drawn as a line. If some runs of a series
+            end there and others do not, all its runs are thin lines without a mean,
+            because no run is near the mean.
     """
 
     title: str
@@ -72,7 +73,6 @@ class Panel:
     ylim: tuple[float, float] | None = None
     logx: bool = False
     logy: bool = False
-    dotted: str = "validation"
     chance: float | None = None
 
 
@@ -81,10 +81,10 @@ class Curve:
     """Line and spread of a series.
 
     Attributes:
-        x: `(points,)`, where something was measured.
-        middle: `(points,)`, the line; None if only the runs are drawn.
-        low: `(points,)`, lower end of everything drawn.
-        high: `(points,)`, upper end.
+        x: `(points,)`, at which at least one run has a value.
+        middle: `(points,)`, the mean or median; None if only the runs are drawn.
+        low: `(points,)`, lower end of the ribbon or of the thin lines.
+        high: `(points,)`, upper end of the ribbon or of the thin lines.
         thin: `(runs, points)`, runs drawn as thin lines instead of a ribbon.
     """
 
@@ -99,9 +99,9 @@ def curve(series: Series, *, logy: bool = False, chance: float | None = None) ->
     """Returns the line and the spread of a series.
 
     Args:
-        series: one run or more, with a point or more.
-        logy: on a logarithmic axis the ribbon of a standard deviation ends at the
-            lowest run.
+        series: has at least one run with at least one value.
+        logy: whether the y axis is logarithmic: the ribbon of a standard deviation
+            then ends at the lowest run, because it could reach below 0.
         chance: see `Panel`.
     """
     x = np.asarray(series.x, np.float64)
@@ -118,8 +118,6 @@ def curve(series: Series, *, logy: bool = False, chance: float | None = None) ->
         return Curve(x, middle, middle, middle, no_runs)
     if _is_bimodal(runs, chance):
         return Curve(x, None, lowest, highest, runs)
-    if series.summary == "median":
-        return Curve(x, middle, middle, middle, no_runs)
     if len(runs) < _RIBBON_RUNS:
         return Curve(x, middle, lowest, highest, runs)
     if series.summary == "quartiles":
@@ -134,7 +132,7 @@ def curve(series: Series, *, logy: bool = False, chance: float | None = None) ->
 
 
 def _is_bimodal(runs: np.ndarray, chance: float | None) -> bool:
-    """Whether some runs end at chance and others do not."""
+    """Returns whether some runs end at chance and others do not."""
     if chance is None:
         return False
     ends = [run[~np.isnan(run)][-1] for run in runs]
@@ -143,18 +141,18 @@ def _is_bimodal(runs: np.ndarray, chance: float | None) -> bool:
 
 
 def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Panel:
-    """Returns the panel's part with low <= x <= high.
+    """Returns the panel with its x axis from low to high.
 
-    The y axis fits what is visible there.
+    The y axis fits the visible part of the curves.
 
     Args:
         panel: the whole panel.
-        low: lower end of x.
-        high: upper end of x.
-        title: title of the part; by default the panel's.
+        low: lower end of the x axis.
+        high: upper end of the x axis.
+        title: title of the new panel; by default the same title.
 
     Raises:
-        UsageError: no curve has a point there.
+        UsageError: no curve has a point from low to high.
     """
     curves = [
         curve(series, logy=panel.logy, chance=panel.chance) for series in panel.series
@@ -167,9 +165,10 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
     values = np.concatenate(visible) if visible else np.empty(0)
     if not values.size:
         raise errors.UsageError(
-            f"The panel {panel.title!r} has no point from {low} to {high}."
+            f"A part of the panel {panel.title!r} must contain a point of a curve, but "
+            f"there is none from {low} to {high}. Pass other ends."
         )
-    # A level line stands in the middle.
+    # A constant curve has no range, and is shown in the middle of the axis.
     margin = np.ptp(values) * _MARGIN or abs(values[0]) * _MARGIN or 1.0
     ylim = np.array([values.min() - margin, values.max() + margin])
     if panel.logy:
@@ -185,9 +184,10 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
 def _visible(
     x: np.ndarray, y: np.ndarray, low: float, high: float, panel: Panel
 ) -> np.ndarray:
-    """Returns a line's y from low to high, and where it crosses these ends.
+    """Returns a curve's y values from low to high, and at both ends.
 
-    On a logarithmic axis the values are logarithms.
+    The y values are interpolated at the ends. On a logarithmic y axis the logarithms
+    of the values are returned.
     """
     shown = np.full(len(x), True)
     if panel.logx:

@@ -1,4 +1,4 @@
-"""Sheet of a figure: its size, style, legend and files."""
+"""Size, style, legend and files of a figure."""
 
 import contextlib
 import io
@@ -23,13 +23,14 @@ _LEGEND_COLUMNS = 5
 
 @contextlib.contextmanager
 def sheet(stem: Path, height: float) -> Iterator["Figure"]:
-    """Yields an empty figure and writes it to `<stem>.png` and `<stem>.svg`.
+    """Yields an empty figure, and then writes the figure to two files.
 
-    Nothing is written if the block raises. Equal data give equal bytes.
+    The files are `<stem>.png` and `<stem>.svg`. They are not written if the block
+    raises an exception. Figures of equal data have equal bytes.
 
     Args:
-        stem: path without suffix.
-        height: inches.
+        stem: path of the files without suffix.
+        height: height of the figure in inches.
 
     Raises:
         UsageError: matplotlib is not installed.
@@ -40,7 +41,7 @@ def sheet(stem: Path, height: float) -> Iterator["Figure"]:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise errors.UsageError(
-            'Figures need matplotlib: pip install "elu-zoo[paper]"'
+            'Figures need matplotlib. Run: pip install "elu-zoo[paper]"'
         ) from error
     # "default" replaces the settings of the user's matplotlibrc.
     with style.context(["default", _STYLE]):
@@ -53,14 +54,14 @@ def sheet(stem: Path, height: float) -> Iterator["Figure"]:
 
 
 def legend(figure: "Figure") -> None:
-    """Adds one legend below all panels, with each label once."""
+    """Adds a legend below all panels, with each label once."""
     from matplotlib.container import ErrorbarContainer
 
     handles = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    # Dots with error bars stand before lines of reference.
+    # Activations come before the lines of references.
     labels = sorted(
         handles, key=lambda label: not isinstance(handles[label], ErrorbarContainer)
     )
@@ -74,7 +75,7 @@ def legend(figure: "Figure") -> None:
 
 
 def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
-    """Sets the title, labels and ticks of a panel after everything is drawn."""
+    """Sets the title, labels and ticks of a panel whose curves or dots are drawn."""
     axes.set_title(title)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
@@ -84,7 +85,7 @@ def finish(axes: "Axes", title: str, xlabel: str, ylabel: str) -> None:
 
 
 def _set_log_ticks(axis: "Axis") -> None:
-    """Writes plain numbers on a logarithmic axis of few decades."""
+    """Labels a logarithmic axis of at most three decades with plain numbers."""
     from matplotlib import ticker
 
     low, high = sorted(axis.get_view_interval())
@@ -92,7 +93,7 @@ def _set_log_ticks(axis: "Axis") -> None:
         return
     if high > 100 * low:
         axis.set_major_locator(ticker.LogLocator(subs=(1, 3)))
-    elif high > 10 * low:
+    elif high > 6 * low:
         axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     else:
         axis.set_major_locator(ticker.MaxNLocator(5))

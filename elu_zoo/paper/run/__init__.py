@@ -1,1 +1,1 @@
-"""Runs of the experiments: specs, worker processes, results stores."""
+"""Runs of the experiments: specs, worker processes and results stores."""

@@ -1,4 +1,4 @@
-"""Rows of a finished run: one for each epoch, or for each of many iterations."""
+"""Rows of a finished run: one row for each epoch or each group of iterations."""
 
 import json
 from pathlib import Path
@@ -10,39 +10,42 @@ from elu_zoo.training import recorder, result
 from elu_zoo.training.activation_statistics import Statistics
 
 Row = dict[str, Any]
-_ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs; enough for a figure
+_ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs, dense enough for a figure
 
 
 def epochs(workdir: Path) -> list[Row]:
-    """Returns the rows of metrics.jsonl: epochs 1 to 50, then every fifth, the last.
+    """Returns rows of metrics.jsonl: epochs 1 to 50, then every fifth, and the last.
 
-    The last row also has the measures of the test images, `test_...`.
+    The last row also has the measures of the test images, whose names begin with
+    `test_`.
     """
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     rows[-1] |= final(workdir)
     last = rows[-1]["epoch"]
-    return [row for row in rows if is_kept(row["epoch"], last)]
+    return [row for row in rows if _is_kept(row["epoch"], last)]
 
 
-def is_kept(epoch: int, last: int) -> bool:
-    """Whether the curve of a run of `last` epochs has a point at an epoch."""
+def _is_kept(epoch: int, last: int) -> bool:
     return epoch <= _ALL_UNTIL or epoch % _THEN_EVERY == 0 or epoch == last
 
 
 def final(workdir: Path) -> Row:
-    """Returns the measures of the test images, `test_...`, at the end of a run."""
+    """Returns the measures of the test images (`test_...`) at the end of a run."""
     metrics = result.find(workdir)["metrics"]
     return {k: v for k, v in metrics.items() if k.startswith("test_")}
 
 
 def iterations(workdir: Path, every: int) -> list[Row]:
-    """Returns the training loss over iterations, and the rows of test.jsonl.
+    """Returns mean training losses over iterations, and the rows of test.jsonl.
 
     Args:
         workdir: folder of a run whose spec observes losses.
-        every: number of iterations that each loss is a mean of; the last row has the
-            remaining ones.
+        every: number of iterations whose losses are averaged in one row; the last row
+            averages the remaining iterations, which may be fewer.
+
+    Returns:
+        Rows with the column `step`, in the order of steps.
     """
     losses = recorder.read_losses(workdir)
     rows: dict[int, Row] = {}
@@ -55,7 +58,7 @@ def iterations(workdir: Path, every: int) -> list[Row]:
 
 
 def activations(workdir: Path) -> dict[int, Statistics]:
-    """Returns the statistics of all units by epoch; 0 is before training."""
+    """Returns the activation statistics of all units by epoch; epoch 0 is untrained."""
     folder = workdir / recorder.ACTIVATIONS
     return {
         int(path.stem.removeprefix("epoch-")): Statistics.load(path)

@@ -1,4 +1,4 @@
-"""Trains the runs of experiments in worker processes, and resumes interrupted runs."""
+"""Trains the runs of experiments in worker processes and resumes interrupted runs."""
 
 import concurrent.futures
 import contextlib
@@ -20,19 +20,19 @@ Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_PER_JOB = 4 << 30
 _MAX_CRASHES = 2
-_RUNS_PER_PROCESS = 4  # compiled programs of finished runs take 300 MB each
+_RUNS_PER_PROCESS = 4  # the compiled functions of a finished run stay: 300 MB each
 
 
 def default_jobs() -> int:
-    """Returns the number of simultaneous runs: one per core if memory permits.
+    """Returns the default number of simultaneous runs, which is 1 with a GPU.
 
-    On a machine with a GPU it is 1.
+    Without a GPU it is one for each core for which 4 GiB of memory are available.
     """
     if Path("/proc/driver/nvidia/version").exists():
         return 1
     cores = len(os.sched_getaffinity(0))
-    found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-    return max(1, min(cores, int(found[1]) * 1024 // _BYTES_PER_JOB))
+    match = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return max(1, min(cores, int(match[1]) * 1024 // _BYTES_PER_JOB))
 
 
 def run(
@@ -41,54 +41,55 @@ def run(
     measure: Measure,
     jobs: int,
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
-    """Trains or resumes runs, and yields each with its rows when it ends.
+    """Trains or resumes runs, and yields the rows of each run when the run ends.
 
     Args:
-        trials: specs, in the order in which the runs start.
-        plan: where the runs and their data are.
-        measure: module-level function that returns the rows of a finished run, given
-            its spec, its folder and the plan.
+        trials: specs of the runs, in the order in which the runs start.
+        plan: folders of the runs and of their data.
+        measure: module-level function that receives the spec of a finished run, the
+            folder of the run and the plan, and returns rows.
         jobs: number of worker processes, which share the cores.
 
     Yields:
-        The spec and its rows; if the run diverged, the reason as a string.
+        The spec of a run, and its rows or, if the run diverged, the reason as a string.
 
     Raises:
-        Interrupted: SIGTERM or SIGINT arrived; unfinished runs are saved.
-        ResourceError: workers crash repeatedly, for example without enough memory.
+        Interrupted: SIGTERM or SIGINT arrived; the unfinished runs are saved.
+        ResourceError: workers crash repeatedly, for example for lack of memory.
     """
     waiting, crashes = list(trials), 0
-    told: set[int] = set()
-    with _threads(jobs), _stopping_children(told) as stopped:
+    signalled: set[int] = set()
+    with _set_threads(jobs), _forward_signals(signalled) as stopped:
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
             before = len(waiting)
-            # A pool with max_tasks_per_child can wait for ever: use a new pool instead.
+            # Each pool trains a few runs, because a pool with max_tasks_per_child may
+            # wait forever.
             some = waiting[: jobs * _RUNS_PER_PROCESS]
             try:
-                for trial, rows in _in_processes(some, plan, measure, jobs, told):
+                for trial, rows in _run_pool(some, plan, measure, jobs, signalled):
                     waiting.remove(trial)
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
                 if stopped:
                     raise _interrupted(stopped) from None
-                # A crash may be an exception: the runs resume in new processes.
+                # The cause of one crash may be temporary: new workers resume the runs.
                 crashes = crashes + 1 if len(waiting) == before else 1
                 if crashes == _MAX_CRASHES:
                     raise errors.ResourceError(
                         f"Worker processes crashed {_MAX_CRASHES} times before any run "
-                        "ended, perhaps without enough memory. Finished runs are kept. "
-                        "Run the same command again with fewer --jobs."
+                        "ended, perhaps for lack of memory. Finished runs are kept. "
+                        "Run the same command again with a lower --jobs."
                     ) from None
 
 
-def _in_processes(
+def _run_pool(
     trials: Sequence[Trial],
     plan: Plan,
     measure: Measure,
     jobs: int,
-    told: set[int],
+    signalled: set[int],
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),
@@ -101,24 +102,24 @@ def _in_processes(
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], future.result()
     except BaseException:
-        # Other runs could take hours; they are saved and the error is raised now.
-        _stop_children(told)
+        # The other runs could take hours, so they stop and save before the error.
+        _stop_children(signalled)
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager
-def _threads(jobs: int) -> Iterator[None]:
-    """Sets each new worker's number of threads, and lets workers share a GPU.
+def _set_threads(jobs: int) -> Iterator[None]:
+    """Sets the number of threads of new workers, and lets the workers share a GPU.
 
-    These are environment variables because TensorFlow may be imported before a worker
-    runs any code of this package.
+    Both are environment variables, because a worker may import TensorFlow before it
+    runs any code of this package. Variables that the user has set stay.
     """
     count = max(1, len(os.sched_getaffinity(0)) // jobs)
-    wanted = {"TF_NUM_INTRAOP_THREADS": str(count)}
-    wanted["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
-    new = {name: value for name, value in wanted.items() if name not in os.environ}
+    variables = {"TF_NUM_INTRAOP_THREADS": str(count)}
+    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:
         yield
@@ -135,13 +136,16 @@ def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
 
 
 @contextlib.contextmanager
-def _stopping_children(told: set[int]) -> Iterator[list[int]]:
-    """Sends SIGTERM to workers at SIGTERM or SIGINT; yields the received signals."""
+def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
+    """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals.
+
+    `signalled` has the ids of the workers that SIGTERM was sent to.
+    """
     received: list[int] = []
 
     def stop(number, _frame) -> None:
         received.append(number)
-        _stop_children(told)
+        _stop_children(signalled)
 
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -154,11 +158,11 @@ def _stopping_children(told: set[int]) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _stop_children(told: set[int]) -> None:
-    """Sends SIGTERM to each worker once: a second one would stop it from saving."""
+def _stop_children(signalled: set[int]) -> None:
+    """Sends SIGTERM to each worker once; a second SIGTERM would stop the saving."""
     for child in multiprocessing.active_children():
-        if child.pid in told:
+        if child.pid in signalled:
             continue
-        told.add(child.pid)
+        signalled.add(child.pid)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child.pid, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Specs: which runs a command asks for, and the config and folder of each run."""
+"""The options of a reproduction, and the spec of each run: its config and folder."""
 
 import dataclasses
 import hashlib
@@ -19,18 +19,20 @@ BUDGETS = "smoke", "short", "full"
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Options of a reproduction: which runs to make, and where their data are.
+    """Options of a reproduction: which runs to train, and where their data are.
 
     Attributes:
-        budget: `full` is the paper's length, `short` takes hours on two CPU cores,
-            `smoke` only tests that everything runs.
-        activations: names; None: the default of each experiment.
-        seeds: number of seeds, from 0; None: the default of each experiment.
+        budget: `full` is the paper's length, where the paper has the experiment;
+            `short` takes hours on two CPU cores; `smoke` tests that everything runs.
+        activations: names; None or empty for the default of each experiment.
+        seeds: number of seeds, from 0; None for the default of each experiment.
         workdir: folder of all runs.
-        data_dir: see `load.load`.
-        imagenet: folder of ImageNet's images; None for what tensorflow-datasets
-            prepared.
+        data_dir: folder of data sets, see `load.load`.
+        imagenet: folder of ImageNet's images; None for tensorflow-datasets.
         module: a user's file or module that registers activations, see `user_module`.
+
+    Raises:
+        UsageError: the budget is unknown, or `seeds` is less than 1.
     """
 
     budget: str
@@ -45,23 +47,23 @@ class Plan:
         if self.budget not in BUDGETS:
             raise errors.unknown("budget", self.budget, BUDGETS)
         if self.seeds is not None and self.seeds < 1:
-            raise errors.UsageError(f"seeds is >= 1. Received: {self.seeds}.")
+            raise errors.UsageError(f"seeds must be >= 1. Received: {self.seeds}.")
 
     @property
     def smoke(self) -> bool:
-        """Whether this is a test that everything runs."""
+        """Whether the runs only test that everything runs."""
         return self.budget == "smoke"
 
     def arms(self, *default: str) -> tuple[str, ...]:
-        """Returns the activations to compare."""
+        """Returns the activations to compare; `default` is the experiment's choice."""
         return tuple(self.activations or default)
 
     def runs(self, smoke: int, short: int, full: int) -> range:
-        """Returns the seeds; the arguments are the budgets' default numbers."""
+        """Returns the seeds; the arguments are the default numbers of the budgets."""
         return range(self.seeds or self.of(smoke, short, full))
 
     def of(self, smoke: Any, short: Any, full: Any) -> Any:
-        """Returns the argument of this plan's budget."""
+        """Returns the argument that belongs to this plan's budget."""
         return dict(zip(BUDGETS, (smoke, short, full), strict=True))[self.budget]
 
 
@@ -74,10 +76,13 @@ class Trial:
         arguments: arguments of the config, `key=value,...`.
         budget: budget of the plan.
         activation: name of the activation.
-        seed: runs with equal seeds are paired: equal initial weights and data order.
+        seed: seed of the initial weights and of the data order; runs with equal seeds
+            are a pair.
         batch_norm: whether the network has batch normalisation.
-        variant: another difference between runs, such as the learning rate; "": none.
-        changes: changed fields of the config, such as `("train.epochs", 20)`.
+        variant: another difference between runs, such as the learning rate; "" for
+            none.
+        changes: changed fields of the config with their values, such as
+            `("train.epochs", 20)`.
         observe: what the run records.
     """
 
@@ -107,10 +112,10 @@ class Trial:
         )
 
     def load(self) -> ConfigDict:
-        """Returns the config with its changes."""
+        """Returns the config with the fields of `changes`."""
         module = importlib.import_module(f"elu_zoo.configs.{self.config}")
         config = module.get_config(self._config_arguments)
-        config.lock()  # `changes` must name existing fields
+        config.lock()  # an unknown field in `changes` is now an error
         config.update_from_flattened_dict(dict(self.changes))
         return config
 
@@ -127,7 +132,7 @@ class Trial:
 
     @property
     def arm_hash(self) -> str:
-        """Eight digits of a hash of the config without its seed, and of `observe`."""
+        """Eight digits of a hash of the config without its seed and of `observe`."""
         first = dataclasses.replace(self, seed=0)
         text = f"{first.hash} {dataclasses.astuple(self.observe)}"
         return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -147,7 +152,7 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """The run's name in messages."""
+        """The name of the run in messages."""
         name = self.activation + " + batch norm" * self.batch_norm
         parts = self.config, self.variant, name, f"seed {self.seed}"
         return ", ".join(part for part in parts if part)

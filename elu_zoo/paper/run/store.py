@@ -1,4 +1,4 @@
-"""Results store of an experiment: a CSV file that is kept when runs are deleted."""
+"""Results store of an experiment: a CSV file, independent of the folders of runs."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,12 +13,12 @@ KEY = *_ARM, "seed", "epochs", "arm"
 
 
 class Points:
-    """Measured rows of each run, or of each budget if no run is trained.
+    """Measured rows of each run, or of each budget if nothing is trained.
 
     Args:
         path: CSV file, which need not exist.
         columns: measured columns.
-        key: columns that identify a run; `("budget",)` if no run is trained.
+        key: columns that identify a run; `("budget",)` if nothing is trained.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], key: Sequence[str] = KEY):
@@ -27,28 +27,29 @@ class Points:
         self.rows: list[dict[str, str]] = results.read_file(path)
 
     def check(self) -> None:
-        """Checks that the file has these columns.
+        """Checks that the file has the columns of this store.
 
         Raises:
-            DataError: it has others.
+            DataError: the file has other columns.
         """
         if self.rows and set(self.rows[0]) != set(self._columns):
             raise errors.DataError(
                 f"{self._path} has other columns than this version measures. Expected: "
                 f"{', '.join(self._columns)}. Received: {', '.join(self.rows[0])}. "
-                "Move the file away to measure its runs again."
+                "Move the file to another folder; its runs are then measured again."
             )
 
     def has(self, trial: Trial) -> bool:
-        """Whether the rows of a run are stored."""
+        """Returns whether the rows of a run are stored."""
         key = trial.key
         return any(all(row[k] == key[k] for k in KEY) for row in self.rows)
 
     def put(self, trial: Trial, measured: Iterable[Row]) -> None:
-        """Writes the rows of a run.
+        """Writes the rows of a run to the file.
 
-        They replace rows of the same run, and rows of other seeds whose config or
-        `observe` was different.
+        The new rows replace the rows of the same run. They also replace the rows of
+        other seeds of the same arm that were measured with another config or another
+        `observe`.
         """
         key = trial.key
         kept = [row for row in self.rows if not _is_replaced(row, key)]

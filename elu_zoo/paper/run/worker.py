@@ -1,4 +1,4 @@
-"""Worker process: trains runs; imports what is slow only when the first run begins."""
+"""Worker process that trains runs. Slow modules are imported with the first run."""
 
 import contextlib
 import json
@@ -10,19 +10,21 @@ from pathlib import Path
 
 from elu_zoo import quiet
 
-_stopped: list[str] = []  # why this process starts no other run
+_stopped: list[str] = []  # reasons why this process starts no further run
 _idle = threading.Event()
 
 
 def start(workdir: Path) -> None:
-    """Prepares a worker before TensorFlow is imported.
+    """Prepares a worker process before TensorFlow is imported.
 
     Args:
-        workdir: what the process prints is written to `logs/` in it.
+        workdir: folder of all runs; the output of the process is written to its
+            subfolder `logs`.
     """
-    # Ctrl-C reaches only the parent, which sends SIGTERM to its workers.
+    # In its own process group a worker does not receive Ctrl-C. The parent does, and
+    # sends SIGTERM to the workers.
     os.setpgrp()
-    # The default handler would end an idle worker, and with it the whole pool.
+    # The default handler would end an idle worker, which breaks the whole pool.
     signal.signal(signal.SIGTERM, _stop)
     _idle.set()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -38,12 +40,12 @@ def perform(trial, plan, measure):
     """Trains or resumes a run and returns its rows.
 
     Args:
-        trial: `Trial`.
-        plan: `Plan`.
+        trial: the spec of the run, a `Trial`.
+        plan: the `Plan`.
         measure: see `runner.run`.
 
     Returns:
-        The rows; if the run diverged, the reason as a string.
+        The rows or, if the run diverged, the reason as a string.
     """
     _idle.clear()
     try:
@@ -58,7 +60,7 @@ def _perform(trial, plan, measure):
     from elu_zoo import errors, files, training, user_module
     from elu_zoo.training import recorder
 
-    if _stopped:  # the pool had queued this run before the signal
+    if _stopped:  # the pool queued this run before the signal arrived
         raise errors.Interrupted(_stopped[0])
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
@@ -87,7 +89,7 @@ def _perform(trial, plan, measure):
 
 
 def _stop(_number, _frame) -> None:
-    """Handles SIGTERM outside of training, which has another handler."""
+    """Handles SIGTERM before and after training, which installs its own handler."""
     from elu_zoo import errors
 
     _stopped.append("SIGTERM before or after training")

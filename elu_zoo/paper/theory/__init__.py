@@ -1,1 +1,1 @@
-"""Theorems and measures of the paper as functions of arrays and models."""
+"""The theorems of the paper, and measures of its arguments, as functions."""

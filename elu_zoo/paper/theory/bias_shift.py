@@ -1,6 +1,7 @@
 """Bias shifts of the units of a classifier (paper, section 2).
 
-`elu_zoo.paper.theory.natural_gradient` defines the terms.
+The symbols a, b, c, k, s, p, q, E_p, E_q, delta and F are those of
+`elu_zoo.paper.theory.natural_gradient`.
 """
 
 import dataclasses
@@ -14,32 +15,33 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.paper.theory import natural_gradient, unit_draws
 
-_LARGEST = 0.1  # share of the covariances that `positive_share` counts
+_LARGEST = 0.1  # fraction of the covariances of which `positive_share` is measured
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BiasShift:
-    """Measures of each unit of a layer, float64 `(units,)`.
+    """Measures of each unit of a layer, as arrays of float64 with shape `(units,)`.
 
-    Measures that need q are NaN for a dead unit, whose deltas are all 0.
+    A dead unit, whose deltas are all 0, has no distribution q: its measures that need q
+    are NaN.
 
     Attributes:
-        k: factor of the correction (Theorem 2), 1 where nothing is corrected.
+        k: factor of the correction (Theorem 2).
         weighted_mean_length: Euclidean length of E_q(a).
-        mean_length: Euclidean length of E_p(a), the same for all units.
-        input_correlation: mean absolute correlation of all pairs of incoming units
-            that vary; the same for all units. NaN: no pair.
+        mean_length: Euclidean length of E_p(a), equal for all units of a layer.
+        input_correlation: mean absolute correlation over all pairs of incoming units
+            that vary, equal for all units of a layer; NaN if there is no pair.
         delta2: E_p(delta^2).
         effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
-            of q. Where it is small, a few draws decide all measures.
-        positive_share: share of positive components among the largest tenth, rounded
-            up, of Cov_p(delta^2, a) by absolute value; without incoming units that do
-            not vary.
-        uncorrected_shift: bias shift of the natural gradient without correction, b = 0
-            and s = 1 / c; None without labels.
+            of q. If this number is small, a few draws decide all measures.
+        positive_share: fraction of positive components among the components of
+            Cov_p(delta^2, a) with the largest absolute values. These are a tenth,
+            rounded up, of the components whose incoming unit varies.
+        uncorrected_shift: bias shift of the natural gradient without correction, which
+            has b = 0 and s = 1 / c; None without labels.
         shift: bias shift of the natural gradient; None without labels.
-        cosine: cosine between gradient and natural gradient; None without labels; NaN
-            for a gradient of 0.
+        cosine: cosine of the angle between gradient and natural gradient; None without
+            labels, NaN for a gradient of 0.
     """
 
     k: np.ndarray
@@ -59,7 +61,6 @@ def bias_shift(
     images: Any,
     *,
     labels: Any = None,
-    fisher: str = "drawn",
     layers: Sequence[str] | None = None,
     damping: float = 0.0,
     draws: int = 4096,
@@ -67,62 +68,56 @@ def bias_shift(
 ) -> dict[str, BiasShift]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
-    The loss is the mean cross-entropy of the labels. A shift is the change of the
-    unit's mean net input when the natural gradient is added to its weights; a step of
-    learning rate eta shifts by -eta times it.
+    The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the
+    model's softmax. A bias shift is the change of the unit's mean net input when the
+    natural gradient is added to the unit's weights. A training step with learning rate
+    eta changes the mean by -eta times this number.
 
-    The theory is about perceptrons. In a convolution each position of each image is a
-    draw of z: a is its patch, `(height * width * channels,)` with the zeros of the
-    padding, delta is the derivative by the net input there, and the gradient is the
-    mean over these draws (the gradient of an image is their sum over its positions).
+    The paper's theory is about perceptrons. In a convolution each position of each
+    image is a draw of z. There a is the patch, `(height * width * channels,)` with the
+    zeros of the padding, and delta is the derivative by the net input at the position.
+    The gradient is the mean over draws, whereas the gradient of an image's loss is the
+    sum over the positions of the image.
 
-    An incoming unit that is 0 in all draws with delta not 0 has a zero row in F and is
-    left out, the limit of small damping. If F is still singular, for example because
-    a unit is seldom active, damping is required.
+    If an incoming unit is 0 in all draws whose delta is not 0, its row of F is 0. Such
+    a unit is left out, which is the limit of small damping. If F is still singular, for
+    example because a unit is seldom active, damping is required.
 
-    The model is not changed, but no other thread may use it during the call.
+    The model is unchanged afterwards, but no other thread may use the model meanwhile.
 
     Args:
-        model: one input, and one output, logits `(batch, classes)`.
-        images: `(examples, height, width, channels)`, as the model takes them.
-        labels: class of each image, integers `(examples,)`; None: no shifts.
-        fisher: the y of the deltas. "drawn": one for each image from the model's
-            softmax. "expected": the expectation over all classes, without the noise of
-            a draw; needs a backward pass for each class. "given": `labels`, which
-            makes F the "empirical Fisher matrix" instead of the theorems' matrix.
-        layers: names of `Dense` and `Conv2D` layers with a bias; None for all.
-        damping: >= 0, variance of imaginary noise on each incoming activation:
-            Var_q(a) + damping * identity replaces Var_q(a), also in F, but not for the
-            bias. k = 1 remains true where E_q(a) is 0 or E_p(a).
-        draws: largest number of draws of z, chosen by the seed among all images and
+        model: model with one input and one output, the logits `(batch, classes)`.
+        images: `(examples, height, width, channels)`, as the model takes images.
+        labels: class of each image, integers `(examples,)`; None for no bias shifts.
+        layers: names of `Dense` and `Conv2D` layers with a bias; None for all of them.
+        damping: >= 0, variance of imaginary noise on each incoming activation.
+            Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
+            bias row of F is unchanged. As without damping, k is 1 if E_q(a) is 0 or
+            equal to E_p(a).
+        draws: largest number of draws of z, which the seed chooses among all images and
             positions. A unit with d incoming units takes about draws * d^2 + d^3
             operations.
-        seed: >= 0, of the labels and the draws.
+        seed: >= 0, seed of the choice of draws.
 
     Returns:
-        The measures by layer name, in the order of the model.
+        The measures by layer name, in the order of the model's layers.
 
     Raises:
         UsageError: an argument or the model does not fit, or a Fisher matrix is
             singular without damping.
     """
     images = _check_images(model, images)
-    errors.check_choice("fisher", fisher, ("drawn", "expected", "given"))
     errors.check_integer("seed", seed, minimum=0)
     errors.check_integer("draws", draws, minimum=1)
-    errors.check_number("damping", damping, "is finite and >= 0", lambda v: v >= 0)
+    errors.check_non_negative("damping", damping)
     selected = _select(model, layers)
     p = _probabilities(model, images)
-    if labels is not None or fisher == "given":
+    if labels is not None:
         labels = _check_labels(labels, *p.shape)
-    if fisher == "expected":
-        targets = [(np.full(len(p), c, "int32"), p[:, c]) for c in range(p.shape[1])]
-    else:
-        targets = [(_draw(p, seed) if fisher == "drawn" else labels, np.ones(len(p)))]
     found = {}
     for layer in selected:
         chosen = unit_draws.positions(layer, len(images), draws, seed)
-        collected = unit_draws.collect(model, layer, images, targets, labels, chosen)
+        collected = unit_draws.collect(model, layer, images, p, labels, chosen)
         try:
             found[layer.name] = _of_layer(*collected, damping)
         except errors.UsageError as error:
@@ -134,7 +129,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     """Returns the measures of a layer from the arrays that `collect` returns."""
     count, units = squares.shape
     delta2 = squares.mean(axis=0)
-    alive = delta2 > 0  # dead units are computed too, and are NaN in the end
+    alive = delta2 > 0  # dead units are computed like the others, then set to NaN
     c, noise = np.where(alive, [delta2, damping * delta2], 1)
     mean = inputs.mean(axis=0)
     b = inputs.T @ squares / count
@@ -144,9 +139,10 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
     solved = natural_gradient.precondition(inputs, deltas, right, noise, bias=False)
     a_g, a_b = solved[..., 0], solved[..., 1]
-    unexplained = 1 - (b * a_b).sum(axis=0) / c  # share of the bias unit
+    # The fraction of the bias unit that the incoming units do not explain.
+    unexplained = 1 - (b * a_b).sum(axis=0) / c
     if (unexplained < 1e-12).any():
-        raise errors.UsageError("An incoming unit is constant. Give damping > 0.")
+        raise errors.UsageError("An incoming unit is constant. Pass damping > 0.")
     s = 1 / (c * unexplained)
     update_0 = s * (g_0 - (b * a_g).sum(axis=0))
     update = a_g - update_0 * a_b
@@ -173,7 +169,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
 
 
 def _cosine(one, other):
-    """Returns the cosine between columns; NaN if one of them is 0."""
+    """Returns the cosine of the angle between columns, NaN if a column is 0."""
     lengths = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
     unknown = np.full(len(lengths), np.nan)
     return np.divide((one * other).sum(axis=0), lengths, unknown, where=lengths > 0)
@@ -192,13 +188,15 @@ def _check_images(model, images):
     shapes = [tuple(tensor.shape) for tensor in (*inputs, *outputs)]
     if (len(inputs), len(outputs)) != (1, 1) or len(shapes[1]) != 2:
         raise errors.UsageError(
-            "bias_shift takes a built Keras model of one input and one output, logits "
-            f"(batch, classes). Received shapes: {shapes}."
+            "The model must be a built Keras model with one input and one output, the "
+            f"logits (batch, classes). Received shapes: {shapes}."
         )
     images, shape = np.asarray(images), shapes[0][1:]
     if images.shape[1:] != shape or not images.size or images.dtype.kind not in "uif":
         expected, received = f"(examples, *{shape})", f"{images.dtype} {images.shape}"
-        raise errors.UsageError(f"images are numbers {expected}. Received: {received}.")
+        raise errors.UsageError(
+            f"images must be numbers of shape {expected}. Received: {received}."
+        )
     return images
 
 
@@ -207,7 +205,8 @@ def _check_labels(labels, count, classes):
     fits = labels.shape == (count,) and labels.dtype.kind in "ui"
     if not fits or labels.min() < 0 or labels.max() >= classes:
         raise errors.UsageError(
-            f"labels are {count} integers in 0..{classes - 1}. Received: {labels!r}."
+            f"labels must be {count} integers in 0..{classes - 1}. "
+            f"Received: {labels!r}."
         )
     return labels.astype("int32")
 
@@ -218,14 +217,16 @@ def _select(model, names):
         names = [name for name, reason in reasons.items() if not reason]
     if isinstance(names, str) or not names:
         raise errors.UsageError(
-            "layers is a list of names of Dense and Conv2D layers with a bias. "
+            "layers must be a list of names of Dense and Conv2D layers with a bias. "
             f"Received: {names!r}."
         )
     for name in names:
         if name not in reasons:
             raise errors.unknown(f"layer of {model.name}", name, reasons)
         if reasons[name]:
-            raise errors.UsageError(f"Layer {name!r} {reasons[name]}; leave it out.")
+            raise errors.UsageError(
+                f"Layer {name!r} {reasons[name]}. Remove it from `layers`."
+            )
     return [layer for layer in model.layers if layer.name in names]
 
 
@@ -233,7 +234,7 @@ def _unfit(layer) -> str:
     if not isinstance(layer, keras.layers.Dense | keras.layers.Conv2D):
         return f"is {type(layer).__name__}, neither Dense nor Conv2D"
     if not layer.use_bias:
-        return "has no bias, whose interaction the natural gradient corrects"
+        return "has no bias, so that there is no bias shift correction"
     is_first = getattr(layer, "data_format", "") == "channels_first"
     if is_first or getattr(layer, "groups", 1) > 1:
         return "is a convolution with groups, or with channels first"
@@ -248,13 +249,8 @@ def _probabilities(model, images):
         raise errors.UsageError("The model's logits for these images are not finite.")
     if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1, atol=1e-3):
         raise errors.UsageError(
-            "The model returns probabilities. Give a model without softmax: logits."
+            "The model returns probabilities. Pass a model without the softmax, which "
+            "returns logits."
         )
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
-
-
-def _draw(probabilities, seed):
-    generator = np.random.Generator(np.random.Philox(seed))
-    ends = np.cumsum(probabilities, axis=1)[:, :-1]
-    return (generator.random((len(ends), 1)) >= ends).sum(axis=1).astype("int32")

@@ -1,9 +1,10 @@
 """The unit natural gradient and its correction of the bias shift (paper, section 2).
 
-A unit has d incoming units and a bias. Each of n examples has probability p = 1 / n; in
-it the incoming units have the activations a, and delta = d ln p(y | z) / d net at the
-unit. The distribution q weights the examples by delta^2. Vectors and matrices over the
-unit's weights have the bias last: (w^T, w_0). Everything is computed in float64.
+A unit has d incoming units and a bias. Each of n examples z has probability p = 1 / n.
+The incoming units have the activations a, and delta = d ln p(y | z) / d net is the
+derivative at the unit. The distribution q weights the examples by delta^2. F is the
+unit's Fisher matrix, [[A, b], [b^T, c]]. The bias is the last entry of all vectors and
+matrices over the unit's weights: (w^T, w_0). Everything is computed in float64.
 """
 
 import dataclasses
@@ -13,17 +14,17 @@ import numpy as np
 
 from elu_zoo import errors
 
-# Smallest share of an incoming unit's second moment that the other units and the bias
-# may leave unexplained. Below it float64 has only rounding errors.
+# Smallest fraction of an incoming unit's second moment that the other units and the
+# bias may leave unexplained. A smaller fraction may be a rounding error of float64.
 _TOLERANCE = 1e-12
 _SINGULAR = (
-    "The Fisher matrix of {} is singular: wherever delta is not 0, an incoming "
-    "unit is constant or a linear combination of others, or there are fewer such "
-    "examples than weights. Give {}more examples."
+    "The Fisher matrix of {} is singular. Among the examples whose delta is not 0, an "
+    "incoming unit is constant or a linear combination of other units, or there are "
+    "fewer such examples than weights. Pass {}more examples."
 )
 _NO_FISHER = (
-    "All deltas of {} are 0, as of a dead unit: it has neither a Fisher matrix nor a "
-    "distribution q. Leave the unit out{}."
+    "All deltas of {} are 0, as in a dead unit, which has no Fisher matrix and no "
+    "distribution q. Remove the unit{}."
 )
 
 
@@ -53,17 +54,18 @@ class NaturalGradient:
     """The update of Theorem 1 and its bias shifts (Theorem 2).
 
     A bias shift is the change of the unit's mean net input under p when an update is
-    added to its weights. A step of learning rate eta adds -eta times the update and
-    shifts by -eta times these numbers.
+    added to the unit's weights. A training step with learning rate eta adds -eta times
+    the update, so that the bias shift is -eta times the numbers here.
 
     Attributes:
         weights: update of the incoming weights, `(d,)`.
         bias: update of the bias weight.
         s: the positive scalar of Theorem 1, the last entry of F^-1.
-        k: factor of the correction, which adds -k E_q(a) to the incoming mean E_p(a);
-            1 where nothing is corrected.
-        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, with b = 0 and s = 1 / c.
-        shift: (E_p(a)^T, 1) (weights, bias).
+        k: factor of the correction. It adds -k E_q(a) to the incoming mean E_p(a) and
+            multiplies the bias unit by k.
+        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, the bias shift of an update with
+            b = 0 and s = 1 / c.
+        shift: (E_p(a)^T, 1) (weights, bias), the bias shift of the update.
         shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c; equal to `shift`
             by Theorem 2.
     """
@@ -80,17 +82,17 @@ class NaturalGradient:
 def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     """Returns the unit Fisher information matrix F (paper, section 2).
 
-    Formula: F_kj = E_p(delta^2 a_k a_j), with a_0 = 1 of the bias last.
+    Formula: F_kj = E_p(delta^2 a_k a_j), where a_0 = 1 of the bias is the last entry.
 
     Args:
         inputs: activations of the incoming units, `(examples, d)`.
         deltas: d ln p(y | z) / d net, `(examples,)`.
 
     Returns:
-        `(d + 1, d + 1)`, `[[A, b], [b^T, c]]` in the terms of Theorem 1.
+        `(d + 1, d + 1)`, the matrix `[[A, b], [b^T, c]]` of Theorem 1.
 
     Raises:
-        UsageError: shapes do not fit, or numbers are not finite.
+        UsageError: shapes do not fit, or values are not finite.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples,)")
     rows = _with_bias(inputs) * (deltas * np.sqrt(1 / len(inputs)))[:, None]
@@ -106,7 +108,7 @@ def moments(inputs: Any, deltas: Any) -> Moments:
         inputs, deltas: see `unit_fisher`.
 
     Raises:
-        UsageError: as `unit_fisher`, or all deltas are 0.
+        UsageError: shapes do not fit, values are not finite, or all deltas are 0.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples,)")
     p = np.full(len(inputs), 1 / len(inputs))
@@ -145,19 +147,21 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
 
     Raises:
-        UsageError: as `moments`, or F is singular.
+        UsageError: shapes do not fit, values are not finite, all deltas are 0, or F is
+            singular.
     """
-    found = moments(inputs, deltas)
+    unit = moments(inputs, deltas)
     gradient = _array("gradient", gradient)
-    shape = (len(found.mean) + 1,)
-    _require(gradient.shape == shape, f"gradient is (d + 1,), {shape}", gradient.shape)
-    g, g_0, c = gradient[:-1], gradient[-1], found.delta2
-    mean, weighted_mean, b = found.mean, found.weighted_mean, c * found.weighted_mean
-    matrix = np.block([[c * found.weighted_second, b[:, None]], [b, c]])
+    shape = (len(unit.mean) + 1,)
+    expected = f"gradient must have the shape (d + 1,), {shape}"
+    _require(gradient.shape == shape, expected, gradient.shape)
+    g, g_0, c = gradient[:-1], gradient[-1], unit.delta2
+    mean, weighted_mean, b = unit.mean, unit.weighted_mean, c * unit.weighted_mean
+    matrix = np.block([[c * unit.weighted_second, b[:, None]], [b, c]])
     if not _is_definite(matrix):
         raise errors.UsageError(_SINGULAR.format("the unit", ""))
     a_g, a_b = np.linalg.solve(matrix[:-1, :-1], np.stack([g, b], axis=1)).T
-    v_mean = np.linalg.solve(found.weighted_variance, weighted_mean)
+    v_mean = np.linalg.solve(unit.weighted_variance, weighted_mean)
     s = (1 + weighted_mean @ v_mean) / c
     k = 1 + (weighted_mean - mean) @ v_mean
     bias = s * (g_0 - b @ a_g)
@@ -178,40 +182,42 @@ def precondition(
 ) -> np.ndarray:
     """Returns the natural gradients of all units of a layer (Theorem 1).
 
-    Each unit u has its own matrix F_u. The result is
-    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. Where a row of F_u is 0, as of a
-    pixel that is 0 in all examples, this is g / damping; without damping it is 0 for a
-    gradient of 0, the limit of small damping.
+    Each unit u has a Fisher matrix F_u. The natural gradient of the unit is
+    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. If a row of F_u is 0, such as the row
+    of a pixel that is 0 in all examples, the entry of this row is g / damping. Without
+    damping the entry is 0, the limit of small damping, and g must be 0.
 
-    The units are solved one by one: with a matrix of d + 1 rows, or with damping one
-    of as many rows as examples with delta not 0, if these are fewer.
+    The units are solved one by one, with a matrix of d + 1 rows. With damping, if fewer
+    examples than weights have a delta that is not 0, the matrix has a row for each of
+    these examples.
 
     Args:
         inputs: activations of the incoming units, `(examples, d)`.
         deltas: d ln p(y | z) / d net, `(examples, units)`.
-        gradients: of the loss, `(d + 1, units)`, the bias last; or several for each
-            unit, `(d + 1, units, number)`.
-        damping: >= 0, added to the diagonal of F; one number, or `(units,)`. Its unit
-            is that of delta^2 a^2.
-        bias: False for units without a bias: F is A, gradients are `(d, units)`.
+        gradients: gradients of the loss, `(d + 1, units)`, the bias in the last row; or
+            several gradients for each unit, `(d + 1, units, number)`.
+        damping: >= 0, added to the diagonal of F, in the unit of delta^2 a^2; a number,
+            or `(units,)`.
+        bias: False for units without a bias, for which A replaces F and gradients are
+            `(d, units)`.
 
     Returns:
-        The shape of `gradients`.
+        The natural gradients, in the shape of `gradients`.
 
     Raises:
-        UsageError: shapes do not fit; numbers are not finite; damping is negative;
-            without damping, all deltas of a unit are 0 or its F is singular.
+        UsageError: shapes do not fit, values are not finite, damping is negative, or
+            without damping all deltas of a unit are 0 or its F is singular.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples, units)")
     rows = (_with_bias(inputs) if bias else inputs) / np.sqrt(len(inputs))
     shape = (rows.shape[1], deltas.shape[1])
     gradients = _array("gradients", gradients)
     fits = gradients.shape[:2] == shape and gradients.ndim in (2, 3)
-    expected = f"gradients are {shape}, of weights and units, or {shape} + (number,)"
-    _require(fits, expected, gradients.shape)
+    expected = f"gradients must have the shape (weights, units) = {shape}, or {shape}"
+    _require(fits, f"{expected} + (number,)", gradients.shape)
     damping = _array("damping", damping)
     fits = damping.shape in ((), shape[1:]) and (damping >= 0).all()
-    _require(fits, f"damping is >= 0, a number or of shape {shape[1:]}", damping)
+    _require(fits, f"damping must be >= 0 and a number or {shape[1:]}", damping)
     damping = np.broadcast_to(damping, shape[1:])
     right, result = (x.reshape(*shape, -1) for x in (gradients, gradients.copy()))
     for unit, delta in enumerate(deltas.T):
@@ -225,7 +231,7 @@ def _inverse_times(rows, delta, right, damping, unit):
     """Returns (Z^T Z + damping * identity)^-1 right, for Z = delta * rows."""
     weighted = delta != 0
     if not damping and not weighted.any():
-        raise errors.UsageError(_NO_FISHER.format(unit, ", or give damping > 0"))
+        raise errors.UsageError(_NO_FISHER.format(unit, ", or pass damping > 0"))
     singular = _SINGULAR.format(unit, "damping > 0, or ")
     z = rows[weighted] * delta[weighted, None]
     used = z.any(axis=0)
@@ -236,10 +242,11 @@ def _inverse_times(rows, delta, right, damping, unit):
         return result
     if not used.all():
         z, right = np.ascontiguousarray(z[:, used]), right[used]
-    # Woodbury's identity needs a matrix of examples instead of one of weights.
+    # By Woodbury's identity a matrix over examples can replace the one over weights.
     fewer = len(z) < z.shape[1]
     matrix = z @ z.T if fewer else z.T @ z
-    # More damping bounds the condition: the check would cost a third of the time.
+    # Larger damping bounds the condition number. Then the check, which takes a third of
+    # the time, is not needed.
     is_tiny = damping <= _TOLERANCE * matrix.diagonal().max()
     np.fill_diagonal(matrix, matrix.diagonal() + damping)
     if is_tiny and (fewer or not _is_definite(matrix)):
@@ -260,7 +267,8 @@ def _is_definite(matrix):
         factor = np.linalg.cholesky(matrix * scale * scale[:, None])
     except np.linalg.LinAlgError:
         return False
-    # A pivot is the share of a second moment that earlier columns leave unexplained.
+    # A squared pivot is the fraction of a second moment that the earlier columns leave
+    # unexplained.
     return bool((factor.diagonal() ** 2).min() > _TOLERANCE)
 
 
@@ -271,10 +279,10 @@ def _with_bias(inputs):
 def _checked(inputs, deltas, shape):
     inputs, deltas = _array("inputs", inputs), _array("deltas", deltas)
     fits = inputs.ndim == 2 and inputs.size
-    _require(fits, "inputs are (examples, d), both >= 1", inputs.shape)
+    _require(fits, "inputs must be (examples, d), both >= 1", inputs.shape)
     count, ndim = len(inputs), 1 + ("units" in shape)
     fits = deltas.ndim == ndim and len(deltas) == count and deltas.size
-    _require(fits, f"deltas are {shape}, of {count} examples", deltas.shape)
+    _require(fits, f"deltas must be {shape}, of {count} examples", deltas.shape)
     return inputs, deltas
 
 

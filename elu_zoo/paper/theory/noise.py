@@ -1,19 +1,19 @@
 """Response of a network's units to noise on the images.
 
 The paper says that ELUs have a noise-robust deactivation state, which leaky rectifiers
-lack, and that their saturation decreases the variation that is propagated forward
-(abstract, sections 1 and 3). These measures test that.
+lack. The paper also says that the saturation of ELUs decreases the variation that is
+propagated to the next layer (abstract, sections 1 and 3). These measures test both.
 """
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.errors import check_integer, check_number
+from elu_zoo.errors import check_integer, check_non_negative
 from elu_zoo.training.activation_statistics import (
     activation_layers,
     check_images,
@@ -22,24 +22,25 @@ from elu_zoo.training.activation_statistics import (
     values,
 )
 
-_PART_VALUES = 2**22  # activations in a batch; about 100 bytes each
-_STEP = 1e-6  # of central differences
-_SATURATED = 0.1 - 1e-6  # below the leaky rectifier's slope of 0.1
+_PART_VALUES = 2**24  # activations of all draws of a batch, which limits memory
+_STEP = 1e-6  # step of central differences
+_SATURATED = 0.1 - 1e-6  # excludes the leaky rectifier, whose slope is 0.1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Units:
-    """Measures of a layer's units over the images in which they are in one state.
+    """Measures of a layer's units over the images in which a unit is in one state.
 
-    Arrays are float64 `(units,)`; a mean or variance over no images is NaN. A unit of
-    a convolution is a channel, and each position counts as an image.
+    The states are "any" and "deactivated". All arrays are float64 `(units,)`. A mean or
+    variance over no images is NaN. A unit of a convolution is a channel, and each
+    position of an image counts as an image.
 
     Attributes:
-        share: share of the images in which the unit is in this state.
+        share: fraction of the images in which the unit is in this state.
         noise: variance of the unit's output over noise draws, mean over images.
-        net_noise: variance of its net input over noise draws, mean over images.
-        signal: variance of its output over images without noise.
-        net_signal: variance of its net input over images without noise.
+        net_noise: variance of the unit's net input over noise draws, mean over images.
+        signal: variance of the unit's output over images without noise.
+        net_signal: variance of the unit's net input over images without noise.
     """
 
     share: np.ndarray
@@ -49,11 +50,11 @@ class Units:
     net_signal: np.ndarray
 
     def noise_gain(self) -> float:
-        """Returns the noise of all outputs divided by that of all net inputs."""
+        """Returns the noise of all outputs divided by the noise of all net inputs."""
         return _ratio(self.share * self.noise, self.share * self.net_noise)
 
     def signal_gain(self) -> float:
-        """Returns the signal of all outputs divided by that of all net inputs."""
+        """Returns the signal of all outputs divided by the signal of all net inputs."""
         return _ratio(self.share * self.signal, self.share * self.net_signal)
 
 
@@ -62,11 +63,12 @@ class LayerResponse:
     """Response of an activation layer to noise.
 
     Attributes:
-        every: its units over all images.
-        deactivated: its units where the net input without noise is negative.
-        saturated: float64 `(units,)`, share of images in which the activation's
-            derivative at the net input is between -0.1 and 0.1, without the leaky
-            rectifier's slope of 0.1.
+        every: measures of the units over all images.
+        deactivated: measures over the images in which the unit's net input without
+            noise is negative.
+        saturated: float64 `(units,)`, fraction of the images in which the activation's
+            derivative at the net input is between -0.1 and 0.1, exclusive. The slope of
+            leaky ReLU, 0.1, is not saturated.
     """
 
     every: Units
@@ -74,14 +76,14 @@ class LayerResponse:
     saturated: np.ndarray
 
     def relative_noise(self) -> float:
-        """Returns the noise of all units divided by their signal."""
+        """Returns the noise of all units divided by the signal of all units."""
         return _ratio(self.every.noise, self.every.signal)
 
     def deactivated_signal(self) -> float:
-        """Returns the share of the signal that is variance within deactivated values.
+        """Returns the fraction of the signal that is variance of deactivated values.
 
-        The rest of a unit's variance is within the active state and between the two
-        states. The share is 0 if all deactivated outputs are equal.
+        A unit's remaining variance is within the active state and between the two
+        states. The fraction is 0 if all deactivated outputs are equal.
         """
         within = self.deactivated.share * self.deactivated.signal
         return _ratio(within, self.every.signal)
@@ -98,7 +100,7 @@ class NoiseResponse:
         logit_signal: variance of each logit over images without noise.
         probability_noise: variance of the softmax over noise draws, sum over classes,
             mean over images.
-        changed: share of images whose predicted class changes, mean over draws.
+        changed: fraction of images whose predicted class changes, mean over draws.
     """
 
     layers: dict[str, LayerResponse]
@@ -113,22 +115,22 @@ def noise_response(
 ) -> NoiseResponse:
     """Measures how Gaussian noise on images passes through a network.
 
-    The noise of an image depends only on the seed and the image's number: responses of
-    different networks are paired.
+    The noise of an image depends only on the seed and the image's number, so that all
+    networks receive the same noise and their responses can be compared in pairs.
 
     Args:
-        model: from images to logits `(batch, classes)`; its activation layers are
-            named `act_...`, as in every network of the zoo.
-        images: as the model takes them, `(n, height, width, channels)`.
-        sigma: standard deviation of the noise, in the unit of the images; noisy images
-            are not clipped.
-        draws: noise draws for each image, at least 2. Variances over them are
+        model: model from images to logits `(batch, classes)`, whose activation layers
+            are named `act_...`, as in every network of the zoo.
+        images: `(n, height, width, channels)`, as the model takes images.
+        sigma: standard deviation of the noise, >= 0, in the unit of the images. Noisy
+            images are not clipped.
+        draws: number of noise draws for each image, >= 2. Variances over draws are
             unbiased.
-        seed: seed of the noise.
+        seed: seed of the noise, >= 0.
 
     Raises:
         UsageError: the model has no activation layers or no logits, the images do not
-            fit, or a number is out of its range.
+            fit, or a number is out of range.
     """
     _check(model, images, sigma, draws, seed)
     layers = activation_layers(model)
@@ -136,13 +138,17 @@ def noise_response(
     compute = forward(model, [*tensors, model.outputs[0]])
     sums = [_Sums(layer) for layer in layers]
     of_images = []  # logits, logit noise, probability noise, changed classes
-    for start, part in parts(images, _PART_VALUES // sum(map(values, layers))):
+    count = draws * sum(map(values, layers))
+    for start, part in parts(images, _PART_VALUES // count):
         clean = compute(part)
-        noisy = map(compute, _noisy(part, start, sigma, draws, seed))
-        noise, *of_classes = _over_draws(noisy, clean[-1])
+        noisy = [compute(x) for x in _noisy_images(part, start, sigma, draws, seed)]
+        noise = [_variance(arrays) for arrays in zip(*noisy, strict=True)]
         for i, total in enumerate(sums):
             total.add(*clean[2 * i : 2 * i + 2], *noise[2 * i : 2 * i + 2])
-        of_images.append((clean[-1], noise[-1], *of_classes))
+        probability_noise = _variance([_softmax(x[-1]) for x in noisy]).sum(axis=1)
+        classes = np.stack([x[-1].argmax(axis=1) for x in noisy])
+        changed = (classes != clean[-1].argmax(axis=1)).mean(axis=0)
+        of_images.append((clean[-1], noise[-1], probability_noise, changed))
     logits, logit_noise, *of_classes = map(np.concatenate, zip(*of_images, strict=True))
     return NoiseResponse(
         {total.name: total.response() for total in sums},
@@ -153,22 +159,25 @@ def noise_response(
 
 
 def _check(model, images, sigma, draws, seed) -> None:
-    check_number("sigma", sigma, "is finite and >= 0", lambda value: value >= 0)
+    check_non_negative("sigma", sigma)
     check_integer("draws", draws, minimum=2)
     check_integer("seed", seed, minimum=0)
     shapes = [tuple(output.shape) for output in model.outputs]
     if [len(shape) for shape in shapes] != [2]:
         raise errors.UsageError(
-            "noise_response takes a model whose output is logits (batch, classes). "
+            "The model must have one output, the logits (batch, classes). "
             f"Received: {model.name} with outputs {shapes}."
         )
     check_images(model, images)
 
 
-def _noisy(
+def _noisy_images(
     part: np.ndarray, start: int, sigma: float, draws: int, seed: int
 ) -> Iterator[np.ndarray]:
-    """Yields images with noise; `start` is the number of the first image."""
+    """Yields the images with noise for each draw.
+
+    `start` is the number of the first image in the data set.
+    """
     generators = [
         np.random.Generator(np.random.Philox([seed, start + i]))
         for i in range(len(part))
@@ -178,40 +187,19 @@ def _noisy(
         yield part + np.float32(sigma) * np.stack(noise)
 
 
-def _over_draws(
-    noisy: Iterable[list[np.ndarray]], clean_logits: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Returns variances over noise draws, and the share of changed classes.
-
-    Args:
-        noisy: for each draw the layers' inputs and outputs, then the logits.
-        clean_logits: logits without noise.
-
-    Returns:
-        The variance of each array; for each image the summed variance of the
-        probabilities, and the share of draws that change the predicted class.
-    """
-    variances, of_probabilities, changed = [], _Variance(), []
-    for arrays in noisy:
-        variances = variances or [_Variance() for _ in arrays]
-        for variance, array in zip(variances, arrays, strict=True):
-            variance.add(array)
-        of_probabilities.add(_softmax(arrays[-1]))
-        changed.append(arrays[-1].argmax(axis=1) != clean_logits.argmax(axis=1))
-    probability_noise = of_probabilities.value().sum(axis=1)
-    return [v.value() for v in variances], probability_noise, np.mean(changed, axis=0)
-
-
 def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
     """Returns an activation layer's derivative, by central differences in float64.
 
     Args:
         layer: an elementwise layer.
-        net: its input, `(batch, ..., units)`.
+        net: input of the layer, `(batch, ..., units)`.
+
+    Returns:
+        float64, in the shape of `net`.
     """
     net = np.asarray(net, "float64")
     with _float64():
-        # `layer(x)` would compute in the layer's own precision.
+        # `layer(x)` would cast the input to the precision of the layer.
         high, low = (
             np.asarray(layer.call(keras.ops.convert_to_tensor(x, "float64")))
             for x in (net + _STEP, net - _STEP)
@@ -220,7 +208,7 @@ def derivative(layer: keras.Layer, net: np.ndarray) -> np.ndarray:
 
 
 class _Sums:
-    """Sums over images and positions for each unit of a layer."""
+    """Running sums over images and positions, for each unit of a layer."""
 
     def __init__(self, layer: keras.Layer):
         self.name = layer.name
@@ -238,31 +226,15 @@ class _Sums:
             for array in (net, output, net_noise, noise)
         )
         deactivated = net < 0
-        terms = 1, noise, net_noise, output, output**2, net, net**2
+        summands = 1, noise, net_noise, output, output**2, net, net**2
         for state, mask in zip(self._states, (deactivated, ~deactivated), strict=True):
-            for total, term in zip(state, terms, strict=True):
-                total += (mask * term).sum(axis=0)
+            for total, summand in zip(state, summands, strict=True):
+                total += (mask * summand).sum(axis=0)
 
     def response(self) -> LayerResponse:
         every = self._states.sum(axis=0)
         units = [_units(sums, every) for sums in (every, self._states[0])]
         return LayerResponse(*units, self._saturated / every[0])
-
-
-class _Variance:
-    """Running variance of arrays (Welford, 1962)."""
-
-    def __init__(self):
-        self._count, self._mean, self._squares = 0, 0.0, 0.0
-
-    def add(self, array: np.ndarray) -> None:
-        self._count += 1
-        difference = array.astype("float64") - self._mean
-        self._mean = self._mean + difference / self._count
-        self._squares = self._squares + difference * (array - self._mean)
-
-    def value(self) -> np.ndarray:
-        return self._squares / (self._count - 1)
 
 
 def _units(sums: np.ndarray, every: np.ndarray) -> Units:
@@ -274,14 +246,22 @@ def _units(sums: np.ndarray, every: np.ndarray) -> Units:
 
 
 def _variances(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the variances of output and net input from sums of their powers."""
+    """Returns the variances of output and net input from the sums of both powers."""
     output, output2, net, net2 = sums[3:] / sums[0]
-    # Rounding may make the variance of a constant negative.
+    # By rounding errors the variance of a constant may be negative.
     return np.maximum(output2 - output**2, 0), np.maximum(net2 - net**2, 0)
 
 
+def _variance(draws: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns the unbiased variance over draws, for each element of the arrays."""
+    return np.var(draws, axis=0, ddof=1, dtype="float64")
+
+
 def _ratio(numerators: np.ndarray, denominators: np.ndarray) -> float:
-    """Returns the ratio of two sums, without NaN; NaN if the second sum is 0."""
+    """Returns the ratio of two sums without their NaN values.
+
+    The ratio is NaN if the second sum is 0.
+    """
     total = np.nansum(denominators)
     return float(np.nansum(numerators) / total) if total else float("nan")
 
@@ -293,7 +273,7 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def _float64() -> Iterator[None]:
-    """Enables float64 in JAX, where it is disabled by default."""
+    """Enables float64 in JAX, which disables float64 by default."""
     if keras.backend.backend() != "jax":
         yield
         return

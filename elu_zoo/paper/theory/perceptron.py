@@ -1,4 +1,4 @@
-"""Fully connected networks in NumPy, float64, for natural gradient descent."""
+"""Fully connected networks in NumPy and float64, for natural gradient descent."""
 
 import dataclasses
 from collections.abc import Callable
@@ -30,8 +30,8 @@ class Pass:
     Attributes:
         loss: the mean cross-entropy of the labels.
         inputs: inputs of each layer, `(batch, d)`.
-        deltas: d ln p(y | z) / d net in each layer, `(batch, units)`, for labels y
-            drawn from the network's softmax.
+        deltas: d ln p(y | z) / d net in each layer, `(batch, units)`, where the labels
+            y are drawn from the network's softmax.
         gradients: gradients of the loss in each layer, `(d + 1, units)`, the bias in
             the last row.
     """
@@ -46,11 +46,11 @@ class Perceptron:
     """A network of fully connected layers and a softmax.
 
     Args:
-        unit: name of the hidden layers' activation, in `UNITS`.
+        unit: name of the hidden layers' activation, a key of `UNITS`.
         weights: weights of each layer, `(d + 1, units)`, the bias in the last row.
 
     Raises:
-        UsageError: unknown activation.
+        UsageError: the activation is unknown.
     """
 
     def __init__(self, unit: str, weights: list[np.ndarray]):
@@ -60,7 +60,7 @@ class Perceptron:
         self.weights = [np.asarray(w, np.float64) for w in weights]
 
     def loss(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Returns the mean cross-entropy.
+        """Returns the mean cross-entropy of the labels.
 
         Args:
             images: `(n, d)`.
@@ -72,12 +72,12 @@ class Perceptron:
     def passes(
         self, images: np.ndarray, labels: np.ndarray, generator: np.random.Generator
     ) -> Pass:
-        """Returns loss, deltas and gradients of a batch.
+        """Returns the loss, deltas and gradients of a batch.
 
         Args:
             images: `(batch, d)`.
             labels: integers `(batch,)`.
-            generator: draws the labels of the deltas.
+            generator: source of the drawn labels, to which the deltas belong.
         """
         inputs, nets = self._forward(images)
         log_p = _log_softmax(nets[-1])
@@ -86,8 +86,8 @@ class Perceptron:
         drawn = (generator.random((len(p), 1)) >= ends).sum(axis=1)
         classes = np.eye(p.shape[1])
         deltas = self._backward(nets, classes[drawn] - p)
-        errors_ = self._backward(nets, (p - classes[labels]) / len(p))
-        gradients = [_with_bias(a).T @ e for a, e in zip(inputs, errors_, strict=True)]
+        by_net = self._backward(nets, (p - classes[labels]) / len(p))
+        gradients = [_with_bias(a).T @ d for a, d in zip(inputs, by_net, strict=True)]
         return Pass(_cross_entropy(log_p, labels), inputs, deltas, gradients)
 
     def _forward(self, images: np.ndarray) -> tuple[list, list]:
@@ -98,10 +98,10 @@ class Perceptron:
         return inputs, nets
 
     def _backward(self, nets: list, delta: np.ndarray) -> list[np.ndarray]:
-        found = [delta]
+        deltas = [delta]
         for weights, net in zip(self.weights[:0:-1], nets[-2::-1], strict=True):
-            found.append(found[-1] @ weights[:-1].T * self._derivative(net))
-        return found[::-1]
+            deltas.append(deltas[-1] @ weights[:-1].T * self._derivative(net))
+        return deltas[::-1]
 
 
 def _with_bias(inputs: np.ndarray) -> np.ndarray:

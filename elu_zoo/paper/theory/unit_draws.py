@@ -1,12 +1,12 @@
 """Draws of a layer's incoming activations and deltas.
 
-A draw is a position of an image: one for each image in a dense layer, one for each
-position of the kernel in a convolution.
+A draw is an image and a position. In a dense layer an image has one position. In a
+convolution the positions of an image are those of the layer's output.
 """
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -14,11 +14,11 @@ import numpy as np
 
 from elu_zoo import errors
 
-_VALUES = 2**26  # outputs of all layers in one batch, to limit the memory
+_VALUES = 2**26  # largest number of layer outputs in one batch, which limits memory
 
 
 def parts(model: keras.Model, count: int) -> list[slice]:
-    """Returns slices of `count` images, as large as memory permits."""
+    """Returns slices that divide `count` images into batches, as `_VALUES` permits."""
     outputs = keras.tree.flatten([layer.output for layer in model.layers])
     size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
     return [slice(a, min(a + size, count)) for a in range(0, count, size)]
@@ -30,8 +30,8 @@ def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndar
     Args:
         layer: `Dense` or `Conv2D`.
         images: number of images.
-        draws: largest number of draws, chosen by the seed.
-        seed: >= 0.
+        draws: largest number of draws.
+        seed: seed of the choice, >= 0.
     """
     total = images * math.prod(layer.output.shape[1:-1])
     if total <= draws:
@@ -44,22 +44,22 @@ def collect(
     model: keras.Model,
     layer: keras.Layer,
     images: np.ndarray,
-    targets: Sequence[tuple[np.ndarray, np.ndarray]],
+    probabilities: np.ndarray,
     labels: np.ndarray | None,
     chosen: np.ndarray,
 ) -> list[np.ndarray | None]:
     """Returns incoming activations, delta^2 and d loss / d net of chosen draws.
 
     Args:
-        model: from images to logits.
-        layer: a layer of the model.
+        model: model from images to logits.
+        layer: a layer of the model, `Dense` or `Conv2D`.
         images: `(examples, height, width, channels)`.
-        targets: classes `(examples,)` and their weights in the mean of delta^2.
-        labels: labels of the loss, `(examples,)`; None: no loss.
-        chosen: see `positions`.
+        probabilities: `(examples, classes)`, for the expectation of delta^2.
+        labels: labels of the loss, `(examples,)`; None for no loss.
+        chosen: numbers of the draws, as `positions` returns them.
 
     Returns:
-        `(chosen, d)`, `(chosen, units)` and, None without labels, `(chosen, units)`.
+        `(chosen, d)`, `(chosen, units)`, and `(chosen, units)` or None without labels.
     """
     before = keras.Model(model.inputs[0], layer.input)
     size = math.prod(layer.output.shape[1:-1])
@@ -76,7 +76,11 @@ def collect(
 
         inputs.append(_incoming(layer, float64(before(images[part])), own))
         image = own // size
-        squares.append(sum(p[part][image, None] * deltas(y) ** 2 for y, p in targets))
+        expected = 0.0
+        for label, p in enumerate(probabilities.T):
+            delta = deltas(np.full(len(images), label, "int32"))
+            expected += p[part][image, None] * delta**2
+        squares.append(expected)
         if labels is not None:
             losses.append(-deltas(labels))
     return [np.concatenate(x) if x else None for x in (inputs, squares, losses)]
@@ -92,8 +96,8 @@ def _incoming(layer, maps, chosen):
         stride, size = layer.strides[axis], maps.shape[1 + axis]
         taps = np.arange(layer.kernel_size[axis]) * layer.dilation_rate[axis]
         end = (layer.output.shape[1 + axis] - 1) * stride + taps[-1] + 1
-        lacking = max(0, end - size)  # of padding="same"
-        margins.append((lacking // 2, lacking - lacking // 2))
+        missing = max(0, end - size)  # zeros of padding="same"
+        margins.append((missing // 2, missing - missing // 2))
         where.append(position[axis][:, None] * stride + taps)
     maps = np.pad(maps, [(0, 0), *margins, (0, 0)])
     rows, columns = where
@@ -102,7 +106,7 @@ def _incoming(layer, maps, chosen):
 
 
 def _deltas(model, layer, images, labels):
-    """Returns d ln p(label | image) / d net, of the shape of the layer's output."""
+    """Returns d ln p(label | image) / d net, in the shape of the layer's output."""
 
     def log_likelihood(probe):
         with _added_to_net(layer, probe):
@@ -116,22 +120,22 @@ def _deltas(model, layer, images, labels):
 
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
-    """Adds a tensor to a layer's net input."""
-    # A model cut at the layer would add Keras nodes to all later layers.
+    """Adds a tensor to the net input of a layer while the context is active."""
+    # A model from the layer to the logits would leave Keras nodes in later layers.
     activation, calls = layer.activation, []
 
-    def shifted(net):
+    def activation_of_sum(net):
         calls.append(1)
         return activation(keras.ops.add(net, keras.ops.cast(probe, net.dtype)))
 
-    layer.activation = shifted
+    layer.activation = activation_of_sum
     try:
         yield
     finally:
         layer.activation = activation
     if len(calls) != 1:
         raise errors.UsageError(
-            f"The layer {layer.name!r} is used {len(calls)} times; leave it out."
+            f"Layer {layer.name!r} is used {len(calls)} times. Remove it from `layers`."
         )
 
 
@@ -148,7 +152,7 @@ def _gradient(function: Callable, point: Any) -> Any:
         import jax
 
         return jax.grad(function)(point)
-    raise errors.UsageError(f"bias_shift takes tensorflow or jax, not {backend}.")
+    raise errors.UsageError(f"The backend must be tensorflow or jax, not {backend}.")
 
 
 def float64(tensor: Any) -> np.ndarray:

@@ -46,7 +46,7 @@ def _natural_gradient(units):
     ]
 
 
-def made(name, given):
+def experiment_rows(name, given):
     """Returns synthetic or computed rows of an experiment."""
     experiment = EXPERIMENTS[name]
     if experiment.trials:
@@ -63,20 +63,21 @@ def cells(lines):
     return [cell.strip("| ") for line in lines for cell in line.split(" | ")]
 
 
+# Texts that the table of an experiment has instead of the names of activations.
 NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"),
          "table1": ("elu_cifar_18", "allcnn_c"), "fig1": PAPER,
          "theorems": ("Theorem 2",)}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_figures_and_tables(name, tmp_path, monkeypatch):
-    # These take most of the time, and have tests elsewhere.
+def test_both_files_and_the_table_of_an_experiment(name, tmp_path, monkeypatch):
+    # High resolution and the layout take most of the time, and have tests elsewhere.
     monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
     experiment = EXPERIMENTS[name]
-    needed = [made(need, plan(seeds=2)) for need in views.needs(name)]
+    needed = [experiment_rows(need, plan(seeds=2)) for need in views.needs(name)]
     rows = [row for own in needed for row in own]
     if experiment.draw:
         experiment.draw(rows, tmp_path / "figures" / name)
@@ -104,20 +105,19 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
         ("fig2", "median activation, end", "median_activation", {"epoch": "60"}),
         ("fig2", "test error %", "test_error_percent", {"epoch": "60"}),
         ("fig4", "test error %", "test_error_percent", {"step": "600"}),
-        ("fig4", "training loss, end", "train_loss", {"step": "600"}),
+        ("fig4", "training loss, last epoch", "last_epoch_loss", {"step": "600"}),
         ("fig6", "training loss", "train_loss", {"step": "600"}),
         ("fig6", "top-5 error", "validation_top5_error_percent", {"step": "600"}),
         ("fig6", "top-1 error", "validation_error_percent", {"step": "600"}),
         ("depth", "test error %, elu", "test_error_percent", {"variant": "02 layers"}),
         ("depth", "epochs to 0.1, elu", "epochs_to_loss", {"variant": "02 layers"}),
         ("noise", "gain", "gain", {"layer": "dense1", "sigma": "0.1"}),
-        ("noise", "class changes (share)", "changed", {"sigma": "0.1"}),
-        ("theory", "k", "k", {"epoch": "1"}),
+        ("noise", "changed classes (share)", "changed", {"sigma": "0.1"}),
+        ("theory", "k of Theorem 2", "k", {"epoch": "1"}),
         ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
     ],
 )
-def test_numbers_of_a_table(name, title, column, place):
-    """In the first line, of ELU or of two layers."""
+def test_numbers_in_the_first_line_of_a_table(name, title, column, place):
     rows = rows_of(name, plan(seeds=1))
     head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
     (value,) = {
@@ -129,14 +129,14 @@ def test_numbers_of_a_table(name, title, column, place):
     assert found == f"{float(value):.3g}"
 
 
-def test_the_table_of_learning_rates(tmp_path):
-    """With the number of runs that diverged."""
+def test_the_table_of_learning_rates_counts_diverged_runs(tmp_path):
     write("fig3", tmp_path, plan(), diverged={("relu", 1)})
     rows = views.view("fig3", tmp_path).rows
     head, _, *lines = EXPERIMENTS["fig3"].summary(rows).splitlines()
     assert cells([head])[2:] == ["elu", "relu", "leaky_relu", "shifted_relu"]
     found = [cells([line]) for line in lines]
     rates = "0.01", "0.001", "0.0001", "1e-05"
+    rates += tuple(f"{rate}, mean" for rate in rates)
     splits = "training", "test"
     assert [line[:2] for line in found] == [[r, s] for r in rates for s in splits]
     assert all(line[3].endswith(", 1 of 5 diverged") for line in found)
@@ -147,13 +147,14 @@ def test_the_table_of_learning_rates(tmp_path):
     ("world", "verdict", "effect"),
     [(never, "holds", "-1.00"), (always, "does not hold", "+1.00")],
 )
-def test_the_table_of_tests(world, verdict, effect):
-    """ELU and every other arm, without the pair of another schedule."""
+def test_the_table_of_tests_compares_elu_with_every_arm_of_our_schedule(
+    world, verdict, effect
+):
     rows = view("wilcoxon", plan(), world).rows
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
     found = [cells([line]) for line in lines]
     arms = "ReLU", "LReLU", "SReLU", "ELU + BN", "ReLU + BN"
-    measures = "test error %", "training loss"
+    measures = "test error %", "training loss, last epoch"
     expected = [[measure, f"ELU - {arm}"] for measure in measures for arm in arms]
     assert [line[:2] for line in found] == expected
     assert {(line[2], *line[6:]) for line in found} == {("5", effect, "5", verdict)}
@@ -180,7 +181,7 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Figures by name, which are drawn and not saved."""
+    """Figures by name that were drawn but not saved."""
     figures = {}
 
     @contextlib.contextmanager
@@ -192,17 +193,18 @@ def drawn(monkeypatch):
     return figures
 
 
-def reported(name, given, output, diverged=()):
+def draw_and_report(name, given, output, diverged=()):
     """Draws an experiment from rows in files, and returns its section of the report."""
     if EXPERIMENTS[name].compute:
         found = views.points(name, output)
-        found.put_all(given.budget, made(name, given))
+        found.put_all(given.budget, experiment_rows(name, given))
     else:
         write(name, output, given, diverged=diverged)
-    return of_files(name, output)
+    return report_section(name, output)
 
 
-def of_files(name, output):
+def report_section(name, output):
+    """Draws an experiment from the stored rows, and returns its section."""
     reproduce.draw(name, output)
     reproduce.write_report(output)
     text = (output / "reproduction.md").read_text()
@@ -216,7 +218,7 @@ OWN = "elu", "relu", "tanh", "my_own", "prelu", "rrelu"
 @pytest.mark.parametrize("name", [*TRAINED, "wilcoxon", "natural_gradient"])
 @pytest.mark.parametrize("units", [OWN, ("relu", "my_own"), ("elu",)], ids=len)
 def test_other_activations_are_drawn(name, units, drawn, tmp_path):
-    section = reported(name, plan("smoke", units, 1), tmp_path)
+    section = draw_and_report(name, plan("smoke", units, 1), tmp_path)
     assert "\n| " in section
     assert name in drawn
     if name != "wilcoxon":
@@ -225,28 +227,26 @@ def test_other_activations_are_drawn(name, units, drawn, tmp_path):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_one_run_diverged(name, drawn, tmp_path):
-    """It is named, and all other runs are drawn."""
-    section = reported(name, plan(seeds=2), tmp_path, {("relu", 0)})
+def test_a_diverged_run_is_named_and_the_others_are_drawn(name, drawn, tmp_path):
+    section = draw_and_report(name, plan(seeds=2), tmp_path, {("relu", 0)})
     assert name in drawn and "relu" in section and "diverged" in section
     found = views.points(name, tmp_path).rows
-    (told,) = {r["diverged"] for r in found if (r["activation"], r["seed"]) == LOST}
-    assert told == "it ended in nan"
+    (reason,) = {r["diverged"] for r in found if (r["activation"], r["seed"]) == LOST}
+    assert reason == "it ended in nan"
 
 
 LOST = "relu", "0"
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_all_runs_diverged(name, drawn, tmp_path):
-    """The report is written."""
+def test_the_report_is_written_if_all_runs_diverged(name, drawn, tmp_path):
     given = plan("short", ("my_own",), 1)
-    assert reported(name, given, tmp_path, {("my_own", 0)})
+    assert draw_and_report(name, given, tmp_path, {("my_own", 0)})
 
 
 @pytest.mark.parametrize("name", ["noise", "theory"])
-def test_values_that_are_nan(name, drawn, tmp_path):
-    """Such as measures of a network whose units are all dead."""
+def test_runs_whose_values_are_nan_are_in_no_claim_test(name, drawn, tmp_path):
+    # A network whose units are all dead has such values.
     write(name, tmp_path, plan())
     found = views.points(name, tmp_path)
     for row in found.rows:
@@ -254,9 +254,10 @@ def test_values_that_are_nan(name, drawn, tmp_path):
             places = "epoch", "layer", "sigma", "diverged", *KEY
             row |= {k: "nan" for k, v in row.items() if v and k not in places}
     results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
-    of_files(name, tmp_path)
+    report_section(name, tmp_path)
     assert name in drawn
     found = results.read_file(tmp_path / "claim_tests.csv")
     counts = {r["n"] for r in found if r["experiment"] == name and "relu" in r["id"]}
-    # ReLU, leaky ReLU; rank correlations of these constant rows are undefined.
+    # ReLU has lost a run, leaky ReLU has not; rank correlations of these constant rows
+    # are undefined.
     assert counts - {"0"} == {"4", "5"}

@@ -1,4 +1,4 @@
-"""Figure 1: activations and their derivatives against formulas."""
+"""Figure 1: activations and their derivatives, compared with formulas."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from elu_zoo.paper.figures import fig1_activations
 from elu_zoo.paper.run.spec import Plan
 
-# Value, derivative, and the place of a kink.
+# Value, derivative, and x at which the derivative jumps.
 FORMULAS = {
     "elu": (lambda x: np.where(x > 0, x, np.expm1(x)),
             lambda x: np.where(x > 0, 1, np.exp(x)), None),
@@ -38,12 +38,12 @@ def test_values_and_derivatives(name):
     np.testing.assert_allclose(dy[smooth], derivative(x[smooth]), atol=1e-3)
 
 
-def test_activations():
+def test_the_plans_activations_are_computed():
     names = [row["activation"] for row in compute("prelu", "elu")]
     assert list(dict.fromkeys(names)) == ["prelu", "elu"]
 
 
-def test_table():
+def test_cells_of_the_table():
     rows = [{key: str(value) for key, value in row.items()} for row in compute()]
     assert fig1_activations.EXPERIMENT.summary(rows).splitlines()[2:] == [
         "| elu | -0.950 | 0.000 | 3.000 |",

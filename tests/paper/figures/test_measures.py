@@ -83,7 +83,7 @@ def test_figure_2(workdir):
 
 
 def test_figure_3(workdir):
-    """Smoke runs have 1000 images: an epoch of 15 iterations of 64."""
+    # Smoke runs have 1000 images, so that an epoch has 15 iterations of 64 images.
     examples = EXPERIMENTS["fig3"].trials(PLAN)[0].load().data.train_examples
     epoch = examples // 64
     rows = measured("fig3", workdir)
@@ -105,6 +105,9 @@ def test_figures_4_and_5(workdir, name):
     # The last value is of the final weights.
     measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
     assert [(step, error) for step, error in found if error] == measured_at
+    # The last epoch's loss is the one of the run in results.csv.
+    assert set(column(rows[:-1], "last_epoch_loss")) == {""}
+    assert rows[-1]["last_epoch_loss"] == f"{LOSSES[-1]:.6g}"
 
 
 def test_figure_6(workdir):
@@ -114,11 +117,11 @@ def test_figure_6(workdir):
 
 
 def test_figure_7(workdir):
-    """Variances over epochs of a unit's changes, without the initial weights."""
+    # The variances are over epochs, without the initial weights.
     rows = measured("fig7", workdir)
     assert column(rows, "layer") == ["dense1", "dense2"]
     for row in rows:
-        # Changes are 1 and 2, 4 and 1, 0 and 0.
+        # The changes of the three units are 1 and 2, 4 and 1, 0 and 0.
         assert row["variance_of_changes"] == "0.25 2.25 0"
         assert row["variance_of_medians"] == "1.56 4.67 0"
         assert row["test_error_percent"] == "2.25"
@@ -130,7 +133,7 @@ def test_depth(workdir):
     assert (row["test_error_percent"], row["epochs_to_loss"]) == ("2.25", "3")
 
 
-def test_a_loss_that_was_never_low(workdir):
+def test_depth_has_no_epoch_if_the_loss_was_never_low(workdir):
     lines(workdir / "metrics.jsonl", [{"epoch": 1, "train_loss": 0.2}])
     experiment = EXPERIMENTS["depth"]
     (row,) = experiment.measure(experiment.trials(PLAN)[0], workdir, PLAN)
@@ -188,19 +191,20 @@ def test_theory(network, workdir):
         assert float(row["weighted_mean_length"]) > 0
 
 
-def test_a_trained_network(workdir, monkeypatch):
-    """It has the weights of the last snapshot, and takes pixels in [0, 1]."""
-    asked = []
-    network = types.SimpleNamespace(set_weights=asked.append)
+def test_a_trained_network_has_the_last_weights_and_no_preprocessing(
+    workdir, monkeypatch
+):
+    calls = []
+    network = types.SimpleNamespace(set_weights=calls.append)
     monkeypatch.setattr(
-        noise.zoo, "get_model", lambda *a, **k: asked.append(k) or network
+        noise.zoo, "get_model", lambda *a, **k: calls.append(k) or network
     )
     (workdir / recorder.SNAPSHOTS).mkdir()
     for epoch in 0, 300, 20:
         path = workdir / recorder.SNAPSHOTS / f"epoch-{epoch:05d}.npz"
         np.savez(path, np.full(2, epoch, "float32"))
     assert noise.trained(workdir) is network
-    arguments, (weights,) = asked
+    arguments, (weights,) = calls
     entry = json.loads((workdir / "outcome.json").read_text())
     assert arguments["activation"] == entry["arguments"]["activation"]
     assert not arguments.get("preprocessing")

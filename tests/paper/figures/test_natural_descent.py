@@ -1,4 +1,4 @@
-"""Natural gradient and SGD, on random images whose classes can be learned."""
+"""Natural gradient and SGD on random images whose classes can be learned."""
 
 import dataclasses
 
@@ -31,13 +31,13 @@ def images(monkeypatch):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Rows of panels that are drawn."""
+    """The rows of panels that were drawn."""
     found = []
     monkeypatch.setattr(figures, "draw", lambda rows, *_, **__: found.append(rows))
     return found
 
 
-def test_rows(plan, images):
+def test_every_method_learns_from_the_weights_of_the_seed(plan, images):
     rows = natural_gradient.compute(dataclasses.replace(plan, activations=("elu",)))
     runs = {(row["method"], row["seed"]): [] for row in rows}
     for row in rows:
@@ -48,7 +48,6 @@ def test_rows(plan, images):
         first, last = run
         assert (first["step"], last["step"]) == (0, 10)
         assert last["train_loss"] < first["train_loss"]
-    # All methods start from the weights of the seed.
     starts = {(row["seed"], row["train_loss"]) for row in rows if row["step"] == 0}
     assert len(starts) == 2
 
@@ -79,8 +78,8 @@ def rows_at_rate(plan, images, activation, method, rate, monkeypatch):
     return natural_gradient.compute(plan)
 
 
-def test_a_layer_whose_units_die(plan, images, monkeypatch):
-    """The steps are so large that no ReLU is active any more."""
+def test_a_layer_whose_units_die_does_not_end_the_run(plan, images, monkeypatch):
+    # The steps are so large that no ReLU stays active.
     rows = rows_at_rate(plan, images, "relu", "natural gradient", 30.0, monkeypatch)
     assert rows[-1]["step"] == 10
 
@@ -112,8 +111,8 @@ def test_runs_that_diverged_are_counted(drawn):
     assert np.max(shown.runs) == 2.5 and len(shown.runs) == 2
 
 
-def test_equal_iterations_and_equal_time(drawn):
-    """In 2 s the natural gradient makes 20 steps and SGD 200."""
+def test_methods_are_compared_at_equal_iterations_and_equal_time(drawn):
+    # In 2 s the natural gradient makes 20 steps, and SGD for longer makes 200.
     curves = {
         "SGD": (2.0, {0: 3.0, 10: 2.0, 20: 1.0}),
         "natural gradient": (2.0, {0: 3.0, 10: 1.0, 20: 0.5}),
@@ -140,7 +139,7 @@ def test_equal_iterations_and_equal_time(drawn):
 
 
 @pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])
-def test_activations_without_a_derivative(units, tmp_path):
+def test_activations_without_a_derivative_are_refused(units, tmp_path):
     plan = Plan("smoke", units, 1, tmp_path)
     with pytest.raises(errors.UsageError, match=f"elu, relu, .* {units[-1]}"):
         natural_gradient.compute(plan)

@@ -1,4 +1,4 @@
-"""Timing: rows of the benchmark, which runs in a new process."""
+"""Timing: the benchmark's command, and its rows."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ SECONDS = {
 
 @pytest.fixture
 def commands(monkeypatch):
-    """The commands that are run; each writes rows as the benchmark does."""
+    """The commands that were run. Each command writes rows as the benchmark does."""
     found = []
 
     def run(command, check, **arguments):
@@ -40,7 +40,7 @@ def plan(budget="short"):
     return Plan(budget, None, None, Path("runs"))
 
 
-def test_rows(commands):
+def test_rows_have_ratios_to_relu(commands):
     elu, relu, normalised = timing.compute(plan())
     assert (elu["case"], elu["form"]) == ("elu_cifar_11, batch of 100", "elu")
     assert (elu["rounds"], float(elu["value"]), elu["machine"]) == ("3", 2400, "")
@@ -51,7 +51,7 @@ def test_rows(commands):
     assert tuple(elu) == timing.EXPERIMENT.columns
 
 
-def test_table(commands, tmp_path):
+def test_cells_of_the_table(commands, tmp_path):
     points = Points(tmp_path / "rows.csv", timing.EXPERIMENT.columns, ("budget",))
     points.put_all("short", timing.compute(plan()))
     table = timing.EXPERIMENT.summary(points.rows).splitlines()
@@ -61,14 +61,21 @@ def test_table(commands, tmp_path):
     assert len(table) == 5
 
 
-@pytest.mark.parametrize(("budget", "more"), [("short", 0), ("full", 0), ("smoke", 2)])
-def test_the_command(commands, budget, more):
+@pytest.mark.parametrize(
+    ("budget", "rest"),
+    [
+        ("short", ["--rounds=250"]),
+        ("full", ["--rounds=250"]),
+        ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"]),
+    ],
+)
+def test_the_command(commands, budget, rest):
     timing.compute(plan(budget))
     ((command, part, csv, *others),) = commands
     assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
-    assert others == ["--models=mnist_mlp_8x128", "--rounds=5"][:more]
-    assert not Path(csv[6:]).exists()  # it was temporary
+    assert others == rest
+    assert not Path(csv[6:]).exists()  # the file was temporary
 
 
 def test_the_command_is_found_on_the_path(commands, monkeypatch, tmp_path):
@@ -88,7 +95,7 @@ def test_the_command_is_found_on_the_path(commands, monkeypatch, tmp_path):
         FileNotFoundError("no elu-zoo-benchmark"),
     ],
 )
-def test_a_failure(monkeypatch, error):
+def test_a_benchmark_that_fails_is_an_error(monkeypatch, error):
     def run(*_, **__):
         raise error
 
@@ -101,5 +108,9 @@ def test_a_failure(monkeypatch, error):
 
 def test_the_papers_ratio():
     assert f"{timing.PAPER:.3f}" == "1.058"
-    # Rows are not measured again.
-    assert timing.EXPERIMENT.covers(plan(), [{"case": "any"}])
+
+
+@pytest.mark.parametrize(("rounds", "enough"), [("250", True), ("249", False)])
+def test_rows_with_fewer_rounds_are_measured_again(rounds, enough):
+    rows = [{"rounds": "300"}, {"rounds": rounds}]
+    assert timing.EXPERIMENT.covers(plan(), rows) == enough

@@ -1,8 +1,10 @@
-"""Drawn figures: their files, labels and what each kind of panel shows."""
+"""Drawn figures: their files, their labels and the values in each kind of panel."""
 
+import contextlib
 import io
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.paper.plots import dots, figures, histograms, palette
 from elu_zoo.paper.plots.dots import DotPanel, Dots
+from elu_zoo.paper.plots.histograms import Histograms
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series, zoom
 
@@ -29,7 +32,7 @@ def panel(**changes):
     series = [
         Series("elu", X, runs(1)),
         Series("elu", X, runs(2), batch_norm=True),
-        Series("my_own", X, runs(3)[:, :20], summary="quartiles"),
+        Series("my_own", X, runs(3)[:, :20], summary="quartiles", ours=True),
         Series("elu", X, runs(4), dotted=True),
         Series("relu", X, [*runs(1), *runs(5)]),
         Series("SGD", X, runs(3, 2)),
@@ -48,14 +51,18 @@ PAIRS = PairPanel("pairs", "error, %", {"elu": {0: 1.0, 1: 2.0}, "my_own": {1: 3
 UNITS = {"elu": [np.geomspace(1e-6, 1e-3, 50)] * 2, "relu": [np.zeros(9), np.ones(9)]}
 DRAWINGS = {
     "curves": lambda stem: figures.draw(
-        [[panel(), None], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
+        [[panel()], [panel(logy=True, logx=True), zoom(panel(), 5, 9, "start")]],
         stem,
+        note="a note",
     ),
     "pairs": lambda stem: figures.paired([PAIRS], stem),
     "functions": lambda stem: figures.functions(
         {"elu": (X, X, X), "my_own": (X, -X, X)}, stem
     ),
-    "distributions": lambda stem: figures.distributions(UNITS, stem, xlabel="variance"),
+    "distributions": lambda stem: figures.distributions(
+        [Histograms("a", "changes", UNITS), Histograms("b", "medians", UNITS, (-6, 1))],
+        stem,
+    ),
     "numbers": lambda stem: figures.bars(
         [dot_panel([2, 4, 8], logx=True), dot_panel(range(10))], stem
     ),
@@ -64,12 +71,13 @@ DRAWINGS = {
         stem,
     ),
 }
-# Words of each figure and their number: the legend has each label once.
+# How often each figure has these words: the legend has each label once.
 WORDS = {
-    "curves": {"ELU": 1, "ELU + BN": 1, "my_own": 1, "validation": 1, "start": 1,
-               "ReLU": 1, "SGD": 1, "chance": 1},
+    "curves": {"ELU": 1, "ELU + BN": 1, "my_own (ours)": 1, "validation": 1,
+               "start": 1, "ReLU": 1, "SGD": 1, "chance": 1, "a note": 1},
     "functions": {"ELU": 1, "my_own": 1, "f\N{PRIME}(x)": 1},
-    "distributions": {"ELU": 1, "ReLU": 1, "layer 2": 1, "0": 3, "units": 1},
+    "distributions": {"ELU": 1, "ReLU": 1, "a, hidden layer 1": 1, "medians": 1,
+                      "hidden layer 2": 2, "0": 4, "number of units": 1},
     "numbers": {"ELU": 1, "tanh": 1, "layers": 2, "8": 2},
     "pairs": {"ELU": 1, "my_own": 1, "pairs": 1, "error, %": 1},
     "names": {"ELU": 1, "tanh": 1, "mlp": 1, "the paper": 1},
@@ -121,6 +129,28 @@ def test_error_bars_end_at_the_interval():
     assert first[:, 1].tolist() == [4, 8]
 
 
+def test_panels_share_the_y_axis_and_rows_fill_the_width(monkeypatch):
+    found = figure.Figure()
+    monkeypatch.setattr(
+        figures.sheet, "sheet", lambda *_: contextlib.nullcontext(found)
+    )
+    low, high = (
+        Panel("", "", "loss", [Series("elu", X, runs(level))]) for level in (1, 9)
+    )
+    figures.draw([[low, high], [low, low, low]], Path("a"), share_y=True)
+    assert len({axes.get_ylim() for axes in found.axes}) == 1
+    assert found.axes[0].get_ylim()[1] > 9
+    assert [axes.get_ylabel() for axes in found.axes] == ["loss", "", "loss", "", ""]
+    columns = [axes.get_subplotspec().colspan for axes in found.axes]
+    assert [(c.start, c.stop) for c in columns] == [
+        (0, 3),
+        (3, 6),
+        (0, 2),
+        (2, 4),
+        (4, 6),
+    ]
+
+
 def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
     heights = []
 
@@ -145,7 +175,7 @@ def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
         ([0.5] * 4, None, [0, 4]),
     ],
 )
-def test_histograms_count_zeros_and_what_is_outside(values, decades, counts):
+def test_histograms_count_zeros_and_values_beyond_the_axis(values, decades, counts):
     values = np.array(values)
     axis = histograms.axis([values], decades)
     zeros, _, *others = np.histogram(axis.places(values), axis.edges)[0]
@@ -153,7 +183,9 @@ def test_histograms_count_zeros_and_what_is_outside(values, decades, counts):
     assert [zeros, *found] == counts
 
 
-def test_without_matplotlib(tmp_path, monkeypatch):
+def test_the_error_without_matplotlib_has_the_command_to_install_it(
+    tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
         DRAWINGS["pairs"](tmp_path / "a")

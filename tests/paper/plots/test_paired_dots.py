@@ -1,4 +1,4 @@
-"""Paired runs: a dot for each run, a line for each seed, a mean of several runs."""
+"""Paired runs: a dot for each run, a line for each seed, and means of runs."""
 
 import pytest
 

@@ -11,23 +11,23 @@ NAMES = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"
 
 
 @pytest.mark.parametrize(
-    ("activation", "batch_norm", "label"),
+    ("arguments", "label"),
     [
-        ("elu", False, "ELU"),
-        ("relu", True, "ReLU + BN"),
-        ("leaky_relu", False, "LReLU"),
-        ("shifted_relu", False, "SReLU"),
-        ("prelu", False, "PReLU"),
-        ("rrelu", False, "RReLU"),
-        ("tanh", False, "tanh"),
-        ("my_own", True, "my_own + BN"),
+        (("elu",), "ELU"),
+        (("relu", True), "ReLU + BN"),
+        (("leaky_relu",), "LReLU"),
+        (("shifted_relu",), "SReLU"),
+        (("prelu", False, True), "PReLU (ours)"),
+        (("rrelu",), "RReLU"),
+        (("tanh",), "tanh"),
+        (("my_own", True), "my_own + BN"),
     ],
 )
-def test_labels(activation, batch_norm, label):
-    assert palette.label(activation, batch_norm) == label
+def test_labels(arguments, label):
+    assert palette.label(*arguments) == label
 
 
-def test_looks_differ_and_the_papers_never_change():
+def test_looks_differ_and_those_of_the_paper_never_change():
     others = [f"own_{i}" for i in range(20)]
     found = palette.looks([*NAMES, *others])
     assert len(set(found.values())) == len(NAMES) + 20

@@ -1,4 +1,4 @@
-"""Curves of runs: summary, spread, and the part that a zoomed panel shows."""
+"""Curves of runs: summary, spread, and the axes of a zoomed panel."""
 
 import math
 
@@ -18,12 +18,11 @@ def one(series, **changes):
     ("summary", "middle", "low", "high"),
     [
         ("mean", [3, 5], [3 - 2.5**0.5, 5], [3 + 2.5**0.5, 5]),
-        ("median", [3, 5], [3, 5], [3, 5]),
         ("quartiles", [3, 5], [2, 5], [4, 5]),
     ],
 )
 def test_five_runs_have_a_ribbon(summary, middle, low, high):
-    """Three of the runs end early; one point has one run, another has none."""
+    # Runs end early: the last point has one run, and the second point has none.
     runs = [[1, NAN, NAN], [2], [3, NAN, 5], [4], [5, NAN]]
     found = curve(Series("elu", [0, 1, 2], runs, summary=summary))
     assert found.x.tolist() == [0, 2] and not len(found.thin)
@@ -65,7 +64,7 @@ def test_no_spread_of_one_run_or_a_dotted_curve(dotted):
 
 
 def test_a_ribbon_on_a_logarithmic_axis_stays_above_0():
-    """One run of five is far above the others."""
+    # One run of five is far above the others.
     series = Series("elu", [1], [[1], [2], [2], [3], [100]])
     linear, log = curve(series), curve(series, logy=True)
     assert linear.low[0] < 0 and log.low.tolist() == [1]
@@ -104,6 +103,6 @@ def test_zoom_contains_the_ribbons():
     assert low < 3 - 1.2**0.5 and high > 4 + 1.2**0.5
 
 
-def test_zoom_where_nothing_was_measured():
-    with pytest.raises(errors.UsageError, match="no point from 2 to 3"):
+def test_zoom_without_a_point_is_refused():
+    with pytest.raises(errors.UsageError, match="there is none from 2 to 3"):
         zoom(one(Series("elu", [0, 1], [[1, 2]])), 2, 3)

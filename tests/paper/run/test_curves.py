@@ -1,4 +1,4 @@
-"""Rows of finished runs: epochs, iterations, activation statistics."""
+"""Rows of finished runs: epochs, iterations and activation statistics."""
 
 import json
 import math
@@ -20,8 +20,9 @@ def write_rows(path, rows):
 @pytest.mark.parametrize(
     ("count", "after_50"), [(3, []), (50, []), (54, [54]), (63, [55, 60, 63])]
 )
-def test_epochs(monkeypatch, tmp_path, count, after_50):
-    """The last row also has the measures of the test images."""
+def test_epochs_are_thinned_and_the_last_has_test_measures(
+    monkeypatch, tmp_path, count, after_50
+):
     found = {tmp_path: {"metrics": {**TEST, "validation_loss": 0.25}}}
     monkeypatch.setattr(result, "find", found.get)
     epochs = range(1, count + 1)
@@ -34,8 +35,7 @@ def test_epochs(monkeypatch, tmp_path, count, after_50):
     assert curves.final(tmp_path) == TEST
 
 
-def test_iterations(tmp_path):
-    """Each loss is a mean; the last one of the remaining iterations."""
+def test_losses_are_means_over_iterations(tmp_path):
     losses = np.array([4, 2, 3, 3, 2, 1, 1, 0.5], "<f4")
     losses.tofile(tmp_path / "losses.float32")
     assert curves.iterations(tmp_path, 3) == [
@@ -56,8 +56,7 @@ def test_means_are_computed_in_float64(tmp_path):
     assert float(losses.mean()) != pytest.approx(expected, rel=1e-14)
 
 
-def test_iterations_with_rows_of_the_test_images(tmp_path):
-    """In the order of steps: at the steps of means, between them and after them."""
+def test_losses_and_test_rows_are_merged_in_the_order_of_steps(tmp_path):
     np.array([4, 2, 3, 3], "<f4").tofile(tmp_path / "losses.float32")
     tested = [
         {"step": s, "test_loss": s / 8, "measured_loss": s / 4} for s in (2, 3, 7)
@@ -71,7 +70,7 @@ def test_iterations_with_rows_of_the_test_images(tmp_path):
     ]
 
 
-def test_activations(tmp_path):
+def test_activation_statistics_are_read_by_epoch(tmp_path):
     assert curves.activations(tmp_path) == {}
     folder = tmp_path / "activations"
     folder.mkdir()

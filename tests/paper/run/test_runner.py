@@ -1,4 +1,4 @@
-"""Runs of an experiment in worker processes: two real runs, then stand-ins."""
+"""Runs in worker processes: two real runs, and stand-ins for runs."""
 
 import os
 import signal
@@ -15,24 +15,23 @@ from elu_zoo.training.step_resident import ResidentStep
 
 
 @pytest.fixture(scope="module")
-def session(of_processes, tmp_path_factory):
-    """A plan, and the rows of two runs in one worker."""
+def session(worker_stand_ins, tmp_path_factory):
+    """Returns a plan, and the rows of two runs in one worker."""
     workdir = tmp_path_factory.mktemp("session")
     plan = Plan("smoke", None, None, workdir, module="own_units.py")
     trials = [ELU, OWN]
-    return plan, dict(runner.run(trials, plan, of_processes.measure, 1))
+    return plan, dict(runner.run(trials, plan, worker_stand_ins.measure, 1))
 
 
-def test_rows(session):
+def test_each_run_has_its_measured_rows(session):
     _, found = session
-    assert set(found) == {ELU, OWN}
-    threads = str(CORES)
-    for trial in (ELU, OWN):
-        row = {"step": 2, "unit": trial.activation, "threads": threads}
-        assert found[trial] == [row]
+    assert found == {
+        trial: [{"step": 2, "unit": trial.activation, "threads": str(CORES)}]
+        for trial in (ELU, OWN)
+    }
 
 
-def test_a_worker_has_a_log(session):
+def test_a_worker_writes_its_output_to_a_log(session):
     plan, _ = session
     assert len(processes(plan.workdir) - {os.getpid()}) == 1
     text = "".join(path.read_text() for path in (plan.workdir / "logs").iterdir())
@@ -41,20 +40,19 @@ def test_a_worker_has_a_log(session):
     assert text.count("step 2, epoch 1, train_loss ") == 2
 
 
-def test_nothing_is_trained_twice(session, of_processes, monkeypatch):
+def test_a_finished_run_is_not_trained_again(session, worker_stand_ins, monkeypatch):
     plan, found = session
     monkeypatch.setenv(THREADS, found[ELU][0]["threads"])
     monkeypatch.setattr(ResidentStep, "run", lambda *_: pytest.fail("it trains"))
-    assert worker.perform(ELU, plan, of_processes.measure) == found[ELU]
+    assert worker.perform(ELU, plan, worker_stand_ins.measure) == found[ELU]
 
 
-def test_no_trials(stand_in, tmp_path):
+def test_without_trials_no_worker_starts(stand_in, tmp_path):
     assert stand_in("") == {}
     assert not (tmp_path / "logs").exists()
 
 
-def test_threads(stand_in, monkeypatch):
-    """An equal share of the cores, unless the user sets a number."""
+def test_workers_share_the_cores_unless_the_user_sets_threads(stand_in, monkeypatch):
     for jobs, threads in ((1, CORES), (2, max(1, CORES // 2)), (10 * CORES, 1)):
         ((found, group),) = stand_in("quick", jobs).values()
         assert found == str(threads) and group != os.getpgrp()
@@ -67,40 +65,37 @@ def test_threads(stand_in, monkeypatch):
 @pytest.mark.parametrize(
     ("trials", "jobs"), [("meeting1 meeting2", 2), ("alone1 alone2 alone3", 1)]
 )
-def test_as_many_workers_as_jobs(stand_in, tmp_path, trials, jobs):
+def test_the_number_of_workers_is_jobs(stand_in, tmp_path, trials, jobs):
     assert set(stand_in(trials, jobs)) == set(trials.split())
     assert len(processes(tmp_path)) == jobs
 
 
 def test_new_workers_after_some_runs(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 2)
-
     trials = " ".join(f"quick{i}" for i in range(5))
     assert set(stand_in(trials)) == set(trials.split())
     assert len(processes(tmp_path)) >= 3
 
 
-def test_crashes(stand_in, tmp_path):
-    """New workers go on, until two crashes follow each other without a result."""
-    assert set(stand_in("shaky1 quick2 shaky3", jobs=1)) == {
-        *("shaky1", "quick2", "shaky3")
-    }
+def test_two_crashes_without_a_result_between_them_are_an_error(stand_in, tmp_path):
+    trials = "shaky1 quick2 shaky3"  # a shaky run crashes once
+    assert set(stand_in(trials, jobs=1)) == set(trials.split())
     before = dict(os.environ)
-    with pytest.raises(errors.ResourceError, match="crashed .* with fewer --jobs"):
+    with pytest.raises(errors.ResourceError, match="crashed .* with a lower --jobs"):
         stand_in("dying", jobs=1)
     assert os.environ == before
     assert len(processes(tmp_path)) == 3 + 2
     assert not any(map(is_alive, processes(tmp_path)))
 
 
-def test_an_error_of_a_run_saves_the_other_runs(stand_in, tmp_path):
+def test_other_runs_are_saved_when_a_run_fails(stand_in, tmp_path):
     with pytest.raises(errors.DataError, match="no images for failing2"):
         stand_in("lasting1 failing2")
     assert (tmp_path / "lasting1.saved").exists()
 
 
-def test_outside_of_the_main_thread(stand_in):
-    """Python cannot install signal handlers there."""
+def test_runs_work_outside_of_the_main_thread(stand_in):
+    # Python cannot install signal handlers in other threads.
     before, found = signal.getsignal(signal.SIGTERM), []
     body = threading.Thread(target=lambda: found.append(stand_in("quick1 quick2")))
     body.start()
@@ -113,8 +108,7 @@ def test_outside_of_the_main_thread(stand_in):
     ("cores", "gibibytes", "jobs"),
     [(1, 64, 1), (2, 64, 2), (16, 64, 16), (16, 63.9, 15), (2, 7.9, 1), (4, 1, 1)],
 )
-def test_default_jobs(monkeypatch, cores, gibibytes, jobs):
-    """One for each core and 4 GiB; one on a machine with a GPU."""
+def test_default_jobs_by_cores_memory_and_gpu(monkeypatch, cores, gibibytes, jobs):
     text = f"MemFree: 1 kB\nMemAvailable:  {int(gibibytes * 2**20)} kB\nActive: 2 kB\n"
     gpu = [False]
 

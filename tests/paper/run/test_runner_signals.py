@@ -21,7 +21,10 @@ from elu_zoo.training import step_resident
 
 @pytest.fixture
 def signal_after():
-    """Sends this process a signal once files exist; checks that it is handled."""
+    """Returns a function that sends a signal to this process once files exist.
+
+    A signal that nothing handles is an error.
+    """
 
     def unhandled(*_):
         raise RuntimeError("nothing handled the signal")
@@ -29,7 +32,7 @@ def signal_after():
     numbers, threads = (signal.SIGTERM, signal.SIGINT), []
     previous = {number: signal.signal(number, unhandled) for number in numbers}
 
-    def plan(number, *paths):
+    def schedule(number, *paths):
         def send():
             wait_until(lambda: all(p.exists() and p.stat().st_size for p in paths))
             os.kill(os.getpid(), number)
@@ -37,7 +40,7 @@ def signal_after():
         threads.append(threading.Thread(target=send))
         threads[-1].start()
 
-    yield plan
+    yield schedule
     for thread in threads:
         thread.join()
     assert all(signal.getsignal(number) is unhandled for number in numbers)
@@ -46,7 +49,7 @@ def signal_after():
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal(stand_in, signal_after, tmp_path, number):
+def test_a_signal_saves_all_runs(stand_in, signal_after, tmp_path, number):
     trials = "lasting1", "lasting2"
     signal_after(number, *(tmp_path / f"{trial}.under_way" for trial in trials))
     words = f"{number.name}: unfinished runs are saved. Run the same command again"
@@ -67,7 +70,7 @@ def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_p
     assert (tmp_path / "lasting2.saved").exists()
 
 
-def test_a_signal_between_runs(stand_in, signal_after, tmp_path, monkeypatch):
+def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 1)
     plan = types.SimpleNamespace(workdir=tmp_path)
     found = runner.run(["quick1", "quick2"], plan, None, 1)
@@ -79,8 +82,8 @@ def test_a_signal_between_runs(stand_in, signal_after, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_signal_while_two_of_three_train(
-    of_processes, signal_after, tmp_path, monkeypatch
+def test_a_signal_while_two_of_three_runs_train(
+    worker_stand_ins, signal_after, tmp_path, monkeypatch
 ):
     load.load("mnist_5k")
     plan = Plan("smoke", None, None, tmp_path)
@@ -89,7 +92,7 @@ def test_a_signal_while_two_of_three_train(
     folders = [trial.folder(plan) for trial in trials]
     signal_after(signal.SIGTERM, *(f / "metrics.jsonl" for f in folders[:2]))
     with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
-        dict(runner.run(trials, plan, of_processes.measure, 2))
+        dict(runner.run(trials, plan, worker_stand_ins.measure, 2))
     assert not any(map(is_alive, processes(tmp_path)))
     assert not folders[2].exists()
 
@@ -112,8 +115,7 @@ def test_a_signal_while_two_of_three_train(
     [("train", "lasting1.under_way"), ("nothing", "logs/*.txt")],
     ids=["training", "idle"],
 )
-def test_a_worker_ends_with_its_parent(modules, tmp_path, what, awaited):
-    """A run is saved first."""
+def test_a_worker_saves_and_ends_when_its_parent_dies(modules, tmp_path, what, awaited):
     command = [sys.executable, "parent.py", tmp_path, what, awaited]
     found = subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""Checks and choices of a plan; config, folder and names of a run's spec."""
+"""Plans and specs: checks, choices by budget, configs, folders and names."""
 
 import dataclasses
 import runpy
@@ -28,16 +28,16 @@ def changed(**changes):
     ("arguments", "words"),
     [
         ({"budget": "Short"}, "Did you mean 'short'.*Known: smoke, short, full"),
-        ({"seeds": 0}, "seeds is >= 1. Received: 0"),
+        ({"seeds": 0}, "seeds must be >= 1. Received: 0"),
     ],
 )
-def test_refused_options_of_a_plan(arguments, words):
+def test_wrong_options_of_a_plan_are_refused(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         plan(**arguments)
 
 
 @pytest.mark.parametrize(("i", "budget"), list(enumerate(BUDGETS)))
-def test_choices_of_a_plan(i, budget):
+def test_a_plan_chooses_by_its_budget(i, budget):
     values = (None, False, "long")
     assert plan(budget).of(*values) is values[i]
     assert plan(budget).smoke == (budget == "smoke")
@@ -47,7 +47,7 @@ def test_choices_of_a_plan(i, budget):
     assert plan(budget, ["tanh", "my_own"]).arms("elu") == ("tanh", "my_own")
 
 
-def test_a_config_has_the_arguments():
+def test_the_config_has_the_values_of_the_spec():
     config = TRIAL.load()
     assert config.name == "mnist_depth-3" and config.model.hidden_layers == 3
     assert (config.model.activation.name, config.seed) == ("relu", 7)
@@ -58,19 +58,19 @@ def test_a_config_has_the_arguments():
     assert changed(config="mnist_mlp_8x128", arguments="").load().seed == 7
 
 
-def test_changes_of_a_config():
+def test_changes_apply_to_the_config_of_one_spec():
     changes = ("train.epochs", 3), ("data.train_examples", 100), ("seed", 1)
     config = changed(changes=changes).load()
     assert (config.train.epochs, config.data.train_examples) == (3, 100)
     assert config.seed == 1
-    assert TRIAL.load().train.epochs == 40  # other specs keep their config
+    assert TRIAL.load().train.epochs == 40  # other specs are unchanged
 
 
 @pytest.mark.parametrize(
     ("key", "words"),
     [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')],
 )
-def test_a_change_of_an_unknown_field(key, words):
+def test_a_change_of_an_unknown_field_is_refused(key, words):
     with pytest.raises(KeyError, match=words):
         changed(changes=((key, 3),)).load()
 
@@ -99,7 +99,7 @@ def test_other_configs_have_other_hashes_and_folders(changes):
         {"observe": Observe(losses=True, test_every=5)},
         {"variant": "three"},
         {"budget": "full"},
-        {"changes": (("train.epochs", 40),)},  # the value it has
+        {"changes": (("train.epochs", 40),)},  # the value of the config
     ],
 )
 def test_equal_configs_have_equal_hashes_and_folders(changes):
@@ -115,13 +115,13 @@ def test_equal_configs_have_equal_hashes_and_folders(changes):
         {"observe": Observe(losses=True, test_every=5)},
     ],
 )
-def test_the_arm_hash_ignores_the_seed(changes):
+def test_the_arm_hash_depends_on_all_but_the_seed(changes):
     assert changed(**changes).arm_hash != TRIAL.arm_hash
     assert changed(**changes, seed=3).arm_hash == changed(**changes).arm_hash
     assert len(TRIAL.arm_hash) == 8 and changed(seed=0).arm_hash == TRIAL.arm_hash
 
 
-def test_folders():
+def test_folders_are_named_by_config_run_and_hash():
     folder = Path("runs/mnist_depth-3") / f"relu-s7-{TRIAL.hash}"
     assert TRIAL.folder(plan()) == folder
     other = changed(batch_norm=True)
@@ -129,7 +129,7 @@ def test_folders():
     assert other.folder(plan()) == Path("runs") / name
 
 
-def test_key_and_label():
+def test_the_key_and_the_label_name_a_run():
     other = changed(batch_norm=True, variant="lr 1")
     assert other.key == {
         "budget": "short",
@@ -144,7 +144,7 @@ def test_key_and_label():
     assert TRIAL.label == "mnist_depth, relu, seed 7"
 
 
-def test_the_command_makes_the_config():
+def test_the_command_resolves_to_the_config():
     trial = changed(changes=(("train.epochs", 3), ("train.learning_rates", (0.1,))))
     command = shlex.split(trial.command)
     config = config_flag.resolved(command)[1].removeprefix("--config=")

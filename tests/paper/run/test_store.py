@@ -1,4 +1,4 @@
-"""Results stores: which rows are kept, which are replaced, and their order."""
+"""Results stores: which rows stay, which rows are replaced, and their order."""
 
 import dataclasses
 
@@ -28,14 +28,14 @@ def points(path):
     return Points(path, COLUMNS)
 
 
-def test_a_missing_and_an_empty_file(points, path):
+def test_a_missing_or_empty_file_has_no_rows(points, path):
     assert points.rows == [] and not points.has(TRIAL) and not path.exists()
     path.parent.mkdir()
     path.touch()
     assert Points(path, COLUMNS).rows == []
 
 
-def test_a_file_of_another_version(points, path):
+def test_a_file_with_other_columns_is_refused(points, path):
     points.put(TRIAL, [{"epoch": 1, "loss": 1.0}])
     for columns in ("epoch",), (*COLUMNS, "time"):
         with pytest.raises(
@@ -93,7 +93,7 @@ def test_another_config_replaces_all_seeds(points, path, changes):
     assert len(points.rows) == 2 + 3 * len(others)
 
 
-def test_a_run_replaces_its_rows(points):
+def test_new_rows_of_a_run_replace_its_old_rows(points):
     for loss in (1.0, 2.0):
         points.put(TRIAL, [{"loss": loss}])
     assert [row["loss"] for row in points.rows] == ["2"]
@@ -111,14 +111,14 @@ def test_the_order_does_not_depend_on_which_run_ends_first(points, path):
         points.put(trial, [{"epoch": epoch} for epoch in (9, 10, 1)])
     assert points.rows == Points(path, COLUMNS).rows
     found = [(row["arm"], row["seed"], row["epoch"]) for row in points.rows]
-    # The rows of a run keep their order.
+    # Rows of one run stay in the order in which they were measured.
     assert found == [
         (t.arm_hash, str(t.seed), epoch) for t in trials for epoch in ("9", "10", "1")
     ]
     assert points.of_budget("full") == points.rows[-3:]
 
 
-def test_rows_without_runs(path):
+def test_computed_rows_replace_those_of_their_budget(path):
     points = Points(path, COLUMNS, ("budget",))
     points.put_all("short", [{"epoch": 2, "loss": 1.0}, {"epoch": 1}])
     points.put_all("smoke", [{"epoch": 3}])

@@ -1,4 +1,4 @@
-"""A worker trains and measures a run, or returns why it diverged."""
+"""Workers train and measure a run, or return the reason why the run diverged."""
 
 import json
 
@@ -13,7 +13,7 @@ from elu_zoo.training.recorder import Observe
 
 @pytest.fixture
 def trained(monkeypatch):
-    """The calls of `training.train`, which raises `error` if it is set."""
+    """Replaces `training.train` and returns its calls; it raises `error` if set."""
 
     class Trained(list):
         error = None
@@ -55,7 +55,7 @@ def test_a_run_is_trained_and_measured(trained, plan):
     }
 
 
-def test_a_finished_run_without_the_observed_files(trained, plan):
+def test_a_finished_run_without_its_observed_files_is_an_error(trained, plan):
     trial = Trial("quickstart", "", "smoke", "elu", 0, observe=Observe(losses=True))
     words = "did not record losses.float32. Delete"
     with pytest.raises(errors.DataError, match=words):
@@ -72,14 +72,14 @@ def test_a_run_that_diverges_is_not_trained_again(trained, plan):
     trained.error = None
     assert worker.perform(DIVERGING, plan, unmeasured) == "The loss is nan."
     assert len(trained) == 1
-    # Another config is trained.
+    # A run of another config is trained.
     other = trial_of("relu", train__learning_rates=(0.01,))
     assert worker.perform(other, plan, measure)[0]["trial"] == other
     assert len(trained) == 2
 
 
 @pytest.mark.parametrize("error", [errors.DataError, MemoryError])
-def test_other_errors_are_raised_each_time(trained, plan, error):
+def test_other_errors_are_raised_and_not_remembered(trained, plan, error):
     trained.error = error("none")
     with pytest.raises(error):
         worker.perform(ELU, plan, unmeasured)

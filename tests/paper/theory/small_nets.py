@@ -7,7 +7,7 @@ from elu_zoo.initializers import HeUniform
 
 
 def net(shape, *layers, softmax=False):
-    """The layers, followed by a classifier of 4 classes."""
+    """Returns a model of the layers, followed by a classifier of 4 classes."""
     last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
     flat = keras.layers.Flatten(name="features")
     layers = *layers, flat, last, *[keras.layers.Softmax()] * softmax
@@ -15,7 +15,10 @@ def net(shape, *layers, softmax=False):
 
 
 def dense(activation="elu", inner=False):
-    """A net of 5 hidden units, with the activation inside the layer or after it."""
+    """Returns a net of 5 hidden units.
+
+    The activation is an argument of the dense layer if `inner`, else a layer after it.
+    """
     own, behind = (activation, None) if inner else (None, activation)
     hidden = keras.layers.Dense(5, own, kernel_initializer=HeUniform(1), name="hidden")
     first = keras.layers.Flatten(name="flatten")
@@ -23,7 +26,10 @@ def dense(activation="elu", inner=False):
 
 
 def convolution(**arguments):
-    """A convolution of 3 units on maps of 2 channels."""
+    """Returns a net with a layer of 3 units on maps of 2 channels.
+
+    The layer is a convolution with these arguments; without arguments it is dense.
+    """
     kind = keras.layers.Conv2D if arguments else keras.layers.Dense
     layer = kind(3, kernel_initializer=HeUniform(3), name="conv", **arguments)
     return net((6, 7, 2), layer, keras.layers.ELU())

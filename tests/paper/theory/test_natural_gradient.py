@@ -14,7 +14,7 @@ SEEDS = pytest.mark.parametrize("seed", range(10))
 
 @dataclasses.dataclass(frozen=True)
 class Unit:
-    """Inputs, deltas and gradient of a unit: 20 examples for each incoming unit."""
+    """Inputs, deltas and gradient of a unit, with moments under p and q."""
 
     inputs: np.ndarray
     deltas: np.ndarray
@@ -29,7 +29,7 @@ class Unit:
         vars(self).update(second=second, variance=variance)
 
     def fisher(self):
-        """F by its definition; the bias is the last."""
+        """Returns F by its definition; the bias is the last entry."""
         a = np.c_[self.inputs, np.ones(len(self.inputs))]
         return np.einsum("n,ni,nj->ij", self.deltas**2, a, a) / len(a)
 
@@ -37,7 +37,7 @@ class Unit:
         return ng.natural_gradient(self.inputs, self.deltas, self.gradient)
 
     def moved(self, by):
-        """The same unit, with `by` added to the incoming activations."""
+        """Returns the same unit with `by` added to the incoming activations."""
         gradient = self.gradient + self.gradient[-1] * np.append(by, 0)
         return dataclasses.replace(self, inputs=self.inputs + by, gradient=gradient)
 
@@ -59,7 +59,7 @@ def assert_close(found, expected):
 
 
 @SEEDS
-def test_fisher_matrix_and_moments(seed):
+def test_fisher_matrix_and_moments_equal_the_definitions(seed):
     u = unit(seed)
     f = ng.unit_fisher(u.inputs, u.deltas)
     assert_close(f, u.fisher())
@@ -69,7 +69,7 @@ def test_fisher_matrix_and_moments(seed):
     assert_close(m.weighted_mean, u.weighted_mean)
     assert_close(m.weighted_second, u.second)
     assert_close(m.weighted_variance, u.variance)
-    # A = E_p(delta^2) E_q(a a^T), c = E_p(delta^2), and the equation of b.
+    # A = E_p(delta^2) E_q(a a^T), c = E_p(delta^2), and the paper's equation for b.
     assert_close(f[:-1, :-1], m.delta2 * m.weighted_second)
     assert_close(f[-1, -1], m.delta2)
     assert_close(f[-1, :-1], m.covariance + m.mean * m.delta2)
@@ -130,7 +130,7 @@ def test_theorem_2_bias_shift_and_k(seed):
 
 
 @SEEDS
-def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed):
+def test_nothing_is_corrected_if_the_weighted_mean_is_zero(seed):
     u = unit(seed)
     u = u.moved(-u.weighted_mean)
     found = u.natural_gradient()
@@ -139,13 +139,13 @@ def test_nothing_is_corrected_where_the_weighted_mean_is_zero(seed):
 
 
 @SEEDS
-def test_what_k_depends_on(seed):
+def test_k_depends_on_delta2_and_on_the_means(seed):
     u = unit(seed)
-    # k is 1 if delta^2 is independent of the activations, and at least 1 if E_p is 0.
+    # k is 1 if delta^2 is constant, and at least 1 if E_p(a) is 0.
     equal = dataclasses.replace(u, deltas=np.sign(u.deltas) * 3)
     assert equal.natural_gradient().k == pytest.approx(1, rel=1e-9)
     assert u.moved(-u.mean).natural_gradient().k >= 1
-    # For given variance and covariance, k - 1 is proportional to the length of E_q.
+    # For given variance and covariance, k - 1 is proportional to the length of E_q(a).
     k = [u.moved((r - 1) * u.weighted_mean).natural_gradient().k for r in (1, 2, 5)]
     assert_close(k[1] - 1, 2 * (k[0] - 1))
     assert_close(k[2] - 1, 5 * (k[0] - 1))
@@ -160,7 +160,7 @@ def test_the_corrected_shift_does_not_depend_on_the_incoming_means(seed):
 
 
 def layer(seed, examples, d=12, units=5):
-    """Inputs, deltas and gradients of a layer behind rectifiers."""
+    """Returns inputs, deltas and gradients of a layer whose inputs are rectified."""
     rng = np.random.default_rng(seed)
     inputs = np.maximum(rng.normal(size=(examples, d)), 0)
     deltas = rng.normal(size=(examples, units)) * rng.integers(0, 2, (examples, units))
@@ -178,8 +178,7 @@ def test_a_layer_has_the_natural_gradients_of_its_units(seed):
 
 @SEEDS
 @pytest.mark.parametrize("examples", [1, 9, 14, 40])
-def test_few_examples_with_damping(seed, examples):
-    """F is singular without damping if there are fewer examples than weights."""
+def test_damping_permits_fewer_examples_than_weights(seed, examples):
     inputs, deltas, gradients = layer(seed, examples)
     damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
     found = ng.precondition(inputs, deltas, gradients, damping)
@@ -191,7 +190,7 @@ def test_few_examples_with_damping(seed, examples):
         assert_close(a_only[:, i], expected)
 
 
-def test_several_gradients_of_each_unit():
+def test_several_gradients_of_a_unit_equal_single_calls():
     inputs, deltas, gradients = layer(0, 240)
     several = np.stack([gradients, gradients**2], axis=2)
     before = several.copy()
@@ -202,11 +201,11 @@ def test_several_gradients_of_each_unit():
     np.testing.assert_array_equal(several, before)
 
 
-def test_dead_units():
+def test_dead_units_and_dead_incoming_units():
     inputs, deltas, gradients = layer(1, 240)
     found = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
     assert_close(found[:, 1], gradients[:, 1] / 0.1)
-    # A dead incoming unit.
+    # Without its dead incoming unit a layer has the same natural gradients.
     without = np.delete(inputs, 3, axis=1), deltas, np.delete(gradients, 3, axis=0)
     inputs[:, 3] = 0
     damped = ng.precondition(inputs, deltas, gradients, 1e-4)
@@ -227,16 +226,16 @@ GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))
 @pytest.mark.parametrize(
     ("index", "wrong", "message"),
     [
-        (0, np.ones(6), r"inputs are \(examples, d\), both >= 1. Received: \(6,\)"),
+        (0, np.ones(6), r"inputs must be \(examples, d\), both >= 1. Received: \(6,"),
         (0, np.ones((0, 2)), "both >= 1"),
         (0, np.full((6, 2), np.nan), "inputs must be finite"),
-        (1, np.ones(5), r"deltas are \(examples,\), of 6 examples. Received: \(5,\)"),
+        (1, np.ones(5), r"must be \(examples,\), of 6 examples. Received: \(5,\)"),
         (1, np.full(6, np.inf), "deltas must be finite"),
         (1, np.zeros(6), "All deltas of the unit are 0"),
-        (2, np.ones(2), r"gradient is \(d \+ 1,\), \(3,\). Received: \(2,\)"),
+        (2, np.ones(2), r"the shape \(d \+ 1,\), \(3,\). Received: \(2,\)"),
     ],
 )
-def test_wrong_arrays_of_a_unit(index, wrong, message):
+def test_wrong_arrays_of_a_unit_are_refused(index, wrong, message):
     arrays = list(GOOD)
     arrays[index] = wrong
     with pytest.raises(errors.UsageError, match=message):
@@ -252,14 +251,14 @@ SINGULAR = {
 
 
 @pytest.mark.parametrize(("name", "inputs"), SINGULAR.items())
-def test_singular_matrices(name, inputs):
+def test_singular_matrices_are_refused_without_damping(name, inputs):
     gradient = np.ones(inputs.shape[1] + 1)
-    with pytest.raises(errors.UsageError, match="is singular.*Give more examples"):
+    with pytest.raises(errors.UsageError, match="is singular.*Pass more examples"):
         ng.natural_gradient(inputs, GOOD[1], gradient)
-    message = "is singular.*Give damping > 0, or more examples"
+    message = "is singular.*Pass damping > 0, or more examples"
     with pytest.raises(errors.UsageError, match=message):
         ng.precondition(inputs, GOOD[1][:, None], gradient[:, None])
-    if name != "zero":  # its row of F is 0, which is solved separately
+    if name != "zero":  # a row of F that is 0 needs no solution
         with pytest.raises(errors.UsageError, match=message):
             ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 1e-12)
     ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 0.1)
@@ -268,16 +267,16 @@ def test_singular_matrices(name, inputs):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"deltas": np.ones(240)}, r"deltas are \(examples, units\)"),
+        ({"deltas": np.ones(240)}, r"deltas must be \(examples, units\)"),
         ({"deltas": np.ones((240, 5)) * [1, 1, 0, 1, 1]}, "deltas of unit 2 are 0"),
-        ({"gradients": np.ones((12, 5))}, r"are \(13, 5\), .* Received: \(12, 5\)"),
+        ({"gradients": np.ones((12, 5))}, r" = \(13, 5\), .* Received: \(12, 5\)"),
         ({"gradients": np.ones((13, 5, 1, 1))}, r"or \(13, 5\) \+ \(number,\)"),
-        ({"bias": False}, r"are \(12, 5\), .* Received: \(13, 5\)"),
-        ({"damping": np.ones(4)}, r"a number or of shape \(5,\)"),
-        ({"damping": -1}, "damping is >= 0"),
+        ({"bias": False}, r" = \(12, 5\), .* Received: \(13, 5\)"),
+        ({"damping": np.ones(4)}, r"a number or \(5,\)"),
+        ({"damping": -1}, "damping must be >= 0"),
     ],
 )
-def test_wrong_arguments_of_a_layer(wrong, message):
+def test_wrong_arguments_of_a_layer_are_refused(wrong, message):
     inputs, deltas, gradients = layer(3, 240)
     right = {"inputs": inputs, "deltas": deltas, "gradients": gradients}
     with pytest.raises(errors.UsageError, match=message):

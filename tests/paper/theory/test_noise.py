@@ -1,6 +1,7 @@
-"""The response to noise, compared with NumPy in float64.
+"""Responses of networks to noise, compared with NumPy in float64.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py test_noise.py FILE: writes `numbers()`.
+`KERAS_BACKEND=jax python ../no_tensorflow.py test_noise.py FILE` writes the arrays of
+`numbers` to FILE.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ PIXELS = np.array([-1, 0, 2], "float32").reshape(3, 1, 1, 1)
 
 
 def network():
-    """A convolution with ELU, a dense layer with leaky ReLU, and logits."""
+    """Returns a net: convolution and ELU, dense layer and leaky ReLU, logits."""
     layers = keras.layers
     model = keras.Sequential(
         [
@@ -45,7 +46,7 @@ def network():
 
 
 def reference(model, images):
-    """Inputs, outputs and derivatives of the layers, and the logits, in float64."""
+    """Returns inputs, outputs and saturation of the layers, and the logits."""
     kernel, bias, dense, dense_bias, top, top_bias = map(
         np.float64, model.get_weights()
     )
@@ -63,7 +64,7 @@ def reference(model, images):
 
 
 def noisy_images():
-    """By Philox of seed and image: `(draws, images, ...)`."""
+    """Returns images with the noise of Philox, `(draws, images, ...)`."""
     draws = [
         np.random.Generator(np.random.Philox([3, i])).standard_normal(
             (5, 4, 5, 2), "float32"
@@ -95,8 +96,8 @@ def check_units(found, state, net, output, net_noise, output_noise):
 
 
 @pytest.mark.parametrize("images_a_part", [1000, 4])
-def test_response(images_a_part, monkeypatch):
-    values = 3 * 3 * 2 + 3
+def test_the_response_equals_numpys(images_a_part, monkeypatch):
+    values = NOISE["draws"] * (3 * 3 * 2 + 3)
     monkeypatch.setattr(noise, "_PART_VALUES", images_a_part * values)
     model = network()
     found = noise_response(model, IMAGES, **NOISE)
@@ -134,7 +135,7 @@ def test_response(images_a_part, monkeypatch):
 
 
 def unit(activation, kernel, bias):
-    """Hidden units on images of one pixel; the first two are the logits."""
+    """Returns hidden units on images of one pixel; the first two are the logits."""
     model = keras.Sequential(
         [
             keras.Input((1, 1, 1)),
@@ -161,8 +162,8 @@ def unit(activation, kernel, bias):
         ("linear", (1, 1), 0),
     ],
 )
-def test_deactivated_units(activation, gain, saturated):
-    """Net inputs are -7 in the mean; the third unit is active."""
+def test_gain_and_saturation_of_deactivated_units(activation, gain, saturated):
+    # The net inputs of two units are about -7; the third unit is active.
     model = unit(activation, [1.0, 0.5, 1.0], [-7.0, -7.0, 9.0])
     found = noise_response(model, PIXELS / 4, sigma=0.05, draws=10)
     layer = found.layers["act_dense"]
@@ -178,14 +179,14 @@ def test_deactivated_units(activation, gain, saturated):
     assert np.isnan(layer.deactivated.noise[2])
 
 
-def test_nothing_is_deactivated():
+def test_without_deactivated_units_their_gain_is_nan():
     found = noise_response(unit("elu", [1.0], [9.0]), PIXELS, sigma=0.1, draws=2)
     layer = found.layers["act_dense"]
     assert np.isnan(layer.deactivated.noise_gain())
     assert layer.deactivated_signal() == 0
 
 
-def test_no_noise():
+def test_without_noise_all_noise_is_zero():
     found = noise_response(network(), IMAGES, sigma=0, draws=3)
     for layer in found.layers.values():
         for units in (layer.every, layer.deactivated):
@@ -193,7 +194,7 @@ def test_no_noise():
                 np.testing.assert_array_equal(array, 0)
             assert np.isnan(units.noise_gain())
     assert not found.logit_noise.any()
-    assert found.probability_noise == found.changed == 0
+    assert found.changed == 0 and found.probability_noise < 1e-30  # rounding
 
 
 def test_the_seed_decides_the_noise():
@@ -205,7 +206,7 @@ def test_the_seed_decides_the_noise():
 
 
 @pytest.mark.parametrize("convolutions", ["float32", "bfloat16"])
-def test_a_network_of_the_zoo_in_any_precision(convolutions):
+def test_a_network_of_the_zoo_responds_in_any_precision(convolutions):
     model = elu_zoo.get_model(
         "elu_cifar_11",
         width=0.02,
@@ -233,7 +234,7 @@ def test_a_network_of_the_zoo_in_any_precision(convolutions):
         ("tanh", 1 - np.tanh([-3, -0.5, 90]) ** 2),
     ],
 )
-def test_derivative(activation, expected):
+def test_derivatives_equal_the_formulas(activation, expected):
     layer = activations.make(activation, "act")
     layer(np.zeros((1, 2, 3), "float32"))
     if activation == "prelu":
@@ -268,7 +269,7 @@ def test_derivative(activation, expected):
         ),
     ],
 )
-def test_a_wrong_argument(changed, message):
+def test_wrong_arguments_are_refused(changed, message):
     with pytest.raises(errors.UsageError, match=message):
         noise_response(
             **{"model": unit("elu", [1.0], [0.0]), "images": PIXELS, **NOISE}
@@ -277,7 +278,7 @@ def test_a_wrong_argument(changed, message):
 
 
 def numbers():
-    """Measures that do not depend on the backend, by name."""
+    """Returns measures that do not depend on the backend, by name."""
     found = noise_response(network(), IMAGES, **NOISE)
     arrays = {"probability": found.probability_noise, "changed": found.changed}
     for name, layer in found.layers.items():
@@ -289,7 +290,7 @@ def numbers():
 
 
 @pytest.mark.slow
-def test_jax_measures_the_same(tmp_path):
+def test_jax_computes_the_same_measures(tmp_path):
     pytest.importorskip("jax")
     file = tmp_path / "found.npz"
     done = subprocess.run(

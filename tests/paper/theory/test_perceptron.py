@@ -1,4 +1,4 @@
-"""Passes of a NumPy network, compared with differences and the zoo's layers."""
+"""Networks in NumPy, compared with finite differences and the zoo's layers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def generator(seed=2):
 
 
 def reference(net, images):
-    """The probabilities, layer by layer."""
+    """Returns the probabilities, computed layer by layer."""
     unit = next(f for f, _ in UNITS.values() if f is net._unit)
     x = images
     for i, weights in enumerate(net.weights):
@@ -35,8 +35,8 @@ def reference(net, images):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_units_are_the_zoos(unit):
-    x = np.linspace(-4, 4, 161) + 0.01  # not at the kinks
+def test_activations_equal_the_zoos_layers(unit):
+    x = np.linspace(-4, 4, 161) + 0.01  # avoids the kinks
     layer = activations.make(unit, "unit")
     value, derivative = UNITS[unit]
     np.testing.assert_allclose(value(x), np.asarray(layer(x)), rtol=1e-5, atol=1e-6)
@@ -45,7 +45,7 @@ def test_units_are_the_zoos(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_loss_and_gradients(unit):
+def test_gradients_equal_finite_differences(unit):
     net, (images, labels) = network(unit), data()
     found = net.passes(images, labels, generator())
     expected = -np.log(reference(net, images)[np.arange(N), labels]).mean()
@@ -69,7 +69,7 @@ def test_deltas_belong_to_labels_drawn_from_the_network(unit):
     deltas = net.passes(images, labels, generator()).deltas
     drawn = (deltas[-1] > 0).argmax(axis=1)  # 1 - p of the label, -p of the others
     np.testing.assert_allclose(deltas[-1], np.eye(SIZES[-1])[drawn] - p, atol=1e-12)
-    # With these labels, minus the deltas are the gradients' errors, a mean over images.
+    # For these labels the derivative of the loss by the net inputs is -delta / N.
     same = net.passes(images, drawn, generator())
     inputs = [np.append(a, np.ones((N, 1)), axis=1) for a in same.inputs]
     for a, delta, gradient in zip(inputs, deltas, same.gradients, strict=True):
@@ -87,6 +87,6 @@ def test_labels_follow_the_softmax():
     np.testing.assert_allclose(shares, p, atol=4 * np.sqrt(0.25 / len(images)))
 
 
-def test_an_unknown_activation():
+def test_an_unknown_activation_is_refused():
     with pytest.raises(errors.UsageError, match="'elus'. Did you mean 'elu'"):
         Perceptron("elus", [])

@@ -9,10 +9,10 @@ from elu_zoo.paper.theory.bias_shift import bias_shift
 
 
 def collected(model, name, images, labels, draws=10**9):
-    """Incoming activations and deltas of a layer."""
-    layer, targets = model.get_layer(name), [(labels, np.ones(len(images)))]
+    """Returns the incoming activations and the deltas of a layer."""
+    layer, certain = model.get_layer(name), np.eye(4)[labels]
     chosen = unit_draws.positions(layer, len(images), draws, seed=0)
-    found = unit_draws.collect(model, layer, images, targets, labels, chosen)
+    found = unit_draws.collect(model, layer, images, certain, labels, chosen)
     inputs, squares, losses = found
     np.testing.assert_allclose(squares, losses**2)
     return inputs, -losses
@@ -20,7 +20,7 @@ def collected(model, name, images, labels, draws=10**9):
 
 @pytest.mark.parametrize("inner", [False, True])
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_deltas_of_dense_layers(activation, inner):
+def test_deltas_of_dense_layers_equal_backpropagation(activation, inner):
     model = dense(activation, inner)
     images, labels = examples(model)
     w1, b1, w2, b2 = (np.float64(w) for w in model.get_weights())
@@ -54,8 +54,7 @@ def test_deltas_of_dense_layers(activation, inner):
     ],
     ids=str,
 )
-def test_patches_and_deltas_of_a_convolution(arguments):
-    """Their products are the gradient that TensorFlow computes."""
+def test_products_of_patches_and_deltas_are_tensorflows_gradient(arguments):
     import tensorflow as tf
 
     model = convolution(**arguments)

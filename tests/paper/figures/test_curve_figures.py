@@ -1,0 +1,87 @@
+"""Figures 2, 3 and 4: crossings, and which panels are drawn."""
+
+from pathlib import Path
+
+import pytest
+from synthetic_rows import rows_of
+
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.figures import fig2_mnist_curves, fig3_autoencoders
+from elu_zoo.paper.figures import fig4_cifar_curves as fig4
+from elu_zoo.paper.plots import figures
+from elu_zoo.paper.run.spec import Plan
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Rows of panels and options of the figures that were drawn."""
+    found = []
+    monkeypatch.setattr(
+        figures, "draw", lambda rows, stem, **options: found.append((rows, options))
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("loss", "epoch"),
+    [
+        (2.0, 1),  # the first epoch has a lower loss
+        (1.0, 1),
+        (0.1, 2),  # halfway between the logarithms of 1 and 0.01
+        (0.01, 3),
+        (0.001, 5.5),
+        (1e-5, 8),  # never reached: the last epoch
+    ],
+)
+def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
+    curve = [(1.0, 1.0), (3.0, 0.01), (8.0, 1e-4)]
+    assert fig2_mnist_curves._crossing(curve, loss) == pytest.approx(epoch)
+
+
+@pytest.mark.parametrize(
+    ("diverged", "lengths", "note"),
+    [
+        ((), [4] * 4, ""),
+        (("relu",), [4] * 4, "Runs that diverged: 2 of 8 at rate 0.01."),
+        (fig3_autoencoders._UNITS, [3, 3, 4, 4],
+         "Runs that diverged: 8 of 8 at rate 0.01."),
+    ],
+)  # fmt: skip
+def test_figure_3_names_the_rates_that_diverge(drawn, diverged, lengths, note):
+    rows = rows_of("fig3", Plan("short", None, 2, Path("runs")))
+    for row in rows:
+        if row["variant"] == "lr 0.01" and row["activation"] in diverged:
+            row |= {"diverged": "nan", "test_squared_error": ""}
+            row["measured_squared_error"] = ""
+    EXPERIMENTS["fig3"].draw(rows, Path("fig3"))
+    ((panels, options),) = drawn
+    assert [len(row) for row in panels] == lengths
+    assert options["share_y"] and options["note"] == note
+
+
+def test_the_mean_over_pixels_has_smaller_steps_than_the_sum():
+    mean, total = fig3_autoencoders.Setting("0.01", True), fig3_autoencoders.SETTINGS[0]
+    assert mean.rate_of_sum * 784 == pytest.approx(total.rate_of_sum) == 0.01
+
+
+@pytest.mark.parametrize(
+    ("budget", "points", "titles"),
+    [
+        ("short", 7, [["a  training loss, our schedule", "b  test error, our schedule"],
+                      ["c  training loss, paper's schedule",
+                       "d  test error, paper's schedule"]]),
+        ("full", 6, [["a  training loss", "b  training loss (start)",
+                      "c  training loss (end)"],
+                     ["d  test error", "e  test error (start)",
+                      "f  test error (end)"]]),
+    ],
+)  # fmt: skip
+def test_figure_4_shows_parts_of_curves_with_many_points(
+    drawn, monkeypatch, budget, points, titles
+):
+    monkeypatch.setattr(fig4, "_POINTS_OF_PARTS", points)  # the curves have six points
+    EXPERIMENTS["fig4"].draw(rows_of("fig4", Plan(budget, None, 2, Path("runs"))), None)
+    ((panels, _),) = drawn
+    assert [[panel.title for panel in row] for row in panels] == titles
+    chances = sorted({panel.chance for row in panels for panel in row})
+    assert chances == pytest.approx([4.605, 99], abs=1e-3)
