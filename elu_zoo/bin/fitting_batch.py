@@ -33,7 +33,7 @@ def fitted(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
     size = config.train.batch_size
     if count >= size:
         return resolved
-    config.train.batch_size = order.fitting(count)
+    config.train.batch_size = order.smaller_batch_size(count)
     logging.warning(
         "%d training images do not fill a batch of %d: the batch size is %d. Choose "
         "another by --config.train.batch_size.",

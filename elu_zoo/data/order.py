@@ -44,13 +44,18 @@ def steps_per_epoch(count: int, batch_size: int) -> int:
     if batch_size < 1:
         raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
-        # An epoch must have several batches, because schedules need several steps.
-        smaller = max(1, min(20, count // 5))
+        smaller = smaller_batch_size(count)
         raise errors.DataError(
             f"{count} examples do not fill one batch of {batch_size}. "
             f"Add examples, or set --config.train.batch_size={smaller}."
         )
     return count // batch_size
+
+
+def smaller_batch_size(count: int) -> int:
+    """Returns a batch size for few examples, with several batches an epoch."""
+    # Schedules need several steps an epoch.
+    return max(1, min(20, count // 5))
 
 
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:

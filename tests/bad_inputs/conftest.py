@@ -1,4 +1,4 @@
-"""Binaries that must fail, and a check that they leave no files behind."""
+"""A fixture that runs binaries with bad inputs and checks that they leave no files."""
 
 import tempfile
 
@@ -7,6 +7,7 @@ from binaries import run_here
 
 
 def _files(folder):
+    """Returns the size of each file, and None for each folder, by path."""
     return {
         str(path.relative_to(folder)): path.stat().st_size if path.is_file() else None
         for path in folder.rglob("*")
@@ -15,7 +16,7 @@ def _files(folder):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """The folder in which binaries run."""
+    """The working folder of the binaries."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -24,10 +25,11 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refused(here, tmp_path, monkeypatch):
-    """Runs a binary that must fail: (exit code, binary, *arguments) -> error line.
+    """A function that runs a binary which must fail, and returns the error line.
 
-    Checks that the binary prints no traceback and leaves no files in the working
-    folder or the folder of temporary files.
+    Its arguments are the expected exit code, the binary, and the arguments of the
+    binary. The function checks that the binary prints no traceback, and leaves no files
+    in the working folder or in the folder of temporary files.
     """
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -1,4 +1,8 @@
-"""Invalid arguments of `get_model`, and their error messages."""
+"""Arguments of `get_model` that are refused, logged, or unusual but accepted.
+
+The checks themselves are tested in tests/test_registry.py, tests/activations and
+tests/layers.
+"""
 
 import logging
 import math
@@ -13,25 +17,6 @@ from elu_zoo import errors
 from elu_zoo.activations import form
 
 MLP, CNN = "mnist_mlp_8x128", "elu_cifar_11"
-NAMES = [
-    ("close_to_one", "elu-cifar-18", r"'elu-cifar-18'\. Did you mean 'elu_cifar_18'\?"),
-    (
-        "far_from_all",
-        "elunet18",
-        "Unknown model 'elunet18'.*Known: alexnet_cifar, ",
-    ),
-    ("none", None, "name is a string. Received: None of type NoneType"),
-    ("number", 7, "Received: 7 of type int"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"), [pytest.param(*row[1:], id=row[0]) for row in NAMES]
-)
-def test_name(name, message):
-    kind = errors.UsageError if isinstance(name, str) else errors.UsageTypeError
-    with pytest.raises(kind, match=message):
-        elu_zoo.get_model(name)
 
 
 def _alpha(value):
@@ -40,17 +25,8 @@ def _alpha(value):
 
 ALPHA = "alpha must be a finite number > 0. Received: alpha="
 SMALL_IMAGES = {"model": "elu_imagenet_15", "preprocessing": False}
-SHAPE = r"input_shape is \(height, width, channels\)"
 ARGUMENTS = [
     ("unknown_activation", {"activation": "eluu"}, "'eluu'. Did you mean 'elu'.*Known"),
-    ("activation_across_units", {"activation": "softmax"}, "not act on each element"),
-    ("activation_of_another_type", {"activation": 3}, "of type int. Pass a name"),
-    ("activation_class_of_no_layer", {"activation": dict}, "dict.* is not registered"),
-    (
-        "activation_that_cannot_be_saved",
-        {"activation": lambda x: x},
-        "is not registered, so that a model with it could not be saved or exported",
-    ),
     (
         "activation_that_flattens",
         {"activation": keras.layers.Flatten, "model": CNN},
@@ -61,23 +37,12 @@ ARGUMENTS = [
         {"activation": keras.layers.MaxPooling2D, "model": CNN},
         r"must keep the shape .* \(None, 32, 32, 4\) into \(None, 16, 16, 4\)",
     ),
-    ("alpha_zero", _alpha(0), f"{ALPHA}0"),
     ("alpha_negative", _alpha(-0.5), f"{ALPHA}-0.5"),
     ("alpha_infinite_in_float32", _alpha(1e39), rf"{ALPHA}1e\+39"),
     ("alpha_zero_in_float32", _alpha(1e-46), f"{ALPHA}1e-46"),
-    ("alpha_beyond_floats", _alpha(10**400), f"{ALPHA}1000"),
-    ("alpha_of_numpy_that_is_nan", _alpha(np.float32("nan")), f"{ALPHA}np.float32"),
+    ("alpha_larger_than_floats", _alpha(10**400), f"{ALPHA}1000"),
     ("alpha_bool", _alpha(True), f"{ALPHA}True"),
-    ("alpha_text", _alpha("1"), f"{ALPHA}'1'"),
-    ("no_classes", {"num_classes": 0}, "num_classes is an integer >= 1. Received: 0"),
     ("classes_as_text", {"num_classes": "10"}, "integer >= 1. Received: '10'"),
-    (
-        "channels_first",
-        {"input_shape": (3, 32, 32)},
-        rf"{SHAPE}.*channels first: .* the end, \(32, 32, 3\)",
-    ),
-    ("shape_of_rank_2", {"input_shape": (28, 28)}, rf"{SHAPE}.*Received: \(28, 28\)"),
-    ("shape_of_no_channels", {"input_shape": (28, 28, 0)}, ">= 1. Received: 0"),
     ("shape_unknown", {"input_shape": (None, None, 3)}, ">= 1. Received: None"),
     (
         "images_smaller_than_the_pools",
@@ -85,7 +50,7 @@ ARGUMENTS = [
         r"at least 97 x 97 .* Received: input_shape=\(96, 224, 3\). Pass a larger",
     ),
     (
-        "images_smaller_than_another_pyramid",
+        "images_smaller_than_the_given_pyramid",
         {**SMALL_IMAGES, "input_shape": (32, 32, 3), "spp_levels": (1, 2)},
         "at least 33 x 33",
     ),
@@ -100,9 +65,8 @@ ARGUMENTS = [
     ),
     ("preprocessing_number", {"preprocessing": 3}, "of layers. Received: 3"),
     ("preprocessing_none", {"preprocessing": None}, "True, False, .*Received: None"),
-    ("preprocessing_of_nothing", {"preprocessing": {}}, "Unknown preprocessing None"),
     (
-        "preprocessing_by_a_word",
+        "preprocessing_with_text_as_scale",
         {"preprocessing": {"kind": "rescale", "scale": "a"}},
         "'scale' that is finite and not 0, .* Received: scale='a', offset=0.0",
     ),
@@ -117,33 +81,33 @@ ARGUMENTS = [
 @pytest.mark.parametrize(
     ("arguments", "message"), [pytest.param(*row[1:], id=row[0]) for row in ARGUMENTS]
 )
-def test_arguments(arguments, message):
+def test_wrong_arguments_are_refused(arguments, message):
     arguments = {"width": 0.02, **arguments}
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(arguments.pop("model", MLP), **arguments)
 
 
 @pytest.mark.parametrize("arguments", [{"width": 1e9}, {"num_classes": 10**12}])
-def test_more_than_the_memory(arguments):
+def test_networks_larger_than_the_memory_are_refused(arguments):
     with pytest.raises(errors.ResourceError, match="fit into memory: .*smaller width"):
         elu_zoo.get_model(MLP, **arguments)
 
 
-def test_numbers_of_numpy():
+def test_numpy_scalars_are_accepted():
     model = elu_zoo.get_model(MLP, num_classes=np.int8(3), width=np.float32(0.02))
     assert model.output_shape == (None, 3)
     assert elu_zoo.ELU(np.float32(0.5)).alpha == 0.5
 
 
 @pytest.mark.parametrize("number", [0, "26"])
-def test_weights_for_another_number_of_classes(number):
+def test_a_wrong_number_of_classes_is_refused_with_weights(number):
     message = f"num_classes is an integer >= 1. Received: {number!r}"
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(MLP, weights="mnist", num_classes=number)
 
 
 @pytest.mark.parametrize(
-    ("policy", "devices", "said"),
+    ("policy", "devices", "logged"),
     [
         ("float16", ["cpu:0"], True),
         ("mixed_float16", ["cpu:0", "cpu:1"], True),
@@ -152,7 +116,7 @@ def test_weights_for_another_number_of_classes(number):
         ("float32", ["cpu:0"], False),
     ],
 )
-def test_warning_of_float16_without_a_gpu(monkeypatch, caplog, policy, devices, said):
+def test_float16_without_a_gpu_is_logged(monkeypatch, caplog, policy, devices, logged):
     monkeypatch.setattr(keras.distribution, "list_devices", lambda: devices)
     keras.config.set_dtype_policy(policy)
     try:
@@ -160,12 +124,12 @@ def test_warning_of_float16_without_a_gpu(monkeypatch, caplog, policy, devices, 
             model = elu_zoo.get_model(MLP, width=0.02)
     finally:
         keras.config.set_dtype_policy("float32")
-    assert ("computes in float16 on a CPU" in caplog.text) == said
+    assert ("computes in float16 on a CPU" in caplog.text) == logged
     assert model.get_layer("dense1").compute_dtype == policy.removeprefix("mixed_")
 
 
 @pytest.mark.parametrize("call", ["elu_xla", "layer"])
-def test_no_xla(monkeypatch, call):
+def test_elu_xla_is_refused_by_a_tensorflow_without_xla(monkeypatch, call):
     x = tf.constant([-1.0, 1.0])
     monkeypatch.setattr(tf.test, "is_built_with_xla", lambda: False)
     with pytest.raises(
@@ -179,7 +143,7 @@ def test_no_xla(monkeypatch, call):
     np.testing.assert_allclose(elu_zoo.elu(x), [math.expm1(-1), 1], rtol=1e-6)
 
 
-def test_two_models_of_one_name(tmp_path):
+def test_two_models_with_the_same_name_are_independent(tmp_path):
     one, two = (elu_zoo.get_model(MLP, width=0.02, seed=s) for s in (0, 1))
     assert one.name == two.name == MLP
     x = np.ones((1, 28, 28, 1), np.float32)

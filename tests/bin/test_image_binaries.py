@@ -71,7 +71,7 @@ def test_a_run_its_evaluation_and_its_export(cli, tmp_path, folder):
     [
         (["--config.data.folder=gone"], 2, "There is no folder gone."),
         (["--config.data.folder=empty"], 1, "empty holds no images"),
-        (["--data_dir=empty"], 1, "Or name a folder of image files: --config.data.fo"),
+        (["--data_dir=empty"], 1, "Or use a folder of image files: set --config.data"),
         (["--config.data.name=cifar10"], 2, "elu_imagenet_15 cannot be trained on cif"),
         (["--config.data.augmentation=pad_crop_flip"], 2, "Did you mean 'crop_flip'"),
         (["--config.data.crop_size=300"], 2, "<= data.image_size. Received: 300"),

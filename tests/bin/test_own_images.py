@@ -115,7 +115,7 @@ def test_a_mistake_before_work_starts(cli, photos, tmp_path, arguments, message)
 def test_a_batch_larger_than_the_data(cli, photos):
     result = cli(*TRAIN, "--data=photos", "--config.train.batch_size=64")
     assert result.code == 1
-    assert "smaller batches: --config.train.batch_size=" in result.error
+    assert "Add examples, or set --config.train.batch_size=" in result.error
 
 
 @pytest.mark.parametrize(

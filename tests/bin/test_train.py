@@ -78,7 +78,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.train=3", "--config.train=3"),
         ("--config.train.epochs=abc", "--config.train.epochs=abc"),
         ("--config.train.epochs", "Missing value for flag --config.train.epochs"),
-        ("--config.train.epochs=0", "train.epochs is >= 1. Received: 0."),
+        ("--config.train.epochs=0", "train.epochs must be >= 1. Received: 0."),
         ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
         (
             "--config.train.loss=half_squared_error",

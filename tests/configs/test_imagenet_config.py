@@ -48,8 +48,7 @@ FIELDS = {
     "model.kernel_decay": (0.25, "decay", [0.0005] * 2, [0.25] * 2),
     "data.name": (
         *("mnist_5k", "refusal", ""),
-        "elu_imagenet_15 cannot be trained on mnist_5k. A network that subtracts a "
-        "mean image and crops needs imagenet2012 or a folder of images.",
+        "elu_imagenet_15 cannot be trained on mnist_5k",
     ),
     "data.folder": ("other", "dataset", "small", "other"),
     "data.image_size": (40, "images", (36, 36, 3), (40, 40, 3)),

@@ -1,8 +1,8 @@
 """The table of the conformance tests: one row for each layer or network.
 
-To add a network, add a row to NETS; to add a layer, add a row to LAYERS. Every row is
-a model from raw 0..255 images to logits of classes or pixels. Layers get noise,
-networks get real digits.
+To add a network, add a row to NETS. To add a layer, add a row to LAYERS. Every row is
+a model from raw 0..255 images to logits of classes or pixels. Layers are tested on
+noise, networks on real digits.
 """
 
 import dataclasses
@@ -46,15 +46,16 @@ class Row:
     """A model to test.
 
     Attributes:
-        name: the id in the tests.
-        covers: the registered names, and the kind of preprocessing, in the model.
-        make: returns a new model, with equal weights each time.
+        name: the id of the row in test names.
+        covers: registered names of the network, activations and preprocessing that
+            the model contains.
+        make: a function that returns a new model, with equal weights at each call.
         image_shape: the shape of an input image.
-        random: whether training draws numbers that differ by replica.
-        updates: whether training updates variables without a gradient.
+        random: whether training draws numbers that differ between replicas.
+        updates: whether training updates variables that have no gradient.
         registered: the registered name of a network; "" for a layer.
-        rate: the learning rate in training.
-        padded: number of zeros around images before random crops in training.
+        rate: the learning rate.
+        padded: number of zeros on each side of images before random crops.
         recolored: whether training stretches, rotates and recolours images.
     """
 
@@ -89,7 +90,7 @@ class Row:
 
 
 def layer(*names, arguments=None, **properties) -> Row:
-    """Returns a row of parallel activations before a classifier."""
+    """Returns the row of a model: parallel activations, then a classifier."""
     shape = (4, 3, 3)
 
     def make():
@@ -108,7 +109,7 @@ def layer(*names, arguments=None, **properties) -> Row:
 
 
 def pyramid(*levels) -> Row:
-    """Returns a row of spatial pyramid pooling before a classifier."""
+    """Returns the row of a model: spatial pyramid pooling, then a classifier."""
     shape = (7, 5, 3)
 
     def make():
@@ -121,7 +122,7 @@ def pyramid(*levels) -> Row:
 
 
 def after_dense(cls, *arguments, inputs=1) -> Row:
-    """Returns a row of a layer after parallel dense layers."""
+    """Returns the row of a model: parallel dense layers, a `cls`, a classifier."""
     shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
 
     def make():
@@ -139,7 +140,7 @@ def after_dense(cls, *arguments, inputs=1) -> Row:
 
 
 def heads() -> Row:
-    """Returns a row of DeepSupervision."""
+    """Returns the row of a model: three dense layers, DeepSupervision, a classifier."""
     shape = (4, 3, 3)
 
     def make():
@@ -158,7 +159,7 @@ def heads() -> Row:
 
 
 def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
-    """Returns a row of preprocessing layers before a classifier."""
+    """Returns the row of a model: preprocessing layers, then a classifier."""
 
     def make():
         _write_mean()
@@ -170,9 +171,9 @@ def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
 
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
-    """Returns a row of a registered network at reduced width."""
-    own = arguments.keys() & {"random", "rate", "padded", "recolored"}
-    properties = {key: arguments.pop(key) for key in own}
+    """Returns the row of a registered network of reduced width."""
+    of_row = arguments.keys() & {"random", "rate", "padded", "recolored"}
+    properties = {key: arguments.pop(key) for key in of_row}
     arguments = {"input_shape": image_shape, "preprocessing": True, **arguments}
     if registry.entry(name).takes("num_classes"):
         arguments["num_classes"] = CLASSES
@@ -261,36 +262,37 @@ NETS = (
     ),
 )  # fmt: skip
 ROWS = LAYERS + NETS
-# elu_cifar_18 takes long to compile and has the same builder as elu_cifar_11. dsn is
-# trained with auxiliary heads.
+# elu_cifar_18 is not trained: it takes long to compile, and elu_cifar_11 has the same
+# builder. dsn is trained with auxiliary heads.
 _WITH_HEADS = net("dsn", "elu", COLOUR, width=0.04, rate=0.001, auxiliary_heads=True)
 TRAINED = (
     *(r for r in ROWS if r.registered not in ("elu_cifar_18", "dsn")),
     _WITH_HEADS,
 )
-# The rows of tests that take seconds a row; the other rows are marked slow.
+# A test that takes seconds for each row runs these rows by default. The other rows are
+# marked slow.
 QUICK = ("layer-FeatureMapDropout", "mnist_mlp_8x128-prelu-bn", "nin-relu")
-# The rows of tests that are quick for layers.
+# A test that is fast for layers runs these rows by default.
 QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 
 
 def each(rows, quick=QUICK):
-    """Parametrizes a test with rows; rows that are not in `quick` are marked slow."""
-    given = [
+    """Parametrizes a test with rows. Rows whose names are not in `quick` are slow."""
+    parameters = [
         pytest.param(row, marks=() if row.name in quick else pytest.mark.slow)
         for row in rows
     ]
-    return pytest.mark.parametrize("row", given, ids=lambda row: row.name)
+    return pytest.mark.parametrize("row", parameters, ids=lambda row: row.name)
 
 
 def examples(row: Row, count: int = 16) -> Split:
-    """Returns real digits for a network, seeded noise for a layer."""
+    """Returns digits in a frame of zeros for a network, and noise for a layer."""
     if row.registered:
         digits = load.load("mnist_5k").train
         chosen = np.flatnonzero(digits.labels < CLASSES)[:count]
         images, (height, width, channels) = digits.images[chosen], row.image_shape
-        around = [((n - 28) // 2,) * 2 for n in (height, width)]
-        images = np.pad(images, [(0, 0), *around, (0, 0)])
+        zeros = [((n - 28) // 2,) * 2 for n in (height, width)]
+        images = np.pad(images, [(0, 0), *zeros, (0, 0)])
         return Split(np.repeat(images, channels, axis=-1), digits.labels[chosen])
     draws = np.random.default_rng(3)
     images = draws.integers(0, 256, (count, *row.image_shape), np.uint8)
@@ -298,10 +300,11 @@ def examples(row: Row, count: int = 16) -> Split:
 
 
 def schedule(row: Row, steps: slice) -> tuple:
-    """Returns the arguments of a step's `run` for some of the first ten iterations.
+    """Returns the arguments of `run` of a training step, for a slice of ten iterations.
 
-    They are batches of 8 of the 16 examples, learning rates, the first iteration, and
-    the draws of the augmentation.
+    Returns:
+        Batches of 8 of the 16 examples, learning rates, the number of the first
+        iteration, and the random numbers of the augmentation.
     """
     draws = np.random.default_rng(1)
     batches = draws.permutation(np.repeat(np.arange(16), 5)).reshape(10, 8)

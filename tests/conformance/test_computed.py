@@ -1,4 +1,4 @@
-"""Every row of the table: XLA, precision, training steps."""
+"""Results of every row of the table with XLA, other dtypes and two devices."""
 
 import functools
 
@@ -17,8 +17,7 @@ STEPS = 5
 
 
 @each(ROWS)
-def test_xla(row):
-    """Compiled models take batches of unknown size."""
+def test_logits_of_an_xla_function_equal_the_eager_logits(row):
     model, images = row.make(), examples(row).images.astype(np.float32)
     signature = [tf.TensorSpec([None, *row.image_shape])]
     compiled = tf.function(
@@ -29,17 +28,18 @@ def test_xla(row):
     np.testing.assert_allclose(compiled(images), expected, rtol=0, atol=limit)
 
 
+# Largest differences of the logits from float32, relative to the largest logit.
 LIMITS = {"mixed_bfloat16": 0.05, "mixed_float16": 0.01, "float64": 1e-4}
 
 
 @each(ROWS, QUICK_LAYERS)
-def test_bfloat16(row):
+def test_logits_in_bfloat16_are_close_to_float32(row):
     check_precision(row, "mixed_bfloat16")
 
 
 @each(ROWS)
 @pytest.mark.parametrize("policy", ["mixed_float16", "float64"])
-def test_precision(row, policy):
+def test_logits_in_float16_and_float64_are_close_to_float32(row, policy):
     check_precision(row, policy)
 
 
@@ -59,16 +59,16 @@ def check_precision(row, policy):
 
 
 def train(row, strategy):
-    """Returns losses and weights, after one and after five training steps."""
+    """Returns two lists of losses and weights: after one and after five steps."""
     with strategy.scope():
         model = row.make()
         optimizer = keras.optimizers.SGD(momentum=0.9)
         optimizer.build(model.trainable_variables)
     replicas = strategy.num_replicas_in_sync
-    policy = devices.choose_compilation(model, replicas, "auto", STEPS)
+    compilation = devices.choose_compilation(model, replicas, "auto", STEPS)
     data = examples(row)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = ResidentStep(learner, data, strategy, policy)
+    step = ResidentStep(learner, data, strategy, compilation)
     found = []
     for part in (slice(0, 1), slice(1, STEPS)):
         found.append(step.run(*schedule(row, part)))
@@ -82,7 +82,7 @@ def train_on_one_device(row):
 
 
 @each(TRAINED)
-def test_two_runs_are_bit_equal(row):
+def test_training_twice_gives_equal_bits(row):
     again = train(row, tf.distribute.get_strategy())
     for a, b in zip(again[1], train_on_one_device(row)[1], strict=True):
         np.testing.assert_array_equal(a, b)
@@ -90,13 +90,12 @@ def test_two_runs_are_bit_equal(row):
 
 # RReLU draws different slopes on each replica.
 @each(DETERMINED)
-def test_two_devices_equal_one(row):
+def test_a_training_step_on_two_devices_equals_a_step_on_one(row):
     strategy = devices.create_strategy("mirrored", 2)
     assert strategy.num_replicas_in_sync == 2
-    # Synchronised batch normalisation computes the variance as E[x^2] - E[x]^2, in
-    # another order of sums, in each of eight layers.
+    # Rounding differs more with synchronised batch normalisation, which computes the
+    # variance as E[x^2] - E[x]^2 in each of eight layers.
     limit = 1e-5 if row.updates else 1e-6
     pairs = zip(train(row, strategy)[0], train_on_one_device(row)[0], strict=True)
     differences = [np.abs(a - b).max() / max(1, np.abs(b).max()) for a, b in pairs]
-    print(f"largest difference {max(differences):.1e}")
     assert max(differences) <= limit

@@ -1,4 +1,4 @@
-"""The rows of the table: training on JAX, compared with TensorFlow."""
+"""Training of the rows of the table on JAX, compared with TensorFlow."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ from elu_zoo.training.learner import Learner
 from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights.hdf5 import weight_file
 
-# tests/layers and tests/activations have quick tests of JAX.
+# Fast tests of JAX are in tests/layers and tests/activations.
 pytestmark = pytest.mark.slow
 each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
 def on_jax(request, tmp_path_factory):
-    """The arrays and the weight file that `on_jax.py` wrote for a row."""
+    """A function that returns the arrays and the weight file of a row from JAX."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     chosen = {
@@ -67,20 +67,21 @@ def test_initial_weights_are_bit_equal(row, on_jax):
 @pytest.mark.parametrize(
     "row", [row for row in TRAINED if not row.random], ids=lambda row: row.name
 )
-def test_losses_of_the_first_steps(row, on_jax):
+def test_losses_of_the_first_steps_are_equal_up_to_rounding(row, on_jax):
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    place, policy = tf.distribute.get_strategy(), Compilation(False, JAX_STEPS.stop)
+    strategy = tf.distribute.get_strategy()
+    compilation = Compilation(False, JAX_STEPS.stop)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = ResidentStep(learner, examples(row), place, policy)
+    step = ResidentStep(learner, examples(row), strategy, compilation)
     losses = step.run(*schedule(row, JAX_STEPS))
     assert losses[-1] != losses[0]
     np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)
 
 
 @each_row
-def test_weights_of_jax_give_the_same_logits(row, on_jax):
+def test_weights_trained_on_jax_give_the_same_logits_on_tensorflow(row, on_jax):
     found, path = on_jax(row)
     model = row.make()
     weight_file.assign(model, weight_file.read(path, weight_file.shapes(model), None))

@@ -1,4 +1,4 @@
-"""Every row of the table: saved in every format and loaded again."""
+"""Every row of the table, saved in every format and loaded again."""
 
 import json
 import pickle
@@ -19,7 +19,7 @@ from elu_zoo.weights.hdf5 import weight_file
 each_row = each(ROWS)
 
 
-def test_everything_registered_has_a_row():
+def test_every_network_activation_and_preprocessing_has_a_row():
     covered = {name for row in ROWS for name in row.covers}
     nets = {name for row in rows.NETS for name in row.covers}
     own_models = [
@@ -31,7 +31,7 @@ def test_everything_registered_has_a_row():
     own_activations = [
         name
         for name in activations.names()
-        if activations.describe(name)["name"] == name  # not added by another test
+        if activations.describe(name)["name"] == name  # not registered by a test
     ]
     assert set(own_models) <= nets
     assert {*own_activations, *kinds} <= covered
@@ -40,27 +40,27 @@ def test_everything_registered_has_a_row():
 def test_every_layer_has_a_row():
     own = {
         name
-        for name, made in keras.saving.get_custom_objects().items()
+        for name, registered in keras.saving.get_custom_objects().items()
         if name.startswith("elu_zoo>")
-        and isinstance(made, type)
-        and issubclass(made, keras.layers.Layer)
-        and made.__module__.startswith("elu_zoo.")
+        and isinstance(registered, type)
+        and issubclass(registered, keras.layers.Layer)
+        and registered.__module__.startswith("elu_zoo.")
     }
     configs = json.dumps(
         [
-            keras.saving.serialize_keras_object(driven)
+            keras.saving.serialize_keras_object(each)
             for row in ROWS
-            for driven in (row.make(), row.augmentation)
+            for each in (row.make(), row.augmentation)
         ]
     )
     assert len(own) >= 9
-    # tests/training/test_augmentation.py tests Cutout in training.
-    left = {name for name in own if f'"registered_name": "{name}"' not in configs}
-    assert left == {"elu_zoo>Cutout"}
+    # Cutout is tested in tests/training/test_augmentation.py.
+    missing = {name for name in own if f'"registered_name": "{name}"' not in configs}
+    assert missing == {"elu_zoo>Cutout"}
 
 
 @each_row
-def test_weight_file(row, tmp_path):
+def test_logits_are_equal_after_our_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
     content = weight_file.write(model)
@@ -74,7 +74,7 @@ def test_weight_file(row, tmp_path):
 
 
 @each_row
-def test_weight_file_of_keras(row, tmp_path):
+def test_keras_and_we_load_a_weight_file_of_keras(row, tmp_path):
     model, fresh, ours = row.make(), row.make(), row.make()
     scramble(model)
     path = tmp_path / "x.weights.h5"
@@ -87,13 +87,13 @@ def test_weight_file_of_keras(row, tmp_path):
 
 
 @each_row
-def test_keras_file(row, tmp_path):
+def test_logits_and_optimizer_are_equal_after_a_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
     if not row.autoencoder:
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         targets = data.labels
-    # XLA takes a second to compile a convolution and does not change the file.
+    # XLA would not change the file, and takes a second to compile a convolution.
     jit_compile = False if row.registered else "auto"
     optimizer = keras.optimizers.SGD(row.rate, momentum=0.9)
     model.compile(optimizer, loss, jit_compile=jit_compile)
@@ -113,7 +113,7 @@ def test_keras_file(row, tmp_path):
 
 
 @each(ROWS, QUICK_LAYERS)
-def test_config(row):
+def test_logits_are_equal_after_from_config(row):
     model = row.make()
     config = pickle.loads(pickle.dumps(model.get_config()))  # noqa: S301
     again = keras.Model.from_config(config)
@@ -124,7 +124,7 @@ def test_config(row):
 
 
 @each(ROWS, QUICK[:2])
-def test_saved_model(row, tmp_path):
+def test_logits_of_a_saved_model_equal_the_model(row, tmp_path):
     model = row.make()
     scramble(model)
     names = list("abc")[: rows.CLASSES]

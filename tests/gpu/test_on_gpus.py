@@ -1,4 +1,4 @@
-"""Tests that need GPUs: pytest -m gpu."""
+"""Tests that need GPUs. Run them with `pytest -m gpu`."""
 
 import signal
 
@@ -29,25 +29,25 @@ def arrays(workdir):
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_elu_xla(alpha):
+def test_elu_xla_and_its_gradient_equal_float64(alpha):
     x = np.linspace(-20, 5, 100_001).astype(np.float32)
     with tf.device("GPU:0"), tf.GradientTape() as tape:
-        given = tf.constant(x)
-        tape.watch(given)
-        y = elu_xla(given, alpha)
+        inputs = tf.constant(x)
+        tape.watch(inputs)
+        y = elu_xla(inputs, alpha)
     wide = x.astype(np.float64)
     curve = alpha * np.exp(np.minimum(wide, 0))
     exact = np.where(wide > 0, wide, alpha * np.expm1(np.minimum(wide, 0)))
     np.testing.assert_allclose(y, exact, 3e-7)
     slope = np.where(wide > 0, 1, curve)
-    np.testing.assert_allclose(tape.gradient(y, given), slope, 1e-5, 1.2e-7)
+    np.testing.assert_allclose(tape.gradient(y, inputs), slope, 1e-5, 1.2e-7)
 
 
-def test_all_gpus_equal_one(tmp_path):
-    """NCCL sums the gradients. TF32 would round products to 10 bits."""
+def test_all_gpus_train_the_same_as_one(tmp_path):
     gpus = tf.config.list_physical_devices("GPU")
     if len(gpus) < 2:
         pytest.skip("TensorFlow sees one GPU")
+    # TF32 would round the factors of products to 10 bits.
     tf.config.experimental.enable_tensor_float_32_execution(False)
     config = smoke()
     config.train.batch_size = 8 * len(gpus)
@@ -58,8 +58,8 @@ def test_all_gpus_equal_one(tmp_path):
         np.testing.assert_allclose(several, one, 1e-4, 1e-5)
 
 
-def test_a_resumed_run(tmp_path, monkeypatch):
-    """On a GPU the order of sums may differ, so that results are not bit-equal."""
+def test_a_resumed_run_equals_a_run_without_stops_up_to_rounding(tmp_path, monkeypatch):
+    """On a GPU sums may have another order, so that the last bits differ."""
     training.train(smoke(), tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
         patch.setattr(signals, "stop_requested", Stopping)
@@ -72,7 +72,7 @@ def test_a_resumed_run(tmp_path, monkeypatch):
 
 
 class Stopping:
-    """Asks a run to stop after its first call."""
+    """A replacement of `stop_requested` that stops a run after the first call."""
 
     def __enter__(self):
         return lambda: signal.SIGTERM

@@ -1,3 +1,5 @@
+"""Fixtures that train small runs, stop them and read their files."""
+
 import json
 
 import numpy as np
@@ -11,7 +13,7 @@ from elu_zoo.training import step_resident
 
 @pytest.fixture
 def smoke():
-    """Makes a config of 20 iterations on 640 digits, with changed fields."""
+    """A function that makes a config of 20 iterations on 640 digits."""
 
     def make(entries=(), arg=""):
         config = quickstart.get_config(",".join(filter(None, ["smoke=True", arg])))
@@ -23,7 +25,7 @@ def smoke():
 
 @pytest.fixture
 def phased(monkeypatch):
-    """Makes a config of three phases; see `small_stacks.get_config`."""
+    """`small_stacks.get_config`, with the network `small_stacks` registered."""
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     small_stacks.register()
     return small_stacks.get_config
@@ -31,7 +33,7 @@ def phased(monkeypatch):
 
 @pytest.fixture
 def train():
-    """`training.train` without XLA, which takes a second to compile."""
+    """`training.train` without XLA, because XLA takes a second to compile."""
 
     def call(config, workdir, **arguments):
         return training.train(config, workdir, **{"compile": "off", **arguments})
@@ -41,13 +43,13 @@ def train():
 
 @pytest.fixture
 def rows():
-    """Reads the rows of a .jsonl file."""
+    """A function that reads the rows of a .jsonl file."""
     return lambda path: [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.fixture
 def last_arrays():
-    """Reads the arrays of a run's newest checkpoint, in their order."""
+    """A function that reads the arrays of the newest checkpoint of a run, in order."""
 
     def read(workdir):
         newest = max((workdir / "checkpoints").glob("step-*"))
@@ -59,7 +61,7 @@ def last_arrays():
 
 @pytest.fixture
 def assert_same_bits():
-    """Compares two lists of arrays by their bytes."""
+    """A function that asserts that two lists of arrays have equal bytes."""
 
     def compare(arrays, expected):
         assert [a.dtype for a in arrays] == [a.dtype for a in expected]
@@ -71,7 +73,10 @@ def assert_same_bits():
 
 @pytest.fixture
 def stop_after(monkeypatch):
-    """Calls a function after the call of the step that ends an iteration."""
+    """A function that plans another function, such as a stop, for an iteration.
+
+    `stop_after(n, act)` calls `act` as soon as the training step has run n iterations.
+    """
 
     def plan(iteration, act, step=step_resident.ResidentStep):
         run, done = step.run, [0]

@@ -1,7 +1,8 @@
 """Runs on JAX, for test_step_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER makes a run
-folder for each name of RUNS, and errors.json: the errors of the calls of WRONG.
+KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER trains each config of
+RUNS in FOLDER/<name>. It also writes FOLDER/errors.json: the error message for each
+set of arguments in REFUSED.
 """
 
 import json
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import small_stacks
 
-# Two epochs of ten iterations on 640 digits; checkpoints inside and after each epoch.
+# Two epochs of ten iterations on 640 digits. Checkpoints are saved in the middle and
+# at the end of each epoch.
 DIGITS = {
     "data.name": "mnist_5k",
     "data.train_examples": 640,
@@ -21,7 +23,7 @@ DIGITS = {
     "train.checkpoint_every": 5,
 }
 MOMENTUM = {**DIGITS, "train.momentum": 0.9}
-# name: (config, argument, entries)
+# name: (config file, argument of its get_config, changed fields)
 RUNS = {
     "mnist_mlp_8x128": ("mnist_mlp_8x128", "", DIGITS),
     "mnist_autoencoder": ("mnist_autoencoder", "smoke=True", DIGITS),
@@ -56,15 +58,16 @@ RUNS = {
 TWO_WORKERS = json.dumps(
     {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
 )
-# name: arguments of train
-WRONG = {
+# name: arguments that `train` refuses on JAX. `main` changes the config or TF_CONFIG of
+# the names "machines", "images" and "data".
+REFUSED = {
     "strategy": {"strategy": "mirrored"},
     "devices": {"num_devices": 2},
     "unknown": {"strategy": "on"},
     "compile": {"compile": "off"},
     "machines": {},
-    "parts": {"accumulate": 2},
-    "no part": {"accumulate": 0},
+    "accumulate 2": {"accumulate": 2},
+    "accumulate 0": {"accumulate": 0},
     "images": {},
     "data": {"data_dir": os.environ.get("TFDS_DATA_DIR") or None},
 }
@@ -79,20 +82,26 @@ def get_config(name):
 
 
 def watch(stop_after):
-    """Checks each call, and sends SIGTERM after this many iterations."""
+    """Checks each call of the step, and sends SIGTERM after `stop_after` iterations.
+
+    Returns:
+        A list with the number of iterations so far. Set it to 0 before a run that is to
+        be stopped, and to a large number before any other run.
+    """
     from elu_zoo.training.step_jax import JaxStep
 
     run, done = JaxStep.run, [0]
 
     def watched(self, batches, *arguments):
         losses = run(self, batches, *arguments)
-        assert self._call._cache_size() == 1  # one compiled program
+        assert self._call._cache_size() == 1  # compiled once
         if not done[0]:
             state = [[v.value for v in group] for group in self._variables]
             rates, first, _ = arguments
-            given = state, self._data, first, 1, batches, rates
-            program = self._call.trace(*given).jaxpr
-            assert "HIGHEST" in str(program)  # float32, not the fastest precision
+            inputs = state, self._data, first, 1, batches, rates
+            traced = self._call.trace(*inputs).jaxpr
+            # Products are computed in float32, not in TF32 or bfloat16.
+            assert "HIGHEST" in str(traced)
         done[0] += len(batches)
         if done[0] - len(batches) < stop_after <= done[0]:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -117,20 +126,20 @@ def main(folder):
             except errors.Interrupted as error:
                 (folder / "stopped.txt").write_text(str(error))
         training.train(get_config(name), folder / name, **arguments)
-    refused = {}
-    for name, arguments in WRONG.items():
+    messages = {}
+    for name, arguments in REFUSED.items():
         config = get_config("whole")
         config.data.name = "mnist" if name == "data" else "mnist_5k"
         if name == "images":
             config = elu_imagenet_15.get_config("smoke=True")
         os.environ["TF_CONFIG"] = TWO_WORKERS * (name == "machines")
-        os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # holds no decoded images
+        os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # a cache without images
         try:
-            training.train(config, folder / "wrong", **arguments)
+            training.train(config, folder / "refused", **arguments)
         except errors.EluZooError as error:
-            refused[name] = f"{type(error).__name__}: {error}"
-    assert not (folder / "wrong").exists()
-    (folder / "errors.json").write_text(json.dumps(refused))
+            messages[name] = f"{type(error).__name__}: {error}"
+    assert not (folder / "refused").exists()
+    (folder / "errors.json").write_text(json.dumps(messages))
 
 
 if __name__ == "__main__":

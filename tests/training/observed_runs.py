@@ -1,4 +1,4 @@
-"""Observed runs on a few random images."""
+"""Runs on a few random images that keep records for figures (`Observe`)."""
 
 import contextlib
 
@@ -13,7 +13,8 @@ from elu_zoo.training import recorder
 from elu_zoo.training.recorder import Observe
 
 
-def random_data():
+def make_data():
+    """Returns random images under the name of a data set that configs know."""
     generator = np.random.default_rng(0)
 
     def split(count):
@@ -24,8 +25,8 @@ def random_data():
     return dataset.ImageData("mnist_5k", *parts, classes, "", "terms", "mnist_5k")
 
 
-# Three epochs of six iterations, with checkpoints between the records.
-DATA, EPOCH, TOTAL = random_data(), 6, 18
+# Three epochs of six iterations. No checkpoint falls on a record except the last.
+DATA, EPOCH, TOTAL = make_data(), 6, 18
 ENTRIES = {
     "model.width": 0.1,
     "train.batch_size": 16,
@@ -41,7 +42,9 @@ OBSERVE = Observe(
     activation_images=50,
     snapshots=(0, 2, 3, 9),
 )
+# Iterations after which OBSERVE measures the test images.
 TESTED = [5, 10, 15, 18]
+# A run with batch normalisation, random slopes and bfloat16.
 STACKS = {
     "model.batch_norm": True,
     "model.activation.name": "rrelu",
@@ -65,8 +68,8 @@ def train(config, workdir, observe=None, **arguments):
 
 
 @contextlib.contextmanager
-def patched():
-    """Replaces data sets by the random one, and registers `small_stacks`."""
+def random_data():
+    """Replaces every data set by DATA, and registers `small_stacks`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load", lambda *_: DATA)
         patch.setattr(registry, "_MODELS", dict(registry._MODELS))
@@ -74,8 +77,8 @@ def patched():
         yield
 
 
-def kept(workdir):
-    """Returns the records in a run's folder, as bytes by path."""
+def read_records(workdir):
+    """Returns the contents of the records in a run's folder, in bytes, by path."""
     names = "metrics.jsonl", recorder.LOSSES, recorder.TEST
     folders = recorder.ACTIVATIONS, recorder.SNAPSHOTS
     paths = [workdir / name for name in names if (workdir / name).exists()]

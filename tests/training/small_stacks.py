@@ -1,12 +1,15 @@
-"""A small network with dropout, and a config of three phases for it."""
+"""The network `small_stacks`, and a config that trains it in three phases.
+
+A phase is a range of iterations with constant dropout rates.
+"""
 
 from elu_zoo import registry
 from elu_zoo.configs import elu_cifar_11
 from elu_zoo.models.stacks import conv_stacks
 
-# The classifier is the third stack.
+# Stacks of (layers, units, receptive field). The classifier is the third stack.
 STACKS = (((1, 4, 3),), ((1, 4, 1), (1, 6, 2)))
-# Two epochs of eight iterations. A phase ends inside each epoch.
+# Two epochs of eight iterations each. A phase ends in the middle of each epoch.
 PHASES = {
     "model.name": "small_stacks",
     "model.width": 1.0,
@@ -21,7 +24,7 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# Muon and smoothed labels.
+# Fields that train with Muon and label smoothing.
 MUON = {
     "model.kernel_decay": 0.0,
     "train.nesterov": True,
@@ -57,7 +60,7 @@ def register():
 
 
 def get_config(entries=()):
-    """Returns the config of a run in phases, with these entries changed."""
+    """Returns the config of a run in three phases, with changed fields."""
     config = elu_cifar_11.get_config("dataset=mnist_5k,smoke=True")
     config.update_from_flattened_dict({**PHASES, **dict(entries)})
     return config

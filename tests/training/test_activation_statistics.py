@@ -1,4 +1,4 @@
-"""Mean and median of each unit, compared with NumPy in float64."""
+"""Mean and median activation of each unit, compared with NumPy in float64."""
 
 import keras
 import numpy as np
@@ -13,8 +13,8 @@ RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (11, 4, 5, 2), "uint8")
 
 
-def network():
-    """A network with two units of a convolution and three of a dense layer."""
+def build_network():
+    """Returns a network: a convolution of two units and a dense layer of three."""
     layers = keras.layers
     return keras.Sequential(
         [
@@ -36,8 +36,8 @@ def set_weights(model, seed):
     model.set_weights([rng.normal(size=w.shape) for w in model.get_weights()])
 
 
-def expected(model, images):
-    """The activations by layer, `(n, ..., units)`, in float64."""
+def compute_activations(model, images):
+    """Returns activations in float64, `(n, ..., units)`, by the name of the layer."""
     kernel, bias, dense, dense_bias = map(np.float64, model.get_weights()[:4])
     windows = np.lib.stride_tricks.sliding_window_view(images / 255, (2, 3), (1, 2))
     net = np.einsum("nhwcij,ijcu->nhwu", windows, kernel) + bias
@@ -47,7 +47,8 @@ def expected(model, images):
 
 
 def check(found, model, images):
-    activations = expected(model, images)
+    """Checks statistics of a model against those of `compute_activations`."""
+    activations = compute_activations(model, images)
     assert found.names == tuple(activations) == tuple(found.median)
     for name, array in activations.items():
         rows = array.reshape(-1, array.shape[-1])
@@ -64,19 +65,20 @@ def check(found, model, images):
 
 @pytest.fixture(scope="module")
 def measured():
-    model = network()
+    """A model, and the `ActivationStatistics` of the model."""
+    model = build_network()
     return model, ActivationStatistics(model)
 
 
 @pytest.mark.parametrize("count", [1, 2, 11])
-def test_statistics_of_the_current_weights(measured, count):
+def test_statistics_belong_to_the_current_weights(measured, count):
     model, statistics = measured
     for seed in (1, 2):
         set_weights(model, seed)
         check(statistics(IMAGES[:count]), model, IMAGES[:count])
 
 
-def test_images_in_parts(measured, monkeypatch):
+def test_statistics_do_not_depend_on_the_parts_of_images(measured, monkeypatch):
     model, statistics = measured
     monkeypatch.setattr(activation_statistics, "_PART_VALUES", 4 * (3 * 3 * 2))
     check(statistics(IMAGES), model, IMAGES)
@@ -93,8 +95,8 @@ def test_the_model_is_traced_once(measured, monkeypatch):
 @pytest.mark.parametrize(
     "row",
     [
-        [0, 0, 0, 1, 2],  # more than half are equal
-        [0, 0, 1, 2],  # half are equal
+        [0, 0, 0, 1, 2],  # more than half of the values are equal
+        [0, 0, 1, 2],  # half of the values are equal
         [0, 0, 0, 1],
         [3, 1, 2],
         [7],
@@ -102,13 +104,13 @@ def test_the_model_is_traced_once(measured, monkeypatch):
         [-np.inf, -np.inf, 1],
     ],
 )
-def test_median(row):
+def test_mean_and_median_equal_numpy(row):
     mean, median = activation_statistics._mean_and_median(np.array([row], "float32"))
     np.testing.assert_array_equal(mean, [np.mean(np.float32(row))])
     np.testing.assert_array_equal(median, [np.median(row)])
 
 
-def test_file(measured, tmp_path):
+def test_saved_statistics_load_equal_and_saving_is_deterministic(measured, tmp_path):
     model, statistics = measured
     found = statistics(IMAGES)
     path = tmp_path / "new" / "epoch.npz"
@@ -123,7 +125,7 @@ def test_file(measured, tmp_path):
         np.testing.assert_array_equal(loaded.median[name], found.median[name])
 
 
-def test_missing_file(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(errors.NotFoundError, match="There is no file .*x.npz"):
         Statistics.load(tmp_path / "x.npz")
 
@@ -139,9 +141,9 @@ def test_missing_file(tmp_path):
         {"mean/act_a": {1: 2}, "median/act_a": 1},
     ],
 )
-def test_file_of_another_kind(arrays, tmp_path):
+def test_file_without_statistics_is_refused(arrays, tmp_path):
     path = tmp_path / "x.npz"
-    path.write_bytes(b"PK\3\4 and no more")
+    path.write_bytes(b"PK\3\4 and nothing else")
     if arrays is not None:
         np.savez(path, **arrays)
     with pytest.raises(errors.CorruptError, match="x.npz is not a file of activation"):
@@ -151,7 +153,7 @@ def test_file_of_another_kind(arrays, tmp_path):
         Statistics.load(tmp_path / "x.npy")
 
 
-def test_model_without_activation_layers():
+def test_model_without_activation_layers_is_refused():
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="alone")])
     with pytest.raises(
         errors.UsageError, match=r"begin with act_. Received the layers alone"
@@ -160,7 +162,7 @@ def test_model_without_activation_layers():
 
 
 @pytest.mark.parametrize("images", [IMAGES[:0], IMAGES[..., :1], IMAGES[0], 3.0])
-def test_wrong_images(measured, images):
+def test_images_of_the_wrong_shape_are_refused(measured, images):
     with pytest.raises(
         errors.UsageError, match=r"one or more images of shape \(4, 5, 2\)"
     ):

@@ -1,4 +1,4 @@
-"""Augmentation of a config, compared with loops over images."""
+"""The augmentation that a config describes, compared with loops over images."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ RAW = {"kind": "rescale", "scale": 1 / 128, "offset": -1}
 
 @pytest.fixture
 def mean(session_home):
-    """A mean image, and the name of its file."""
+    """A mean image, and the name of the file that holds the mean image."""
     image = np.random.default_rng(1).uniform(0, 255, (SIDE, SIDE, 3))
     folder = session_home / "statistics"
     path = statistics_file.write_mean(folder, "augmented-0123abcd-9", image)
@@ -23,11 +23,13 @@ def mean(session_home):
 
 
 def draw(corners, count):
+    """Returns random rows, columns and flips, `(count, 3)`; corners are < `corners`."""
     high = (corners, corners, 2)
     return np.random.default_rng(2).integers(0, high, (count, 3)).astype("int32")
 
 
-def cropped(images, draws, height, width):
+def crop(images, draws, height, width):
+    """Returns crops of images, mirrored where the third draw is 1."""
     return np.stack(
         [
             image[y : y + height, x : x + width][:, :: -1 if flip else 1]
@@ -36,44 +38,44 @@ def cropped(images, draws, height, width):
     )
 
 
-def test_no_augmentation():
+def test_augmentation_none_creates_nothing():
     data = ConfigDict({"augmentation": "none", "cutout": 0})
     assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
 
 
-def test_crops_of_padded_images():
+def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0})
-    given = {"kind": "gcn_zca", "statistics": "none"}
-    made = augmentation.create(data, given, (7, 7, 3), 9)
+    preprocessing = {"kind": "gcn_zca", "statistics": "none"}
+    made = augmentation.create(data, preprocessing, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
-    draws = draw(9, 40)  # of 4 zeros on each side
+    draws = draw(4 + 4 + 1, 40)
     np.testing.assert_array_equal(
         made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9)
     )
     assert made.field is None
-    around = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
+    padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
     found = np.asarray(made(images, draws))
-    np.testing.assert_array_equal(found, cropped(around, draws, 7, 7))
+    np.testing.assert_array_equal(found, crop(padded, draws, 7, 7))
 
 
-def test_squares_cut_out_of_crops():
+def test_cutout_sets_squares_of_crops_to_zero():
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1})
     made = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
     draws = made.draws(3, 5, 40)
     np.testing.assert_array_equal(draws[:, :3], order.crops_and_flips(3, 5, 40, 9))
     np.testing.assert_array_equal(draws[:, 3:], order.centres(3, 5, 40, 7, 6))
     images = np.random.default_rng(0).normal(size=(40, 7, 6, 3)).astype(np.float32)
-    around = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
-    expected = cropped(around, draws[:, :3], 7, 6)
+    padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
+    expected = crop(padded, draws[:, :3], 7, 6)
     for image, (row, column) in zip(expected, draws[:, 3:], strict=True):
         image[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
     np.testing.assert_array_equal(np.asarray(made(images, draws)), expected)
-    whole = made.draws(3, 8, 40)  # of the last epoch
-    np.testing.assert_array_equal(np.asarray(made(images, whole)), images)
+    last = made.draws(3, 8, 40)  # of the last epoch, which is not augmented
+    np.testing.assert_array_equal(np.asarray(made(images, last)), images)
 
 
 @pytest.mark.parametrize("padding", [1, 8])
-def test_padding(padding):
+def test_the_field_padding_sets_the_number_of_zeros(padding):
     entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
     data = ConfigDict(entries)
     found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
@@ -92,14 +94,14 @@ def test_padding(padding):
         (RAW, 128),
     ],
 )
-def test_the_padding_is_scaled_to_zero(preprocessing, value):
+def test_padded_pixels_are_zero_after_rescaling(preprocessing, value):
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 1})
     made = augmentation.create(data, preprocessing, (2, 2, 1), 9)
     found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
 
 
-def test_crops_after_the_mean_is_subtracted(mean):
+def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
     image, statistics = mean
     sizes = {"image_size": SIDE, "crop_size": CROP}
     data = ConfigDict({"augmentation": "crop_flip", **sizes})
@@ -112,7 +114,7 @@ def test_crops_after_the_mean_is_subtracted(mean):
     draws = draw(SIDE - CROP + 1, 40)
     assert draws[:, :2].max() == SIDE - CROP
     found = np.asarray(made(images.astype(np.float32), draws))
-    expected = cropped(images - image, draws, CROP, CROP)
+    expected = crop(images - image, draws, CROP, CROP)
     np.testing.assert_allclose(found, expected, 0, 1e-4)
 
 
@@ -126,7 +128,7 @@ def test_crops_after_the_mean_is_subtracted(mean):
         ({}, (8, 6, 3), (8, 8, 3)),
     ],
 )
-def test_recoloured_images_in_a_field(entries, shape, field):
+def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
     data = ConfigDict({"augmentation": "affine_recolor", **entries})
     made = augmentation.create(data, RAW, shape, 9)
     assert made.field == field
@@ -138,14 +140,15 @@ def test_recoloured_images_in_a_field(entries, shape, field):
     np.testing.assert_array_equal(made(images, draws), expected)
 
 
-def test_field_smaller_than_the_images():
+def test_a_field_smaller_than_the_images_is_refused():
     data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
     with pytest.raises(errors.UsageError, match="into a field of 7 x 7 pixels"):
         augmentation.create(data, RAW, (8, 8, 3), 9)
 
 
 @pytest.mark.parametrize(
-    ("entries", "whole"),
+    # region: the pixels that images have in epochs without augmentation
+    ("entries", "region"),
     [
         ({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 2}, np.s_[:, :]),
         ({"augmentation": "affine_recolor"}, np.s_[:, :]),
@@ -155,17 +158,17 @@ def test_field_smaller_than_the_images():
         ),
     ],
 )
-def test_the_last_epochs_are_not_augmented(entries, whole, mean):
+def test_the_last_epochs_are_not_augmented(entries, region, mean):
     data = ConfigDict({**entries, "whole_epochs": 2})
-    given = RAW
+    preprocessing = RAW
     if data.augmentation == "crop_flip":
-        given = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}
-    made = augmentation.create(data, given, (SIDE, SIDE, 3), 9)
+        preprocessing = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}
+    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
     images = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3))
-    unchanged = (images - (mean[0] if "image_size" in data else 0))[whole]
+    unchanged = (images - (mean[0] if "image_size" in data else 0))[region]
     images = images.astype(np.float32)
-    for epoch, still in ((0, False), (6, False), (7, True), (8, True)):
+    for epoch, equal in ((0, False), (6, False), (7, True), (8, True)):
         draws = made.draws(0, epoch, 8)
         assert draws.dtype == np.int32
         found = np.asarray(made(images, draws))
-        assert np.allclose(found, unchanged, 0, 1e-4) == still
+        assert np.allclose(found, unchanged, 0, 1e-4) == equal

@@ -1,4 +1,4 @@
-"""Training of the paper's baselines on real images."""
+"""Training of the networks of Table 1 of the paper on real images."""
 
 import json
 import signal
@@ -12,11 +12,11 @@ from elu_zoo.data import load
 from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
-# Images of CIFAR-100 take half a minute to decode.
+# Decoding the images of CIFAR-100 takes half a minute.
 pytestmark = [pytest.mark.slow, pytest.mark.data("cifar100")]
 
 
-def config_of(net, schedule="fast", **entries):
+def make_config(net, schedule="fast", **entries):
     arg = f"net={net},dataset=cifar100,schedule={schedule},smoke=True"
     config = table1_baselines.get_config(arg)
     config.data.train_examples = 200
@@ -26,59 +26,58 @@ def config_of(net, schedule="fast", **entries):
     return config
 
 
-def losses_of(workdir):
+def read_losses(workdir):
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line)["train_loss"] for line in lines]
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)
-def test_the_loss_falls(net, tmp_path):
-    entry = training.train(config_of(net, epochs=6), tmp_path)
-    losses = losses_of(tmp_path)
+def test_the_loss_falls_and_the_weights_load_without_training_parts(net, tmp_path):
+    entry = training.train(make_config(net, epochs=6), tmp_path)
+    losses = read_losses(tmp_path)
     assert losses[-1] < losses[0] and losses[-1] < losses[-2]
-    # The deployed network has no auxiliary heads, and takes raw images.
     model = zoo.get_model(net, weights=tmp_path)
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)
-    scaled = [x.rate for x in model.layers if isinstance(x, FeatureMapDropout)]
-    assert set(scaled) == ({0.0} if net == "fmp" else set())  # not the builder's 0.5
+    rates = [x.rate for x in model.layers if isinstance(x, FeatureMapDropout)]
+    # The run set the rate; the default of the builder is 0.5.
+    assert set(rates) == ({0.0} if net == "fmp" else set())
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
         with pytest.raises(errors.UsageError, match="Remove the .* auxiliary_heads"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 
-def test_images_in_a_larger_field(tmp_path):
-    """The network trains on 94 x 94 pixels, and is evaluated on 32 x 32."""
-    given = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
-    # A float32 run on images of one size evaluates the trained model itself.
-    config = config_of("fmp", "paper", precision="float32", **given)
+def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
+    entries = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
+    # In float32 only the field makes the run evaluate a second model.
+    config = make_config("fmp", "paper", precision="float32", **entries)
     assert (config.data.field_size, config.data.whole_epochs) == (94, 1)
     entry = training.train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [32, 32, 3]
-    losses = losses_of(tmp_path)
+    losses = read_losses(tmp_path)
     assert losses[-1] < losses[0] - 0.03
     data, model = load.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
 
     def loss(split):
         logits = model.predict(split.images, verbose=0).astype("float64")
-        own = logits[np.arange(len(split)), split.labels]
-        return np.mean(np.log(np.exp(logits).sum(1)) - own)
+        of_labels = logits[np.arange(len(split)), split.labels]
+        return np.mean(np.log(np.exp(logits).sum(1)) - of_labels)
 
     found = loss(data.test.first(2000))
     assert found == pytest.approx(entry["metrics"]["test_loss"], abs=0.01)
     assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
-def test_auxiliary_heads_are_dropped_in_a_resumed_run_too(tmp_path, stop_after):
-    """After the second of six iterations."""
-    given = {"heads_until": 0.34, "checkpoint_every": 100}
-    config = config_of("dsn", **given)
+def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after):
+    entries = {"heads_until": 0.34, "checkpoint_every": 100}
+    config = make_config("dsn", **entries)
     config.data.train_examples = 60
     arguments = {"compile": "off", "steps_per_call": 1}
     whole = training.train(config, tmp_path / "whole", **arguments)
-    first, second = losses_of(tmp_path / "whole")
-    # Losses of four outputs in two of three iterations, then of one output.
+    first, second = read_losses(tmp_path / "whole")
+    # An epoch has three iterations. The heads are active in the first two of the six
+    # iterations, so that the loss is then a sum over four outputs.
     chance = np.log(100)
     assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
     assert second == pytest.approx(chance, rel=0.1)
@@ -88,12 +87,12 @@ def test_auxiliary_heads_are_dropped_in_a_resumed_run_too(tmp_path, stop_after):
         training.train(config, tmp_path / "resumed", **arguments)
     again = training.train(config, tmp_path / "resumed", **arguments)
     assert again["sha256"] == whole["sha256"]
-    assert losses_of(tmp_path / "resumed") == losses_of(tmp_path / "whole")
+    assert read_losses(tmp_path / "resumed") == read_losses(tmp_path / "whole")
     assert "auxiliary_heads" not in whole["arguments"]
 
 
 def test_norms_of_maxout_kernels_are_bounded(tmp_path):
-    config = config_of("maxout", epochs=1)
+    config = make_config("maxout", epochs=1)
     config.train.learning_rates = (2e3, 2e3, 2e3)
     config.data.train_examples = 60
     training.train(config, tmp_path, compile="off")

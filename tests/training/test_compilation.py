@@ -1,3 +1,5 @@
+"""Flags of devices and compilation, and the table of rules for compilation."""
+
 import keras
 import pytest
 
@@ -23,7 +25,7 @@ from elu_zoo.training.compilation import check_compile, check_devices
         (check_compile, ("auto", 1, 0), "accumulate is an integer >= 1. .*: 0"),
     ],
 )
-def test_refused(check, arguments, words):
+def test_invalid_flags_are_refused(check, arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         check(*arguments)
 
@@ -35,9 +37,9 @@ def test_every_rule_is_used_and_has_a_reason():
         for kind in ("convolutional", "dense")
         for others in ((), ("several",), ("several", "updates"))
     ]
-    taken = {compilation.choose(f, how) for f in facts for how in ("auto", "off")}
-    taken |= {compilation.choose(f, "on") for f in facts if "updates" not in f}
-    assert taken == set(compilation.RULES)
+    chosen = {compilation.choose(f, how) for f in facts for how in ("auto", "off")}
+    chosen |= {compilation.choose(f, "on") for f in facts if "updates" not in f}
+    assert chosen == set(compilation.RULES)
     assert all(len(rule.reason) > 20 for rule in compilation.RULES)
     assert all(len(reason) > 20 for _, reason in compilation.CROSS_DEVICE_OPS.values())
 
@@ -49,5 +51,5 @@ def test_every_rule_is_used_and_has_a_reason():
         (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
     ],
 )
-def test_kind(layer, shape, expected):
+def test_kind_tells_convolutional_from_dense_networks(layer, shape, expected):
     assert compilation.kind(keras.Sequential([keras.Input(shape), layer])) == expected

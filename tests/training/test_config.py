@@ -1,7 +1,8 @@
+"""Resolved configs, their hashes and the differences between two configs."""
+
 import json
 
 import pytest
-from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.configs import common, elu_cifar_11
@@ -16,7 +17,7 @@ from elu_zoo.training.config import (
 from elu_zoo.weights import manifest
 
 
-def test_resolve_gives_config_values_and_hash(smoke):
+def test_resolve_returns_config_values_and_hash(smoke):
     config = smoke()
     found = resolve(config)
     assert found.config == config and found.config is not config
@@ -24,12 +25,13 @@ def test_resolve_gives_config_values_and_hash(smoke):
     assert found.hash == config_hash(config) == dict_hash(found.values)
 
 
-def test_resolve_checks(smoke):
+def test_resolve_checks_the_config(smoke):
     with pytest.raises(errors.UsageError, match="train.epochs must be >= 1"):
         resolve(smoke({"train.epochs": 0}))
 
 
-def test_later_fields_get_their_neutral_values(smoke):
+def test_missing_later_fields_get_neutral_values(smoke):
+    """Later fields are fields that were added after runs had been published."""
     older = smoke()
     with older.unlocked():
         del older.data.measure_test, older.train.optimizer, older.train.sgd_decay
@@ -38,13 +40,12 @@ def test_later_fields_get_their_neutral_values(smoke):
     assert "optimizer" not in older.train
 
 
-def test_later_fields_are_fields():
+def test_neutral_values_of_later_fields_are_those_of_the_base_config():
     config = elu_cifar_11.build(elu_cifar_11.ARGUMENTS)
     base = common.base()
     for key in common.LATER:
         owner = base if config_fields.get(base, key) is not None else common.stacks()
         assert config_fields.get(owner, key) == config_fields.get(config, key)
-    assert isinstance(base, ConfigDict)
 
 
 @pytest.mark.parametrize("tag", manifest.list_weights("elu_cifar_11.*"))
@@ -58,7 +59,7 @@ def test_later_fields_do_not_change_the_hash_of_shipped_weights(tag):
     assert config_hash(config) == dict_hash(entry["config"])
 
 
-def test_differences():
+def test_differences_lists_each_changed_field():
     old = {"seed": 0, "model": {"width": 1.0, "gone": 1}, "rates": [0.1]}
     new = {"seed": 0, "model": {"width": 0.5, "new": 2}, "rates": [0.1, 0.2]}
     assert differences(old, new) == [
@@ -68,18 +69,18 @@ def test_differences():
         "rates: [0.1] -> [0.1, 0.2]",
     ]
     assert differences(old, old) == []
-    # Types count, as in the hash.
+    # Values of different types differ, as they do in the hash.
     assert differences({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
     assert differences({"a": None}, {}) == ["a: None -> nothing"]
     assert differences({"a": {}}, {}) == ["a: {} -> nothing"]
 
 
-def test_a_config_equals_itself_after_json(smoke):
+def test_a_config_read_from_json_has_no_differences(smoke):
     plain = as_dict(smoke())
     assert differences(json.loads(json.dumps(plain)), plain) == []
 
 
-def test_every_field_is_hashed(smoke):
+def test_every_field_changes_the_hash(smoke):
     flat = config_fields.flat(as_dict(smoke()))
     assert config_hash(smoke()) == config_hash(smoke())
     hashes = {config_hash(smoke())}

@@ -1,4 +1,4 @@
-"""--allow_config_change: a run goes on with another config, and records it."""
+"""allow_config_change: a run continues with another config and records the change."""
 
 import json
 import signal
@@ -24,16 +24,16 @@ def stopped(smoke, train, tmp_path, stop_after):
     return tmp_path
 
 
-def of_folder(workdir):
+def read_config(workdir):
     return json.loads((workdir / "config.json").read_text())
 
 
-def test_stopped_and_finished_runs_go_on(smoke, train, stopped, rows):
+def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped, rows):
     entry = train(smoke(LONGER), stopped, allow_config_change=True)
     assert entry["config_changes"] == [f"after iteration 14: {CHANGES}"]
     assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
-    assert entry["config"] == of_folder(stopped) == as_dict(smoke(LONGER))
-    # The changed config is the config of the folder now.
+    assert entry["config"] == read_config(stopped) == as_dict(smoke(LONGER))
+    # From now on the folder belongs to the changed config.
     assert train(smoke(LONGER), stopped) == entry
     with pytest.raises(errors.UsageError, match="train.epochs: 3 -> 2"):
         train(smoke(), stopped)
@@ -48,7 +48,7 @@ def test_stopped_and_finished_runs_go_on(smoke, train, stopped, rows):
     assert (stopped / f"{entry['tag']}.weights.h5").is_file()
 
 
-def test_a_stop_when_nothing_is_left_to_train(smoke, train, tmp_path, monkeypatch):
+def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypatch):
     first = train(smoke(), tmp_path)
     seldom = smoke({"train.checkpoint_every": 7})
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
@@ -65,8 +65,8 @@ def stop():
     raise signals.Stopped
 
 
-def test_an_older_checkpoint_of_the_old_config(smoke, train, tmp_path):
-    """The checkpoint of the new config is damaged."""
+def test_a_checkpoint_of_the_old_config_needs_the_flag_again(smoke, train, tmp_path):
+    """The newest checkpoint, of the new config, is damaged."""
     train(smoke(), tmp_path)
     train(smoke(LONGER), tmp_path, allow_config_change=True)
     (tmp_path / "outcome.json").unlink()
@@ -78,10 +78,10 @@ def test_an_older_checkpoint_of_the_old_config(smoke, train, tmp_path):
     assert entry["config_changes"] == [f"after iteration 20: {CHANGES}"]
 
 
-def test_a_change_after_a_stop_in_an_evaluation(
-    smoke, train, tmp_path, monkeypatch, stop_after
+def test_a_crash_after_a_stop_at_the_end_of_an_epoch_keeps_the_old_config(
+    smoke, train, tmp_path, stop_after
 ):
-    """The checkpoint of the old config stays."""
+    """The changed run first repeats the evaluation that the signal stopped."""
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted, match="after iteration 10 "):
         train(smoke(), tmp_path)
@@ -89,11 +89,11 @@ def test_a_change_after_a_stop_in_an_evaluation(
     stop_after(1, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(changed, tmp_path, allow_config_change=True)
-    assert of_folder(tmp_path) == as_dict(smoke())
+    assert read_config(tmp_path) == as_dict(smoke())
     assert train(changed, tmp_path, allow_config_change=True)["step"] == 30
 
 
-def test_nothing_changed(smoke, train, tmp_path):
+def test_the_flag_without_a_change_records_nothing(smoke, train, tmp_path):
     entry = train(smoke(), tmp_path, allow_config_change=True)
     assert "config_changes" not in entry
     assert train(smoke(), tmp_path, allow_config_change=True) == entry
@@ -110,7 +110,9 @@ def test_nothing_changed(smoke, train, tmp_path):
         ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
     ],
 )
-def test_refused_changes(smoke, train, stopped, entries, words):
+def test_changes_of_the_epoch_or_below_the_reached_iteration_are_refused(
+    smoke, train, stopped, entries, words
+):
     before = (stopped / "config.json").read_bytes()
     with pytest.raises(errors.UsageError, match=words):
         train(smoke(entries), stopped, allow_config_change=True)
@@ -125,12 +127,10 @@ def test_another_network_is_refused(smoke, train, stopped):
     assert train(smoke(), stopped)["step"] == 20
 
 
-def test_a_crash_before_the_first_checkpoint_changes_nothing(
-    smoke, train, tmp_path, monkeypatch
-):
+def test_a_crash_at_the_start_keeps_the_old_config(smoke, train, tmp_path, monkeypatch):
     entry = train(smoke(), tmp_path)
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Checkpoints, "save", lambda *_: 1 / 0)
         train(smoke(LONGER), tmp_path, allow_config_change=True)
-    assert of_folder(tmp_path) == as_dict(smoke())
+    assert read_config(tmp_path) == as_dict(smoke())
     assert train(smoke(), tmp_path) == entry

@@ -1,4 +1,4 @@
-"""Checks of configs: wrong fields, and values out of range."""
+"""Checks of configs: unknown and missing fields, wrong types, values out of range."""
 
 import pytest
 
@@ -22,11 +22,12 @@ CONFIGS = {
     "nin": lambda: table1_baselines.get_config("net=nin,schedule=fast,smoke=True"),
     "fmp": lambda: table1_baselines.get_config("net=fmp,schedule=fast,smoke=True"),
 }
+# Images are drawn in a field of `data.field_size` pixels; see `layers.AffineRecolor`.
 FIELD = {"data.augmentation": "affine_recolor", "data.padding": None}
 
 
-def changed(name, entries):
-    """Returns a config with changed fields; None deletes a field."""
+def make_config(name, entries):
+    """Returns a config with changed fields; the value None deletes a field."""
     config = CONFIGS[name]().unlock()
     with config.ignore_type():
         for key, value in entries.items():
@@ -64,12 +65,12 @@ def changed(name, entries):
         ("fmp", {**FIELD, "data.field_size": 94, "data.augmentation": "none"}),
     ],
 )
-def test_accepted(name, entries):
-    config_checks.check(changed(name, entries))
+def test_values_at_the_ends_of_their_ranges_are_accepted(name, entries):
+    config_checks.check(make_config(name, entries))
 
 
+# Each row: field, wrong value (None deletes the field), part of the message.
 RANGES = [
-    # field, value, message
     ("train.batch_size", 0, "train.batch_size must be >= 1. Received: 0"),
     ("train.epochs", -1, "train.epochs must be >= 1. Received: -1"),
     ("train.evaluate_every", 0, "train.evaluate_every must be >= 1"),
@@ -174,15 +175,15 @@ AUGMENTED = [
             {**FIELD, "data.padding": 4},
             "data.padding must .* 4, and .* affine_re",
         ),
-        # Whitened images, and a network of one image size.
+        # nin takes whitened images; the MLPs take images of one size.
         ("nin", FIELD, "affine_recolor needs .* Received: nin. Set data.aug"),
         ("mlp", {"data.augmentation": "affine_recolor"}, "any size. Received: mnist"),
         ("mlp", {"data.name": "imagenet2012"}, "mnist_mlp_8x128 cannot be trained on"),
     ],
 )
-def test_refused(name, entries, words):
+def test_wrong_values_are_refused(name, entries, words):
     with pytest.raises(errors.UsageError, match=words):
-        config_checks.check(changed(name, entries))
+        config_checks.check(make_config(name, entries))
 
 
 LABEL_LOSSES = ("softmax_cross_entropy", "squared_hinge")
@@ -196,7 +197,9 @@ IMAGE_LOSSES = ("sigmoid_cross_entropy", "half_squared_error")
         ("mnist_autoencoder", "images", IMAGE_LOSSES, LABEL_LOSSES),
     ],
 )
-def test_loss_fits_the_model(smoke, model, outputs, fitting, wrong):
+def test_only_losses_that_fit_the_outputs_of_the_model_are_accepted(
+    smoke, model, outputs, fitting, wrong
+):
     for loss in fitting:
         config_checks.check(smoke({"model.name": model, "train.loss": loss}))
     for loss in wrong:
@@ -215,7 +218,7 @@ def test_label_smoothing_needs_the_softmax_cross_entropy(smoke):
 
 
 def test_an_unknown_field_lists_each_known_field_once():
-    config = changed("cifar", {"model.paddings": "same"})
+    config = make_config("cifar", {"model.paddings": "same"})
     with pytest.raises(errors.UsageError) as caught:
         config_checks.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
@@ -237,18 +240,18 @@ def test_an_unknown_field_lists_each_known_field_once():
         (64, 2, 6, "of 12, because of 2 replicas and --accumulate=6. .* 60 or 72"),
     ],
 )
-def test_batch_that_cannot_be_split(smoke, size, replicas, parts, words):
+def test_a_batch_that_cannot_be_split_is_refused(smoke, size, replicas, parts, words):
     with pytest.raises(errors.UsageError, match=words + r"\.$"):
         config_checks.check_run(smoke({"train.batch_size": size}), 100, replicas, parts)
 
 
 @pytest.mark.parametrize(("replicas", "parts"), [(1, 1), (1, 64), (2, 8), (8, 8)])
-def test_batch_that_can_be_split(smoke, replicas, parts):
+def test_a_batch_that_can_be_split_is_accepted(smoke, replicas, parts):
     config_checks.check_run(smoke(), 100, replicas, parts)
 
 
 @pytest.mark.parametrize(
-    ("name", "entries", "fits", "words"),
+    ("name", "entries", "iterations", "words"),
     [
         (
             *("digits", {"train.boundaries": (5,), "train.learning_rates": (1, 0.1)}),
@@ -274,19 +277,22 @@ def test_batch_that_can_be_split(smoke, replicas, parts):
         ),
     ],
 )
-def test_schedules_end_within_the_run(name, entries, fits, words):
-    config = changed(name, entries)
-    config_checks.check_run(config, fits, 1)
+def test_schedules_that_end_after_the_run_are_refused(name, entries, iterations, words):
+    config = make_config(name, entries)
+    config_checks.check_run(config, iterations, 1)
     with pytest.raises(errors.UsageError, match=words):
-        config_checks.check_run(config, fits - 1, 1)
+        config_checks.check_run(config, iterations - 1, 1)
 
 
-def test_the_shape_of_learning_rates_is_checked(smoke):
-    lines = {"train.learning_rate_shape": "linear", "train.learning_rates": (0.1, 0.0)}
-    config_checks.check_run(smoke(lines), 10, 1)
-    lines["train.learning_rate_shape"] = "steps"
+def test_the_number_of_learning_rates_depends_on_their_shape(smoke):
+    entries = {
+        "train.learning_rate_shape": "linear",
+        "train.learning_rates": (0.1, 0.0),
+    }
+    config_checks.check_run(smoke(entries), 10, 1)
+    entries["train.learning_rate_shape"] = "steps"
     with pytest.raises(errors.UsageError, match="one entry more"):
-        config_checks.check_run(smoke(lines), 9, 1)
+        config_checks.check_run(smoke(entries), 10, 1)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +306,6 @@ def test_the_shape_of_learning_rates_is_checked(smoke):
     ],
 )
 def test_fields_of_encoded_images_are_hashed(entries):
-    assert config_hash(changed("imagenet", entries)) != config_hash(
-        changed("imagenet", {})
+    assert config_hash(make_config("imagenet", entries)) != config_hash(
+        make_config("imagenet", {})
     )

@@ -1,3 +1,5 @@
+"""Strategies, the chief of a cluster, and the compilation that devices allow."""
+
 import json
 import logging
 import types
@@ -19,7 +21,7 @@ def tf_config(cluster, kind="worker", index=0):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """Makes TensorFlow list this many GPUs."""
+    """A function that makes TensorFlow list a number of GPUs."""
 
     def fake(count):
         devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
@@ -30,7 +32,7 @@ def gpus(monkeypatch):
 
 @pytest.fixture
 def created(monkeypatch):
-    """Replaces the creation of strategies; lists their names and arguments."""
+    """Names and arguments of strategies, which are recorded instead of created."""
     calls = []
     for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
 
@@ -46,25 +48,24 @@ def created(monkeypatch):
     "name, num_devices, words",
     [
         ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
-        ("one", 0, "num_devices is an integer >= 1. Received: 0"),
         ("one", 2, "one uses one device, but num_devices is 2. Set --strategy=m"),
         ("mirrored", 3, "num_devices is 3, but .* started with 2 .* Start training"),
         ("multi_worker", None, "needs the environment variable TF_CONFIG"),
     ],
 )
-def test_refused(name, num_devices, words):
+def test_strategies_that_do_not_fit_the_devices_are_refused(name, num_devices, words):
     with pytest.raises(errors.UsageError, match=words):
         devices.create_strategy(name, num_devices)
 
 
-def test_more_gpus_than_there_are(gpus):
+def test_more_gpus_than_tensorflow_sees_are_refused(gpus):
     gpus(2)
     with pytest.raises(errors.UsageError, match="is 3, but TensorFlow sees only 2 GPU"):
         devices.create_strategy("mirrored", 3)
 
 
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
-def test_invalid_tf_config(monkeypatch, name):
+def test_invalid_tf_config_is_refused(monkeypatch, name):
     monkeypatch.setenv("TF_CONFIG", "{")
     with pytest.raises(
         errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
@@ -92,7 +93,7 @@ def test_invalid_tf_config(monkeypatch, name):
         ),
     ],
 )
-def test_strategy(
+def test_flags_gpus_and_tf_config_choose_the_strategy(
     monkeypatch, gpus, created, name, num_devices, gpu_count, config, expected
 ):
     monkeypatch.setenv("TF_CONFIG", config)
@@ -102,14 +103,14 @@ def test_strategy(
 
 
 @pytest.mark.parametrize("name", ["auto", "mirrored"])
-def test_two_logical_cpu_devices(name):
+def test_two_logical_cpu_devices_are_mirrored(name):
     strategy = devices.create_strategy(name, 2)
     assert isinstance(strategy, tf.distribute.MirroredStrategy)
     assert strategy.num_replicas_in_sync == 2
 
 
 class Cluster:
-    """A fake strategy of several machines."""
+    """A fake of MultiWorkerMirroredStrategy."""
 
 
 @pytest.mark.parametrize(
@@ -124,20 +125,20 @@ class Cluster:
         (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
     ],
 )
-def test_is_chief(monkeypatch, config, expected):
+def test_is_chief_follows_tf_config(monkeypatch, config, expected):
     monkeypatch.setenv("TF_CONFIG", config)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
     assert devices.is_chief(Cluster()) is expected
 
 
-def test_a_single_machine_is_chief_whatever_tf_config_says(monkeypatch):
+def test_a_single_machine_is_chief_whatever_tf_config_contains(monkeypatch):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
     assert devices.is_chief(tf.distribute.get_strategy())
     assert devices.is_chief(devices.create_strategy("mirrored", 2))
 
 
 @pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
-def test_one_machine_is_alone(monkeypatch, strategy, count):
+def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
     found = devices.peers(devices.create_strategy(strategy, count))
     assert isinstance(found, cluster.Alone)
@@ -145,7 +146,7 @@ def test_one_machine_is_alone(monkeypatch, strategy, count):
 
 
 @pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
-def test_warning_of_an_unused_gpu(monkeypatch, gpus, caplog, driver, count, logged):
+def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
     found = types.SimpleNamespace(exists=lambda: bool(driver))
     monkeypatch.setattr(devices, "Path", lambda _: found)
     gpus(count)
@@ -165,7 +166,8 @@ def test_warning_of_an_unused_gpu(monkeypatch, gpus, caplog, driver, count, logg
 def test_several_devices_are_logged(monkeypatch, caplog, name, shown, logged):
     count = len(shown) if name == "mirrored" else None
     logical = [types.SimpleNamespace(name=f"/device:{device}") for device in shown]
-    real = tf.config.list_logical_devices  # MirroredStrategy asks too, of a kind
+    # MirroredStrategy calls the real function with the kind of devices.
+    real = tf.config.list_logical_devices
     monkeypatch.setattr(
         tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
     )
@@ -190,7 +192,7 @@ def convolutional():
 
 
 POLICIES = [
-    # network, replicas, GPUs, compile -> compiled, iterations a call
+    # network, replicas, GPUs, compile; expected: compiled, iterations per call
     (dense, 1, 0, "auto", True, 100),
     (dense, 1, 0, "off", False, 10),
     (dense, 2, 0, "auto", True, 100),
@@ -206,14 +208,16 @@ POLICIES = [
 
 
 @pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
-def test_compilation(gpus, build, replicas, count, compile_, compiled, steps):
+def test_network_devices_and_flag_choose_the_compilation(
+    gpus, build, replicas, count, compile_, compiled, steps
+):
     gpus(count)
     model = build()
-    policy = devices.choose_compilation(model, replicas, compile_, None)
-    assert policy == devices.Compilation(compiled, steps)
+    chosen = devices.choose_compilation(model, replicas, compile_, None)
+    assert chosen == devices.Compilation(compiled, steps)
     parts = 1 if replicas > 1 and not compiled else 3
-    policy = devices.choose_compilation(model, replicas, compile_, 7, parts)
-    assert policy == devices.Compilation(compiled, 7, parts)
+    chosen = devices.choose_compilation(model, replicas, compile_, 7, parts)
+    assert chosen == devices.Compilation(compiled, 7, parts)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +234,7 @@ def test_compilation(gpus, build, replicas, count, compile_, compiled, steps):
         ),
     ],
 )
-def test_refused_compilation(arguments, words):
+def test_flags_that_do_not_fit_the_network_and_devices_are_refused(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         devices.choose_compilation(dense(batch_norm=True), *arguments)
 
@@ -246,7 +250,9 @@ def test_refused_compilation(arguments, words):
         (None, "bfloat16_conv", False),
     ],
 )
-def test_warning_of_no_bfloat16(monkeypatch, tmp_path, caplog, flags, reduced, logged):
+def test_bfloat16_without_processor_support_is_logged(
+    monkeypatch, tmp_path, caplog, flags, reduced, logged
+):
     path = tmp_path / "cpuinfo"
     if flags:
         path.write_text(flags)

@@ -1,4 +1,4 @@
-"""Evaluation in float32, for every precision of training."""
+"""Evaluations, which compute in float32 whatever the precision of training."""
 
 import keras
 import numpy as np
@@ -37,31 +37,31 @@ def split():
     [
         (20, 2**21, [20, 20, 10]),
         (1000, 2**21, [50]),
-        (1000, 20 * 30, [20, 20, 10]),  # 6 x 5 pixels each
+        (1000, 20 * 30, [20, 20, 10]),  # an image has 6 x 5 pixels
         (1000, 29, [1] * 50),
     ],
 )
 def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, images, pixels, sizes):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", images)
     monkeypatch.setattr(evaluate, "_PIXELS", pixels)
-    found, parts = [], Split.parts
+    batches, parts = [], Split.parts
 
     def recorded(self, size):
         for part in parts(self, size):
-            found.append(len(part))
+            batches.append(len(part))
             yield part
 
     monkeypatch.setattr(Split, "parts", recorded)
     model = build("mnist_autoencoder")
     outputs = Evaluator(model, None).outputs(split.images)
     assert type(outputs) is np.ndarray and outputs.dtype == np.float32
-    assert found == sizes
+    assert batches == sizes
     expected = np.asarray(model(split.images))
     np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_measures(split, name):
+def test_measures_equal_those_of_the_objective(split, name):
     model = build(name)
     objective = Objective(NETS[name], RESCALE)
     found = Evaluator(model, objective)(split)
@@ -71,7 +71,7 @@ def test_measures(split, name):
 
 @pytest.fixture
 def encoded(tmp_path):
-    """The same examples on the disk and in memory."""
+    """A split of images on the disk, and the same examples in memory."""
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (23, 9, 9, 3), "uint8")
     labels = generator.integers(0, 10, 23, "int32")
@@ -84,7 +84,7 @@ def encoded(tmp_path):
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_measures_of_images_on_the_disk(encoded, monkeypatch, name):
+def test_measures_of_files_equal_those_in_memory(encoded, monkeypatch, name):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 5)
     objective = Objective(NETS[name], RESCALE)
     evaluator = Evaluator(build(name, input_shape=(9, 9, 3)), objective)
@@ -107,8 +107,9 @@ def test_current_weights_are_evaluated(split):
         ("mnist_autoencoder", False, "bfloat16_matmuls"),
     ],
 )
-def test_weights_of_a_model_of_reduced_precision(split, name, batch_norm, how):
-    """They are evaluated by a float32 network, with the current values."""
+def test_a_float32_model_evaluates_the_weights_of_a_reduced_precision_model(
+    split, name, batch_norm, how
+):
     trained = build(name, seed=8, batch_norm=batch_norm)
     precision.apply(trained, how)
     plain = build(name, seed=8, batch_norm=batch_norm)
@@ -123,8 +124,7 @@ def test_weights_of_a_model_of_reduced_precision(split, name, batch_norm, how):
             model.set_weights(changed)
 
 
-def test_random_states_are_not_weights(split):
-    """RReLU's seed is a variable; its slopes are fixed outside of training."""
+def test_the_random_state_of_rrelu_does_not_change_an_evaluation(split):
     trained = build("mnist_mlp_5x256", seed=8, activation="rrelu")
     precision.apply(trained, "mixed_bfloat16")
     plain = build("mnist_mlp_5x256", seed=8, activation="rrelu")
@@ -142,14 +142,14 @@ def test_random_states_are_not_weights(split):
         ((), r"\(\)"),
     ],
 )
-def test_images_of_the_wrong_shape(shape, words):
+def test_images_of_the_wrong_shape_are_refused(shape, words):
     evaluator = Evaluator(build("mnist_autoencoder"), None)
     words = rf"mnist_autoencoder needs images of shape \(6, 5, 1\). Received: {words}"
     with pytest.raises(errors.UsageError, match=words):
         evaluator.outputs(np.zeros((2, *shape), "uint8"))
 
 
-def test_another_backend(monkeypatch, split):
+def test_a_backend_other_than_tensorflow_gives_the_same_outputs(monkeypatch, split):
     model = build("mnist_mlp_5x256")
     expected = Evaluator(model, None).outputs(split.images)
     monkeypatch.setattr(keras.backend, "backend", lambda: "other")

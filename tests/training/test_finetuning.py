@@ -1,4 +1,4 @@
-"""Fine-tuning: runs that start from the weights of another run."""
+"""Fine-tuning: runs that start from trained weights."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ MLP = "mnist_mlp_8x128"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """An .npz file of forty coloured images, 10 x 12 pixels, of three classes."""
+    """A user's .npz file of forty coloured images, 10 x 12 pixels, in three classes."""
     generator = np.random.default_rng(0)
     labels = np.arange(40) % 3
     images = (
@@ -41,15 +41,15 @@ def parent(tmp_path_factory):
     return str(folder)
 
 
-def config_of(weights, data, arg="", entries=()):
+def make_config(weights, data, arg="", entries=()):
     config = finetune.get_config(f"model={MLP},weights={weights},epochs=2,{arg}")
-    given = {"data.name": data, "train.batch_size": 8, "train.checkpoint_every": 3}
-    config.update_from_flattened_dict({**given, **dict(entries)})
+    small = {"data.name": data, "train.batch_size": 8, "train.checkpoint_every": 3}
+    config.update_from_flattened_dict({**small, **dict(entries)})
     return config
 
 
-def layers_of(folder):
-    """The float16 values of each layer in the weight file of a run's folder."""
+def read_layers(folder):
+    """Returns the float16 values in the weight file of a run, by name of the layer."""
     (path,) = folder.glob("*.weights.h5")
     with h5py.File(path) as file:
         return {
@@ -59,11 +59,10 @@ def layers_of(folder):
         }
 
 
-def test_arguments_and_preprocessing_of_the_weights(parent, own, train, tmp_path):
-    entry = train(config_of(parent, own), tmp_path / "run")
+def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path):
+    entry = train(make_config(parent, own), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
-    changed = {"num_classes": 3}
-    assert entry["arguments"] == {**first["arguments"], **changed}
+    assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
     assert entry["preprocessing"] == first["preprocessing"]
     assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
     assert entry["classes"] == ["dark", "grey", "light"]
@@ -83,8 +82,8 @@ def test_arguments_and_preprocessing_of_the_weights(parent, own, train, tmp_path
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
-def test_an_export_has_the_classes(parent, own, train, tmp_path):
-    train(config_of(parent, own, "freeze=body"), tmp_path / "run")
+def test_an_export_has_the_classes_of_the_new_data(parent, own, train, tmp_path):
+    train(make_config(parent, own, "freeze=body"), tmp_path / "run")
     weights = {"weights": str(tmp_path / "run")}
     found = pretrained.find(MLP, **weights)
     model = zoo.get_model(MLP, weights=found)
@@ -95,9 +94,9 @@ def test_an_export_has_the_classes(parent, own, train, tmp_path):
 
 
 @pytest.mark.parametrize("freeze", ["none", "body", "dense1+dense2"])
-def test_freeze(parent, own, train, tmp_path, freeze):
-    train(config_of(parent, own, f"freeze={freeze}"), tmp_path / "run")
-    before, after = layers_of(Path(parent)), layers_of(tmp_path / "run")
+def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, freeze):
+    train(make_config(parent, own, f"freeze={freeze}"), tmp_path / "run")
+    before, after = read_layers(Path(parent)), read_layers(tmp_path / "run")
     assert before.keys() == after.keys()
     body = before.keys() - {"classifier"}
     frozen = {
@@ -110,15 +109,14 @@ def test_freeze(parent, own, train, tmp_path, freeze):
         assert all((a == b).all() for a, b in pairs) == (name in frozen[freeze])
 
 
-def test_the_classifier_is_new_and_the_body_loaded(parent, own):
-    """Even if the number of classes is the same."""
-    for classes in (3, 10):
-        config, weights = finetuning.resolve(config_of(parent, own))
+def test_the_classifier_is_new_and_the_body_is_loaded(parent, own):
+    for classes in (3, 10):  # the parent has ten classes
+        config, weights = finetuning.resolve(make_config(parent, own))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
         model = zoo.get_model(MLP, seed=config.seed, **arguments)
-        trained = layers_of(Path(parent))
+        trained = read_layers(Path(parent))
         for layer in (x for x in model.layers if x.weights):
             found = [np.asarray(w) for w in layer.weights]
             expected = trained[layer.name]
@@ -128,10 +126,10 @@ def test_the_classifier_is_new_and_the_body_loaded(parent, own):
                 np.testing.assert_array_equal(a, b.astype("float32"))
 
 
-def test_resume_is_bit_identical(
+def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     parent, own, train, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
-    config = config_of(parent, own, "freeze=dense1")
+    config = make_config(parent, own, "freeze=dense1")
     train(config, tmp_path / "whole")
 
     stop_after(4, lambda: 1 / 0)
@@ -144,9 +142,9 @@ def test_resume_is_bit_identical(
     ).read_bytes()
 
 
-def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_arrays):
-    """Frozen batch normalisation updates no variables, so that XLA can compile it."""
-    config = config_of(parent, own, "freeze=body")
+def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_arrays):
+    """XLA can compile frozen batch normalisation because no variable is updated."""
+    config = make_config(parent, own, "freeze=body")
     train(config, tmp_path / "one")
     train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
     for a, b in zip(
@@ -163,14 +161,14 @@ def test_two_replicas_take_the_steps_of_one(parent, own, train, tmp_path, last_a
         (None, "", ("relu", 0.1, True)),
     ],
 )
-def test_resolved(parent, weights, arg, expected):
-    config = config_of(weights or parent, "mnist_5k", arg)
+def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
+    config = make_config(weights or parent, "mnist_5k", arg)
     found, _ = finetuning.resolve(config)
     config_checks.check(found)
     model = found.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
     assert finetuning.resolve(found)[0] == found
-    assert config.model.width is None  # the argument does not change
+    assert config.model.width is None  # `resolve` returned a copy
 
 
 @pytest.mark.parametrize(
@@ -185,9 +183,11 @@ def test_resolved(parent, weights, arg, expected):
         ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
     ],
 )
-def test_refused(parent, own, train, tmp_path, arg, entries, words):
+def test_configs_that_do_not_fit_the_weights_are_refused(
+    parent, own, train, tmp_path, arg, entries, words
+):
     with pytest.raises(errors.UsageError, match=words):
-        train(config_of(parent, own, arg, entries), tmp_path / "run")
+        train(make_config(parent, own, arg, entries), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -201,16 +201,16 @@ def test_refused(parent, own, train, tmp_path, arg, entries, words):
         (f"model={MLP},weights=mnist", {"data.name": "own.npz"}, (28, 28, 1)),
     ],
 )
-def test_image_shape(arg, entries, expected):
+def test_image_shape_is_of_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
     assert finetuning.image_shape(*finetuning.resolve(config)) == expected
 
 
-def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
+def test_an_autoencoder_starts_from_all_weights(own, train, tmp_path):
     config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
     config.data.name, config.train.batch_size = own, 8
-    config.train.learning_rates = (0.0, 1e-9, 0.0)
+    config.train.learning_rates = (0.0, 1e-9, 0.0)  # the weights stay the same
     entry = train(config, tmp_path)
     assert entry["classes"] == []
     (path,) = tmp_path.glob("*.weights.h5")
@@ -220,7 +220,7 @@ def test_an_autoencoder_takes_all_weights(own, train, tmp_path):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
-def test_a_registered_network_with_dropout(phased, own, train, tmp_path):
+def test_a_users_network_with_dropout_is_fine_tuned(phased, own, train, tmp_path):
     small_stacks.register()
     config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
     config.data.name, config.train.batch_size = own, 8
@@ -233,8 +233,8 @@ def test_a_registered_network_with_dropout(phased, own, train, tmp_path):
     assert found["parent"] == entry["tag"]
 
 
-def test_a_folder_has_its_statistics(own, train, tmp_path, monkeypatch):
-    """They are found on another machine, and in a fine-tuned run."""
+def test_runs_find_statistics_beside_the_weights(own, train, tmp_path, monkeypatch):
+    """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = own, (8, 8, 3)
     config.train.batch_size, config.model.width = 8, 0.02

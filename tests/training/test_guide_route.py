@@ -1,4 +1,4 @@
-"""The list of files in the training guide, compared with a run."""
+"""The list of functions in the training guide, compared with the calls of a run."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from readmes import ROOT, TEXTS
 
 ITEM = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`: .+$", re.MULTILINE)
 ROUTE = ITEM.findall(TEXTS["elu_zoo/training/README.md"])
-# Prints file and name of each Python function when it is first called.
+# Prints the file and the name of each Python function at its first call.
 TRACED = """
 import os
 import sys
@@ -19,7 +19,7 @@ def trace(frame, event, _):
     code = frame.f_code
     if event == "call" and code not in known:
         known.add(code)
-        # Not by `print`: the run replaces the standard streams.
+        # `print` would fail here because the run replaces the standard streams.
         os.write(1, f"called {code.co_filename} {code.co_name}\\n".encode())
 sys.argv[0] = "elu-zoo-train"
 sys.settrace(trace)

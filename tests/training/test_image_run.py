@@ -1,4 +1,4 @@
-"""Runs of the ImageNet network on folders of small images."""
+"""Runs of the ImageNet network on folders of small image files."""
 
 import dataclasses
 import io
@@ -34,25 +34,26 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(folder, tmp_path_factory):
-    """The folder of a finished run, and its entry. Tests do not change it."""
+    """The folder and the entry of a finished run. Tests only read the folder."""
     workdir = tmp_path_factory.mktemp("runs") / "whole"
     return workdir, training.train(small_images.get_config(folder), workdir)
 
 
 @pytest.fixture(scope="module")
 def model(whole):
+    """The model with the weights of the finished run."""
     return elu_zoo.get_model(NAME, weights=whole[0])
 
 
-def pixels(split):
-    """Returns images and labels of an encoded split."""
+def decode(split):
+    """Returns the decoded images and the labels of an encoded split."""
     parts = list(split.parts(7))
     return (
         np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels")
     )
 
 
-def test_result(whole, folder, rows):
+def test_files_of_a_finished_run(whole, folder, rows):
     workdir, entry = whole
     assert manifest.check(entry, "entry") == entry
     assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
@@ -75,18 +76,18 @@ def test_result(whole, folder, rows):
     assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
     assert all(list(row) == keys.split() for row in metrics)
     start = rows(workdir / "timing.jsonl")[0]
-    policy = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
-    assert {key: start[key] for key in policy} == policy
+    compilation = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
+    assert {key: start[key] for key in compilation} == compilation
     found = training.train(small_images.get_config(folder), workdir)
     assert found["tag"] == entry["tag"]
 
 
-def test_weights_have_the_recorded_errors(whole, folder, model):
+def test_the_weights_have_the_recorded_errors_and_losses(whole, folder, model):
     data = imagenet.load(folder, 24, 5)
     assert (len(data.test), len(data.validation)) == (12, 5)
     assert model.input_shape == (None, 24, 24, 3)
     for name in ("test", "validation"):
-        images, labels = pixels(getattr(data, name))
+        images, labels = decode(getattr(data, name))
         logits = model.predict(images, verbose=0).astype(np.float64)
         metrics, rows = whole[1]["metrics"], np.arange(len(labels))
         wrong = int((logits.argmax(1) != labels).sum())
@@ -95,27 +96,27 @@ def test_weights_have_the_recorded_errors(whole, folder, model):
         assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
 
 
-def test_export(whole, folder, model, tmp_path):
+def test_an_export_decodes_images_and_equals_the_model(whole, folder, model, tmp_path):
     classes = whole[1]["classes"]
     export_saved_model(model, tmp_path, name=NAME, class_names=classes)
     exported = load_saved_model(tmp_path)
     assert (exported.image_shape, exported.class_names) == ((24, 24, 3), (*classes,))
     test = imagenet.load(folder, 24, 5).test
-    images, _ = pixels(test)
+    images, _ = decode(test)
     encoded = [example.image for example in test.examples.read(test.positions)]
     assert {content[:4] for content in encoded} == {b"\xff\xd8\xff\xe0", b"\x89PNG"}
-    own = [tf.io.encode_jpeg(image).numpy() for image in images]
-    decoded = np.stack([Image.open(io.BytesIO(content)) for content in own])
-    for given, seen in ((encoded, images), (own, decoded)):
-        logits = model.predict(seen, verbose=0)
-        found = exported.predict_bytes(given)
+    jpegs = [tf.io.encode_jpeg(image).numpy() for image in images]
+    decoded = np.stack([Image.open(io.BytesIO(content)) for content in jpegs])
+    for contents, pixels in ((encoded, images), (jpegs, decoded)):
+        logits = model.predict(pixels, verbose=0)
+        found = exported.predict_bytes(contents)
         assert np.ptp(logits, 0).max() > 0.1
         np.testing.assert_allclose(found["logits"], logits, 0, 1e-5)
         np.testing.assert_array_equal(found["classes"], logits.argmax(1))
 
 
 @pytest.mark.slow
-def test_resume_is_bit_identical(
+def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     whole, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
     config, arguments = small_images.get_config(folder), {"steps_per_call": 2}
@@ -130,8 +131,8 @@ def test_resume_is_bit_identical(
     assert contents[0] == contents[1]
 
 
-def test_checkpoint_of_an_earlier_version(tmp_path):
-    """It does not name its images."""
+def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path):
+    """Such a checkpoint has a hash of the config, and no name of the images."""
     length = Length(examples=21, batch_size=4, epochs=3)  # five iterations an epoch
     config = {"seed": 3}
     state = dataclasses.asdict(TrainState(config, "three-0-24", step=14, seconds=2.5))
@@ -144,7 +145,7 @@ def test_checkpoint_of_an_earlier_version(tmp_path):
         TrainState({"seed": 4}, "three-1-24").resume(state, tmp_path, length, True)
 
 
-def test_images_that_change(tmp_path, stop_after):
+def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_after):
     folder, workdir = tmp_path / "three", tmp_path / "run"
     small_images.write_splits(folder)
     config = small_images.get_config(folder)
@@ -165,8 +166,8 @@ def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypa
     assert not (tmp_path / "run").exists()
 
 
-# A learning rate of 0: the run evaluates the initial network.
-STILL = {
+# With a learning rate of 0 the run evaluates the initial network.
+INITIAL = {
     "model.dropout": 0.0,
     "data.train_examples": 100,
     "data.validation_images": 60,
@@ -180,14 +181,14 @@ STILL = {
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """Images of 101 classes: one per class for training and one for tests."""
+    """Images of 101 classes: one image of each class for training and one for tests."""
     root = tmp_path_factory.mktemp("small") / "many"
     small_images.write_splits(root, 101, 1, 1)
     return root
 
 
-def cropped(images, draws):
-    """Returns crops; rows of `draws` are (row, column, mirrored)."""
+def crop(images, draws):
+    """Returns crops of 16 x 16 pixels; a row of `draws` is (row, column, mirrored)."""
     return np.stack(
         [
             image[y : y + 16, x : x + 16][:, :: -1 if flip else 1]
@@ -196,12 +197,12 @@ def cropped(images, draws):
     )
 
 
-def measures(net, images, labels):
-    """Returns loss, error and top-5 error in percent."""
+def measure(net, images, labels):
+    """Returns the loss, and the error and the top-5 error in percent."""
     z = net.predict(images.astype(np.float32), verbose=0).astype(np.float64)
-    own = z[np.arange(len(labels)), labels]
-    wrong, missed = own < z.max(1), own < np.sort(z, 1)[:, -5]
-    loss = (np.log(np.exp(z).sum(1)) - own).mean()
+    of_labels = z[np.arange(len(labels)), labels]
+    wrong, missed = of_labels < z.max(1), of_labels < np.sort(z, 1)[:, -5]
+    loss = (np.log(np.exp(z).sum(1)) - of_labels).mean()
     return [loss, *(100 * x.sum() / len(labels) for x in (wrong, missed))]
 
 
@@ -216,14 +217,18 @@ CENTRE = np.array([[4, 4, 0]])
     ],
 )
 @pytest.mark.slow
-def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
-    """Evaluations use centre crops, and the top-5 error of more than 100 classes."""
-    config = small_images.get_config(many, {**STILL, "data.augmentation": augmentation})
+def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
+    many, tmp_path, rows, augmentation, arguments
+):
+    """With more than 100 classes a run also measures the top-5 error."""
+    config = small_images.get_config(
+        many, {**INITIAL, "data.augmentation": augmentation}
+    )
     entry = training.train(config, tmp_path, **arguments)
     data = imagenet.load(many, 24, 60)
-    (trained, labels), (tested, answers) = pixels(data.train), pixels(data.test)
+    (train, train_labels), (test, test_labels) = decode(data.train), decode(data.test)
     mean = statistics_file.read_mean(entry["preprocessing"]["statistics"])
-    np.testing.assert_allclose(mean, trained.mean(0), 1e-6)
+    np.testing.assert_allclose(mean, train.mean(0), 1e-6)
     draws = order.crops_and_flips(0, 0, 100, 24 - 16 + 1)
     assert (draws.min(), draws.max()) == (0, 8)
     draws = np.repeat(CENTRE, 100, 0) if augmentation == "none" else draws
@@ -231,21 +236,21 @@ def test_crops_of_a_run(many, tmp_path, rows, augmentation, arguments):
         NAME, num_classes=101, input_shape=(16, 16, 3), width=0.02, stem_stride=1,
         spp_levels=(1,), preprocessing=False,
     )  # fmt: skip
-    loss, *_ = measures(net, cropped((trained - mean)[:100], draws), labels[:100])
+    loss, *_ = measure(net, crop((train - mean)[:100], draws), train_labels[:100])
     (row,) = rows(tmp_path / "metrics.jsonl")
     keys = ["loss", "error_percent", "top5_error_percent"]
     assert list(row)[2:] == ["train_loss", *(f"validation_{key}" for key in keys)]
     assert row["train_loss"] == pytest.approx(loss, rel=1e-5)
-    # The same weights rounded to float16.
+    # The weight file has the weights of the run, rounded to float16.
     net = zoo.get_model(NAME, weights=tmp_path, preprocessing=False)
-    crops = cropped(tested - mean, np.repeat(CENTRE, 101, 0))
+    crops = crop(test - mean, np.repeat(CENTRE, 101, 0))
     for name, count in (("test", 101), ("validation", 60)):
         found = [entry["metrics"][f"{name}_{key}"] for key in keys]
-        expected = measures(net, crops[:count], answers[:count])
+        expected = measure(net, crops[:count], test_labels[:count])
         assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_damaged_image_is_found_before_the_run(tmp_path):
+def test_a_damaged_image_is_refused_before_the_run_starts(tmp_path):
     name = "val/class002/image3.png"
     small_images.write_splits(tmp_path / "spoilt")
     (tmp_path / "spoilt" / name).write_bytes(b"x")

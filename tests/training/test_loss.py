@@ -1,3 +1,5 @@
+"""Losses and their gradients, compared with NumPy in float64."""
+
 import keras
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from elu_zoo.training import loss
 SHAPE = (16, 4, 3, 2)
 
 
-def gradient(name, targets, outputs):
+def eager_gradient(name, targets, outputs):
     x = tf.constant(outputs)
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -18,16 +20,16 @@ def gradient(name, targets, outputs):
 
 
 def compiled_gradient(name, targets, outputs):
-    """Returns the gradient of an XLA program, which rearranges arithmetic."""
+    """Returns the gradient that XLA computes, in another order of operations."""
     return tf.function(
         lambda x: tf.gradients(loss.get(name).function(targets, x), x)[0],
         jit_compile=True,
     )(tf.constant(outputs)).numpy()
 
 
-GRADIENTS = [gradient, compiled_gradient]
+GRADIENTS = [eager_gradient, compiled_gradient]
 REFERENCES = {
-    # -t log s(z) - (1 - t) log(1 - s(z)), whose logarithms are of 1 + exp(-+z)
+    # -t log s(z) - (1 - t) log(1 - s(z)) with the sigmoid s(z) = 1 / (1 + exp(-z))
     "sigmoid_cross_entropy": lambda t, z: (
         t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
     ),
@@ -35,8 +37,8 @@ REFERENCES = {
 }
 
 
-def pixels(generator):
-    """Returns targets; some are exactly 0 or 1."""
+def draw_targets(generator):
+    """Returns pixels in [0, 1]; some are exactly 0 or 1."""
     values = generator.uniform(-0.3, 1.3, SHAPE).clip(0, 1).astype(np.float32)
     assert {0, 1} < set(values.ravel())
     return values
@@ -44,11 +46,11 @@ def pixels(generator):
 
 @pytest.mark.parametrize("scale", [0, 1e-3, 1, 30, 1e4, 1e30])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_losses_of_images(name, scale):
+def test_losses_of_images_equal_float64(name, scale):
     generator = np.random.default_rng(0)
-    targets = pixels(generator)
+    targets = draw_targets(generator)
     if name == "half_squared_error":
-        scale = min(scale, 1e15)  # the square of more overflows float32
+        scale = min(scale, 1e15)  # squares of larger outputs overflow float32
     outputs = (generator.normal(size=SHAPE) * scale).astype(np.float32)
     values = np.asarray(loss.get(name).function(targets, outputs))
     assert values.shape == (SHAPE[0],) and values.dtype == np.float32
@@ -67,7 +69,7 @@ def test_losses_of_images(name, scale):
         ([3e38, 3e38], 0, np.log(2)),
     ],
 )
-def test_known_softmax_values(logits, label, expected):
+def test_softmax_cross_entropy_has_known_values(logits, label, expected):
     logits = np.array([logits], np.float32)
     value = np.asarray(loss.softmax_cross_entropy(np.array([label]), logits))
     np.testing.assert_allclose(value, [expected], 1e-6)
@@ -91,7 +93,7 @@ def test_known_softmax_values(logits, label, expected):
         ("half_squared_error", 0.5, 100, 99.5**2 / 2),
     ],
 )
-def test_known_values_are_sums_over_pixels(name, target, output, expected):
+def test_losses_of_images_are_sums_of_known_values(name, target, output, expected):
     function = loss.get(name).function
     one = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
     np.testing.assert_allclose(np.asarray(function(*one)), [expected], 1e-6, 1e-37)
@@ -108,7 +110,7 @@ def test_softmax_gradient_is_probability_minus_label(scale):
     labels = generator.integers(0, 5, 16).astype(np.int32)
     shifted = np.exp(logits.astype(np.float64) - logits.max(1, keepdims=True))
     expected = shifted / shifted.sum(1, keepdims=True) - np.eye(5)[labels]
-    found = gradient("softmax_cross_entropy", labels, logits)
+    found = eager_gradient("softmax_cross_entropy", labels, logits)
     np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
 
 
@@ -116,7 +118,7 @@ def test_softmax_gradient_is_probability_minus_label(scale):
 @pytest.mark.parametrize("scale", [1e-6, 1, 30, 1e4])
 def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
     generator = np.random.default_rng(1)
-    targets = pixels(generator)
+    targets = draw_targets(generator)
     logits = (generator.normal(size=SHAPE) * scale).astype(np.float32)
     expected = np.exp(-np.logaddexp(0, -logits.astype(np.float64))) - targets
     found = compute("sigmoid_cross_entropy", targets, logits)
@@ -126,7 +128,7 @@ def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
 @pytest.mark.parametrize("compute", GRADIENTS)
 @pytest.mark.parametrize("logit", [0.0, -0.0, 100.0, -100.0])
 @pytest.mark.parametrize("target", [0.0, 0.25, 0.5, 1.0])
-def test_sigmoid_gradient_at_zero_and_far_away(compute, logit, target):
+def test_sigmoid_gradient_is_exact_at_zero_and_at_large_logits(compute, logit, target):
     arrays = (np.full(SHAPE, value, np.float32) for value in (target, logit))
     found = compute("sigmoid_cross_entropy", *arrays)
     expected = {0.0: 0.5, 100.0: 1.0, -100.0: 0.0}[logit] - target
@@ -134,15 +136,15 @@ def test_sigmoid_gradient_at_zero_and_far_away(compute, logit, target):
 
 
 @pytest.mark.parametrize("compute", GRADIENTS)
-def test_squared_gradient_is_the_difference(compute):
+def test_squared_error_gradient_is_output_minus_target(compute):
     generator = np.random.default_rng(1)
-    targets = pixels(generator)
+    targets = draw_targets(generator)
     outputs = generator.normal(size=SHAPE).astype(np.float32)
     found = compute("half_squared_error", targets, outputs)
     np.testing.assert_allclose(found, outputs - targets, 1e-6, 1e-7)
 
 
-def test_squared_hinge():
+def test_squared_hinge_and_its_gradient_equal_float64():
     scores = np.random.default_rng(2).normal(0, 1.5, (6, 4)).astype(np.float32)
     labels = np.array([0, 1, 2, 3, 0, 3], np.int32)
     expected = [
@@ -160,14 +162,14 @@ def test_squared_hinge():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("name", ["sigmoid_cross_entropy", "half_squared_error"])
-def test_values_that_are_not_finite_stay_so(name, bad):
+def test_outputs_that_are_not_finite_give_losses_that_are_not_finite(name, bad):
     outputs = np.zeros(SHAPE, np.float32)
     outputs[3, 0, 0, 0] = bad
     values = loss.get(name).function(tf.zeros(SHAPE), tf.constant(outputs))
     assert np.flatnonzero(~np.isfinite(values)).tolist() == [3]
 
 
-def test_every_loss_has_a_readout():
+def test_every_loss_has_a_readout_that_keras_knows():
     assert registry.READOUTS.keys() == loss.LOSSES.keys()
     for name in registry.READOUTS.values():
         assert callable(keras.activations.get(name))
@@ -180,6 +182,6 @@ def test_every_loss_has_a_readout():
         ("squared_error", "half_squared_error"),
     ],
 )
-def test_unknown_name(name, meant):
+def test_unknown_name_suggests_the_nearest(name, meant):
     with pytest.raises(errors.UsageError, match=f"Did you mean '{meant}'"):
         loss.get(name)

@@ -1,4 +1,4 @@
-"""Muon, compared with NumPy in float64 and used by Keras."""
+"""The optimizer Muon, compared with NumPy in float64, and in Keras' fit."""
 
 import keras
 import numpy as np
@@ -8,11 +8,12 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.training.muon import Muon
 
+# Coefficients of the Newton-Schulz iteration.
 A, B, C = 3.4445, -4.7750, 2.0315
 
 
 class Reference:
-    """One variable of Muon in float64."""
+    """One variable that Muon updates, in float64."""
 
     def __init__(self, value, momentum=0.9, steps=3, factor=2.5, decay=0.0):
         self.value, self.m = np.float64(value), np.zeros(np.shape(value))
@@ -38,7 +39,7 @@ class Reference:
         self.value = moved.reshape(self.value.shape)
 
 
-def network():
+def build_network():
     keras.utils.set_random_seed(0)
     image = keras.Input((6, 6, 3))
     x = keras.layers.Conv2D(5, 3, name="wide")(image)
@@ -48,7 +49,12 @@ def network():
     return keras.Model(image, keras.layers.Dense(4, name="classifier")(x))
 
 
-def gradients(model, steps):
+def is_sgd(variable):
+    """Returns whether SGD updates a variable: a vector, or one of the classifier."""
+    return variable.name in ("bias", "alpha") or "classifier" in variable.path
+
+
+def draw_gradients(model, steps):
     draws = np.random.default_rng(1)
     return [
         [draws.normal(size=v.shape).astype("float32") for v in model.trainable_weights]
@@ -56,8 +62,8 @@ def gradients(model, steps):
     ]
 
 
-# Bounds are shares of a variable's norm, of which four steps change a fifth. bfloat16
-# has 8 significant bits.
+# An error is relative to the norm of the variable. The four steps change a variable by
+# a fifth of the norm. bfloat16 has 8 significant bits.
 @pytest.mark.parametrize(
     ("dtype", "bound", "entries"),
     [
@@ -67,36 +73,33 @@ def gradients(model, steps):
     ],
     ids=str,
 )
-def test_steps(dtype, bound, entries):
-    model = network()
+def test_updates_equal_float64(dtype, bound, entries):
+    model = build_network()
     names = {"steps": "newton_schulz_steps", "decay": "sgd_decay"}
-    given = {names.get(k, k): v for k, v in entries.items()}
-    optimizer = Muon(0.1, compute_dtype=dtype, **given)
+    arguments = {names.get(k, k): v for k, v in entries.items()}
+    optimizer = Muon(0.1, compute_dtype=dtype, **arguments)
     optimizer.build(model.trainable_variables)
-    of_sgd = "bias", "alpha"
-    found = []
+    references = []
     for v in model.trainable_weights:
-        decays = v.path.endswith("classifier/kernel")
-        own = dict(entries) if decays else {**entries, "decay": 0.0}
-        found.append(Reference(np.asarray(v), **own))
-    for i, of_step in enumerate(gradients(model, 4)):
+        # Only the kernel of the classifier decays.
+        without = {} if v.path.endswith("classifier/kernel") else {"decay": 0.0}
+        references.append(Reference(np.asarray(v), **{**entries, **without}))
+    for i, of_step in enumerate(draw_gradients(model, 4)):
         optimizer.learning_rate.assign(0.1 / (i + 1))
         optimizer.apply([tf.constant(g) for g in of_step])
         for variable, reference, g in zip(
-            model.trainable_weights, found, of_step, strict=True
+            model.trainable_weights, references, of_step, strict=True
         ):
-            sgd = variable.name in of_sgd or "classifier" in variable.path
-            step = reference.sgd if sgd else reference.muon
+            step = reference.sgd if is_sgd(variable) else reference.muon
             step(np.float64(g), 0.1 / (i + 1))
-    for variable, reference in zip(model.trainable_weights, found, strict=True):
-        sgd = variable.name in of_sgd or "classifier" in variable.path
+    for variable, reference in zip(model.trainable_weights, references, strict=True):
         error = np.linalg.norm(np.asarray(variable) - reference.value)
         error /= np.linalg.norm(reference.value)
-        assert error <= (1e-6 if sgd else bound), variable.path
+        assert error <= (1e-6 if is_sgd(variable) else bound), variable.path
 
 
 def test_a_gradient_of_zeros_changes_nothing():
-    model = network()
+    model = build_network()
     before = [np.asarray(v) for v in model.trainable_weights]
     zeros = [tf.zeros(v.shape) for v in model.trainable_weights]
     Muon(0.1).apply(zeros, model.trainable_variables)
@@ -105,9 +108,9 @@ def test_a_gradient_of_zeros_changes_nothing():
 
 
 def test_a_kernel_of_zeros_stays_finite():
-    model = network()
+    model = build_network()
     model.get_layer("dense").kernel.assign(np.zeros((360, 7)))
-    (of_step,) = gradients(model, 1)
+    (of_step,) = draw_gradients(model, 1)
     Muon(0.1).apply([tf.constant(g) for g in of_step], model.trainable_variables)
     assert not np.asarray(model.get_layer("dense").kernel).any()
 
@@ -122,13 +125,12 @@ def test_a_kernel_of_zeros_stays_finite():
         ({"sgd_decay": -1.0}, "sgd_decay is finite and >= 0. Received: -1.0"),
     ],
 )
-def test_bad_arguments(arguments, message):
+def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         Muon(**arguments)
 
 
-def test_compile_fit_save(tmp_path):
-    """Keras' fit uses it in an XLA program, and goes on from a saved model."""
+def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
     draws = np.random.default_rng(0)
     images = draws.normal(size=(64, 6, 6, 3)).astype("float32")
     labels = images[:, 0, 0, 0] > 0
@@ -149,25 +151,23 @@ def test_compile_fit_save(tmp_path):
         np.testing.assert_allclose(one, other, 1e-6, 1e-6)
 
 
-def test_two_replicas_take_the_steps_of_one():
-    devices = tf.config.list_logical_devices("CPU")
-    strategy = tf.distribute.MirroredStrategy(
-        [d.name for d in devices[:2]] if len(devices) > 1 else None,
-        tf.distribute.ReductionToOneDevice(),
-    )
+def test_two_replicas_make_the_same_update_as_one():
+    devices = [device.name for device in tf.config.list_logical_devices("CPU")[:2]]
+    reduction = tf.distribute.ReductionToOneDevice()
+    strategy = tf.distribute.MirroredStrategy(devices, reduction)
     assert strategy.num_replicas_in_sync == 2
     with strategy.scope():
-        mirrored = network()
+        mirrored = build_network()
         optimizer = Muon(0.1, compute_dtype="float32")
         optimizer.build(mirrored.trainable_variables)
-    (of_step,) = gradients(mirrored, 1)
+    (of_step,) = draw_gradients(mirrored, 1)
 
     def on_replica():
         halves = [tf.constant(g) / 2 for g in of_step]
         optimizer.apply(halves, mirrored.trainable_variables)
 
     tf.function(strategy.run)(on_replica)
-    alone = network()
+    alone = build_network()
     other = Muon(0.1, compute_dtype="float32")
     other.apply([tf.constant(g) for g in of_step], alone.trainable_variables)
     for a, b in zip(alone.get_weights(), mirrored.get_weights(), strict=True):

@@ -1,3 +1,5 @@
+"""Training objectives: targets, losses, error measures and label smoothing."""
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -6,7 +8,7 @@ from elu_zoo.data.dataset import Split
 from elu_zoo.training.loss import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
-OF_IMAGES = ("sigmoid_cross_entropy", "half_squared_error")
+IMAGE_LOSSES = ("sigmoid_cross_entropy", "half_squared_error")
 SCALES = (1 / 255, 1 / 510)
 
 
@@ -17,16 +19,16 @@ def split():
     return Split(images, generator.integers(0, CLASSES, COUNT).astype("int32"))
 
 
-def objective(loss, scale=1 / 255):
+def make_objective(loss, scale=1 / 255):
     return Objective(loss, {"kind": "rescale", "scale": scale})
 
 
-def outputs(shape, factor=2):
+def draw_outputs(shape, factor=2):
     draws = np.random.default_rng(1).normal(size=(COUNT, *shape))
     return (factor * draws).astype(np.float32)
 
 
-def losses_of_images(loss, z, t):
+def image_losses(loss, z, t):
     if loss == "half_squared_error":
         values = (z - t) ** 2 / 2
     else:
@@ -35,39 +37,40 @@ def losses_of_images(loss, z, t):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("loss", OF_IMAGES)
-def test_targets_are_the_preprocessed_images(split, loss, scale):
-    z = outputs(SHAPE)
+@pytest.mark.parametrize("loss", IMAGE_LOSSES)
+def test_targets_of_image_losses_are_the_preprocessed_images(split, loss, scale):
+    z = draw_outputs(SHAPE)
     images = split.images.astype(np.float32)
-    found = np.asarray(objective(loss, scale)(images, split.labels, z))
-    expected = losses_of_images(loss, z.astype(np.float64), split.images * scale)
+    found = np.asarray(make_objective(loss, scale)(images, split.labels, z))
+    expected = image_losses(loss, z.astype(np.float64), split.images * scale)
     np.testing.assert_allclose(found, expected, 1e-5)
     assert found.shape == (COUNT,)
-    others = split.labels[::-1]
-    np.testing.assert_array_equal(objective(loss, scale)(images, others, z), found)
+    other_labels = split.labels[::-1]
+    again = make_objective(loss, scale)(images, other_labels, z)
+    np.testing.assert_array_equal(again, found)
 
 
-def test_targets_are_the_labels(split):
-    z = outputs([CLASSES])
+def test_targets_of_the_softmax_cross_entropy_are_the_labels(split):
+    z = draw_outputs([CLASSES])
     images = split.images.astype(np.float32)
-    found = np.asarray(objective("softmax_cross_entropy")(images, split.labels, z))
+    found = np.asarray(make_objective("softmax_cross_entropy")(images, split.labels, z))
     z = z.astype(np.float64)
     log_sum = np.log(np.exp(z).sum(1))
     expected = log_sum - z[np.arange(COUNT), split.labels]
     np.testing.assert_allclose(found, expected, 1e-5)
-    blank = objective("softmax_cross_entropy")(0 * images, split.labels, z)
+    blank = make_objective("softmax_cross_entropy")(0 * images, split.labels, z)
     np.testing.assert_allclose(blank, expected, 1e-5)
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("loss", OF_IMAGES)
-def test_measures_of_images(split, loss, scale):
-    """The squared error is measured after the readout, the loss before it."""
-    z = outputs(SHAPE)
-    found = objective(loss, scale).measure([(split, z)])
+@pytest.mark.parametrize("loss", IMAGE_LOSSES)
+def test_measures_of_image_losses_equal_float64(split, loss, scale):
+    """The loss is of the outputs. The squared error is of their readout."""
+    z = draw_outputs(SHAPE)
+    found = make_objective(loss, scale).measure([(split, z)])
     assert list(found) == ["loss", "squared_error"]
     z, t = z.astype(np.float64), split.images * scale
-    expected = losses_of_images(loss, z, t).mean()
+    expected = image_losses(loss, z, t).mean()
     assert found["loss"] == pytest.approx(expected, rel=1e-6)
     y = z if loss == "half_squared_error" else 1 / (1 + np.exp(-z))
     squares = ((y - t) ** 2).reshape(COUNT, -1).sum(1).mean()
@@ -75,23 +78,24 @@ def test_measures_of_images(split, loss, scale):
     assert {type(value) for value in found.values()} == {float}
 
 
-def test_losses_of_heads_are_added_and_not_measured(split):
-    z = outputs([3, CLASSES])
+def test_losses_of_auxiliary_heads_are_added_but_not_measured(split):
+    z = draw_outputs([3, CLASSES])
     images = split.images.astype(np.float32)
     for loss in ("squared_hinge", "softmax_cross_entropy"):
-        own = objective(loss)
-        found = np.asarray(own(images, split.labels, z))
-        each = [np.asarray(own(images, split.labels, z[:, i])) for i in range(3)]
+        objective = make_objective(loss)
+        found = np.asarray(objective(images, split.labels, z))
+        each = [np.asarray(objective(images, split.labels, z[:, i])) for i in range(3)]
         np.testing.assert_allclose(found, np.sum(each, 0), 1e-6)
-        assert own.measure([(split, z)]) == own.measure([(split, z[:, 0])])
+        first = objective.measure([(split, z[:, 0])])
+        assert objective.measure([(split, z)]) == first
 
 
 @pytest.mark.parametrize("wrong", [0, 1, COUNT])
-def test_measures_of_labels(split, wrong):
+def test_measures_of_the_softmax_cross_entropy_equal_known_values(split, wrong):
     z = np.zeros((COUNT, CLASSES), np.float32)
-    answers = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
-    z[np.arange(COUNT), answers % CLASSES] = 3
-    found = objective("softmax_cross_entropy").measure([(split, z)])
+    predicted = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
+    z[np.arange(COUNT), predicted % CLASSES] = 3
+    found = make_objective("softmax_cross_entropy").measure([(split, z)])
     assert list(found) == ["loss", "error_percent"]
     assert found["error_percent"] == 100 * wrong / COUNT
     log_sum = np.log(np.exp(3) + CLASSES - 1)
@@ -100,26 +104,25 @@ def test_measures_of_labels(split, wrong):
     assert {type(value) for value in found.values()} == {float}
 
 
-def test_a_mean_of_many_keeps_its_digits():
-    """Summed in float32, equal values of 10,000 images would drift."""
+def test_a_mean_over_10000_images_has_no_rounding_error_of_float32():
     count = 10_000
     split = Split(np.full((count, 2, 2, 1), 77, "uint8"), np.zeros(count, "int32"))
     z = np.full((count, 2, 2, 1), 0.3, np.float32)
-    found = objective("half_squared_error").measure([(split, z)])
+    found = make_objective("half_squared_error").measure([(split, z)])
     expected = 4 * (np.float64(np.float32(0.3)) - 77 / 255) ** 2
     assert found["squared_error"] == pytest.approx(expected, rel=1e-4)
-    one = objective("half_squared_error").measure([(split.first(1), z[:1])])
+    one = make_objective("half_squared_error").measure([(split.first(1), z[:1])])
     assert found == pytest.approx(one, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", OF_IMAGES)
+@pytest.mark.parametrize("loss", IMAGE_LOSSES)
 @pytest.mark.parametrize("jit", [False, True])
-def test_in_a_program(split, loss, jit):
-    call = tf.function(objective(loss), jit_compile=jit)
+def test_a_traced_objective_equals_the_eager_objective(split, loss, jit):
+    traced = tf.function(make_objective(loss), jit_compile=jit)
     images = split.images.astype(np.float32)
-    arguments = images, split.labels, outputs(SHAPE)
-    expected = np.asarray(objective(loss)(*arguments))
-    np.testing.assert_allclose(call(*arguments), expected, 1e-6)
+    arguments = images, split.labels, draw_outputs(SHAPE)
+    expected = np.asarray(make_objective(loss)(*arguments))
+    np.testing.assert_allclose(traced(*arguments), expected, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -142,21 +145,21 @@ def test_in_a_program(split, loss, jit):
         ({}, "", ""),
     ],
 )
-def test_describe(found, prefix, text):
+def test_describe_formats_measures_with_the_prefix(found, prefix, text):
     assert describe(found, prefix) == text
 
 
-@pytest.mark.parametrize("loss", ["softmax_cross_entropy", *OF_IMAGES])
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", *IMAGE_LOSSES])
 @pytest.mark.parametrize("classes", [CLASSES, 200])
-def test_parts_of_different_sizes_give_the_mean_of_the_whole(split, loss, classes):
-    z = outputs(SHAPE if loss in OF_IMAGES else [classes])
-    whole = objective(loss).measure([(split, z)])
+def test_measures_do_not_depend_on_the_batches(split, loss, classes):
+    z = draw_outputs(SHAPE if loss in IMAGE_LOSSES else [classes])
+    whole = make_objective(loss).measure([(split, z)])
     ends = (0, 5, 6, COUNT)
     parts = (
         (Split(split.images[a:b], split.labels[a:b]), z[a:b])
         for a, b in zip(ends, ends[1:], strict=False)
     )
-    found = objective(loss).measure(parts)
+    found = make_objective(loss).measure(parts)
     assert found == pytest.approx(whole, rel=1e-12) and found["loss"] > 0
 
 
@@ -164,26 +167,26 @@ def test_parts_of_different_sizes_give_the_mean_of_the_whole(split, loss, classe
     ("larger", "equal", "missed"),
     [(0, 0, 0), (4, 0, 0), (5, 0, 1), (0, 100, 1), (0, 4, 0), (2, 2, 0), (2, 3, 1)],
 )
-def test_top5_error_of_one_image(larger, equal, missed):
-    """Equal outputs count as larger than the output of the class."""
+def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
     z = np.full((1, 101), -1, np.float32)
     z[0, :larger] = 2
     z[0, 100 - equal : 100] = z[0, 100] = 1
     split = Split(np.zeros((1, 1, 1, 1), "uint8"), np.array([100], "int32"))
-    found = objective("softmax_cross_entropy").measure([(split, z)])
+    found = make_objective("softmax_cross_entropy").measure([(split, z)])
     assert found["top5_error_percent"] == 100 * missed
 
 
 @pytest.mark.parametrize(("classes", "measured"), [(100, False), (101, True)])
 def test_top5_error_needs_more_than_100_classes(split, classes, measured):
-    found = objective("softmax_cross_entropy").measure([(split, outputs([classes]))])
+    found = make_objective("softmax_cross_entropy").measure(
+        [(split, draw_outputs([classes]))]
+    )
     assert ("top5_error_percent" in found) == measured
 
 
 @pytest.mark.parametrize("heads", [(), (3,)])
-def test_label_smoothing(split, heads):
-    """The sum of loss and smoothing is the cross entropy with smooth targets."""
-    z = outputs([*heads, CLASSES])
+def test_loss_plus_smoothing_is_the_cross_entropy_with_smoothed_labels(split, heads):
+    z = draw_outputs([*heads, CLASSES])
     plain = Objective("softmax_cross_entropy", {"kind": "none"})
     assert plain.smoothing(split.labels, z) is None
     smooth = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)

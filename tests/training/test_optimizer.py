@@ -11,16 +11,16 @@ from elu_zoo.training.optimizer import check, create
 STEPS = 6
 
 
-def network():
+def build_network():
     image = keras.Input((3,), name="image")
     x = keras.layers.Dense(2, name="first")(image)
     return keras.Model(image, keras.layers.Dense(2, name="classifier")(x))
 
 
 def config(model=None, **entries):
-    given = {"momentum": 0.9, "nesterov": False, "precision": "float32"} | entries
+    train = {"momentum": 0.9, "nesterov": False, "precision": "float32"} | entries
     model = {"name": "mnist_mlp_8x128"} | (model or {})
-    return ConfigDict({"model": model, "train": given})
+    return ConfigDict({"model": model, "train": train})
 
 
 def reference(weight, gradients, rates, momenta, nesterov):
@@ -28,8 +28,8 @@ def reference(weight, gradients, rates, momenta, nesterov):
     weight, average = np.float64(weight), 0.0
     for gradient, rate, momentum in zip(gradients, rates, momenta, strict=True):
         average = momentum * average - rate * gradient
-        moved = momentum * average - rate * gradient if nesterov else average
-        weight = weight + moved
+        update = momentum * average - rate * gradient if nesterov else average
+        weight = weight + update
     return weight
 
 
@@ -57,8 +57,8 @@ FACTORS = (("classifier/bias", 0.5), ("bias", 2.0), ("first/kernel", 0.1))
         ),
     ],
 )
-def test_updates(entries, factors, momenta, nesterov):
-    model = network()
+def test_updates_equal_float64(entries, factors, momenta, nesterov):
+    model = build_network()
     optimizer = create(config(nesterov=nesterov, **entries), model, STEPS)
     variables = model.trainable_variables
     draws = np.random.default_rng(0)
@@ -75,10 +75,10 @@ def test_updates(entries, factors, momenta, nesterov):
         np.testing.assert_allclose(np.asarray(variable), expected, 1e-5, 1e-6)
 
 
-def test_without_momentum():
-    model = network()
-    given = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
-    optimizer = create(given, model, STEPS)
+def test_factors_act_without_momentum():
+    model = build_network()
+    without = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
+    optimizer = create(without, model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     before = [np.asarray(v) for v in model.trainable_variables]
     run(optimizer, model.trainable_variables, gradients)
@@ -88,12 +88,12 @@ def test_without_momentum():
         np.testing.assert_allclose(change, expected, 1e-5)
 
 
-def test_plain_sgd_is_keras_own():
-    assert type(create(config(), network(), STEPS)) is keras.optimizers.SGD
+def test_without_factors_and_rise_the_optimizer_is_sgd_of_keras():
+    assert type(create(config(), build_network(), STEPS)) is keras.optimizers.SGD
 
 
 def test_factors_of_frozen_layers_are_ignored():
-    model = network()
+    model = build_network()
     model.get_layer("first").trainable = False
     factors = ("first/kernel", 3.0), ("classifier/bias", 0.5)
     optimizer = create(config(learning_rate_factors=factors), model, STEPS)
@@ -105,10 +105,10 @@ def test_factors_of_frozen_layers_are_ignored():
 
 
 @pytest.mark.parametrize("name", ["biases", "frist/kernel"])
-def test_unknown_variable(name):
-    given = config(learning_rate_factors=((name, 2.0),))
+def test_unknown_variable_suggests_the_nearest(name):
+    misspelt = config(learning_rate_factors=((name, 2.0),))
     with pytest.raises(errors.UsageError, match=f"{name}.* Did you mean"):
-        create(given, network(), STEPS)
+        create(misspelt, build_network(), STEPS)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_unknown_variable(name):
         ({"momentum_rise": (0.5, 6)}, "must increase, between 0 and the run's 6"),
     ],
 )
-def test_refused(entries, words):
+def test_wrong_factors_and_rises_are_refused(entries, words):
     with pytest.raises(errors.UsageError, match=words):
         check(config(**entries), STEPS)
 
@@ -152,24 +152,24 @@ MUON = {"optimizer": "muon", "nesterov": True}
         ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is finite"),
     ],
 )
-def test_refused_for_muon(model, entries, words):
+def test_fields_that_do_not_fit_the_optimizer_are_refused(model, entries, words):
     with pytest.raises(errors.UsageError, match=words):
         check(config(model, **entries), STEPS)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16_conv"])
-def test_muon(precision):
+def test_muon_takes_its_arguments_from_the_config(precision):
     entries = MUON | {"sgd_factor": 2.0, "sgd_decay": 0.1, "momentum": 0.8}
-    given = config(precision=precision, **entries)
-    check(given, STEPS)
-    found = create(given, network(), STEPS).get_config()
+    muon = config(precision=precision, **entries)
+    check(muon, STEPS)
+    found = create(muon, build_network(), STEPS).get_config()
     expected = {"momentum": 0.8, "sgd_factor": 2.0, "sgd_decay": 0.1}
     expected["sgd_layers"] = ["classifier"]
     expected["compute_dtype"] = precision.removesuffix("_conv")
     assert {key: found[key] for key in expected} == expected
 
 
-def test_accepted():
+def test_values_at_the_ends_of_their_ranges_are_accepted():
     check(config(), STEPS)
     check(config(momentum_rise=(0.0, 5)), STEPS)
     check(config(momentum_rise=(0.9, 0.5)), STEPS)

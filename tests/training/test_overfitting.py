@@ -1,4 +1,4 @@
-"""The ImageNet network overfits a few real images."""
+"""The ImageNet network overfits fifty real images."""
 
 import pytest
 import small_images
@@ -24,8 +24,8 @@ ENTRIES = {
 
 @pytest.mark.slow
 @pytest.mark.data("imagenet_sample")
-def test_fifty_real_images_of_as_many_classes(tmp_path, rows):
-    """They are symbolic links; training and test images are the same."""
+def test_loss_and_error_on_fifty_real_images_become_small(tmp_path, rows):
+    """Each class has one image. The test images are the training images."""
     folders = sorted(x for x in small_images.sample().iterdir() if x.is_dir())
     for split in ("train", "val"):
         (tmp_path / "raw" / split).mkdir(parents=True)

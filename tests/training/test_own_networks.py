@@ -1,4 +1,4 @@
-"""Training of a user's network, with arguments of its builder."""
+"""Training of a network that a user registered, whose builder has other arguments."""
 
 import keras
 import pytest
@@ -37,12 +37,11 @@ def config(smoke, monkeypatch):
         return config
 
 
-def test_arguments_of_the_builder(config, train, tmp_path):
-    """Dropout is one number: the network has no stacks, and the run no phases."""
+def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_path):
     config.model.dropout, config.model.units = 0.25, 7
     entry = train(config, tmp_path / "run")
     assert entry["arguments"]["units"] == 7
-    # Dropout acts in training only: models of the weights have the default rate.
+    # Dropout acts in training only, so that the entry needs no rate.
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
     assert entry["parameters"] == 785 * 7 + 8 * 10
@@ -55,7 +54,7 @@ def test_arguments_of_the_builder(config, train, tmp_path):
         ("unit", 7, "Unknown config entry 'model.unit'. .*'model.units'"),
     ],
 )
-def test_refused(config, train, tmp_path, key, value, words):
+def test_wrong_arguments_are_refused(config, train, tmp_path, key, value, words):
     config.model[key] = value
     with pytest.raises(errors.UsageError, match=words):
         train(config, tmp_path / "run")

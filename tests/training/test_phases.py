@@ -1,3 +1,5 @@
+"""Phases of a run: ranges of iterations with constant dropout and auxiliary heads."""
+
 import types
 
 import keras
@@ -15,7 +17,7 @@ from elu_zoo.training.phases import Phases
 RATES = ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
 
 
-def make(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "last")):
+def make_phases(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "last")):
     entries = {"phase_boundaries": boundaries, "dropout": dropout}
     return Phases(ConfigDict({**entries, "dropout_placement": placement}), 9)
 
@@ -24,9 +26,9 @@ def make(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "last")):
     "boundaries, ends",
     [((), [9] * 9), ((4,), [4] * 4 + [9] * 5), ((3, 5), [3] * 3 + [5] * 2 + [9] * 4)],
 )
-def test_end(boundaries, ends):
+def test_end_returns_the_end_of_the_phase_of_an_iteration(boundaries, ends):
     count = len(boundaries) + 1
-    found = make(boundaries, RATES[:count], ("last",) * count)
+    found = make_phases(boundaries, RATES[:count], ("last",) * count)
     assert [found.end(iteration) for iteration in range(9)] == ends
 
 
@@ -38,12 +40,12 @@ def test_end(boundaries, ends):
         (("last", "last", "all"), "all"),
     ],
 )
-def test_builder_arguments(placement, built):
-    found = make(placement=placement).builder_arguments
+def test_the_network_is_built_for_dropout_in_all_phases(placement, built):
+    found = make_phases(placement=placement).builder_arguments
     assert found == {"dropout": (0.1, 0.2), "dropout_placement": built}
 
 
-def test_no_phases(smoke):
+def test_a_config_without_phases_is_one_phase(smoke):
     phases.check(smoke(), 20)
     found = Phases(ConfigDict(), 9)
     assert found.builder_arguments == {}
@@ -51,7 +53,7 @@ def test_no_phases(smoke):
     assert not found.enter(None, 0)
 
 
-def test_heads_are_dropped():
+def test_heads_are_active_until_their_share_of_the_run_ends():
     found = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
     assert [found.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
     layer = types.SimpleNamespace(active=True)
@@ -61,44 +63,47 @@ def test_heads_are_dropped():
     ]:
         assert found.enter(model, iteration) == changed
         assert layer.active == active
-    # A resumed run.
+    # A resumed run enters in the middle of a phase.
     assert Phases(ConfigDict({"heads_until": 1 / 3}), 9).enter(model, 5)
     assert layer.active is False
 
 
-def test_heads_end_inside_a_phase_of_dropout(monkeypatch):
+def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
     placement = {"dropout_placement": ("last", "last", "last")}
     found = Phases(ConfigDict({**entries, **placement}), 9)
     assert [found.end(iteration) for iteration in range(9)] == [
         *(3, 3, 3, 4, 5, 9, 9, 9, 9)
     ]
-    set_, layer = [], types.SimpleNamespace(active=True)
+    dropout, layer = [], types.SimpleNamespace(active=True)
     model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
-    monkeypatch.setattr(stacks, "set_dropout", lambda *given: set_.append(given[1]))
-    seen = []
+    monkeypatch.setattr(stacks, "set_dropout", lambda *args: dropout.append(args[1]))
+    states = []
     for iteration in (0, 3, 4, 5):
         assert found.enter(model, iteration)
-        seen.append((set_[-1], layer.active))
-    assert seen == [
+        states.append((dropout[-1], layer.active))
+    assert states == [
         *((RATES[0], True), (RATES[1], True), (RATES[1], False), (RATES[2], False))
     ]
 
 
 def rates(model):
-    dropped = [x for x in model.layers if isinstance(x, layers.Dropout)]
-    return {x.name: x.rate for x in dropped}
+    """Returns the dropout rates of a model, by the name of the layer."""
+    return {x.name: x.rate for x in model.layers if isinstance(x, layers.Dropout)}
 
 
 def expected_rates(stacks, placement):
-    """Returns the rates of `small_stacks`. Its second stack has two layers."""
+    """Returns the dropout rates of the network `small_stacks` for rates of stacks.
+
+    Only the second stack has two layers, with a place for dropout between them.
+    """
     names = ("stack1_drop", "stack2_conv1_drop", "stack2_drop", "stack3_drop")
     inside = stacks[1] if placement == "all" else 0.0
     return dict(zip(names, (stacks[0], inside, *stacks[1:]), strict=True))
 
 
 @pytest.mark.parametrize("start", [0, 4, 5, 8])
-def test_enter_changes_the_rates_once(phased, start):
+def test_enter_changes_the_rates_at_the_start_of_a_phase(phased, start):
     train = phased().train
     found = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
     model = zoo.get_model("small_stacks", **found.builder_arguments)
@@ -142,7 +147,7 @@ THREE = ((0.1,) * 8,) * 3
         ),
     ],
 )
-def test_refused(entries, words):
+def test_wrong_phases_are_refused(entries, words):
     config = elu_cifar_18.get_config("smoke=True")
     phases.check(config, 20)
     config.train.update(entries)
@@ -151,13 +156,13 @@ def test_refused(entries, words):
 
 
 def reference(config, count):
-    """Returns the results of a run, by eager steps of plain Keras."""
+    """Returns losses, variables and rates of a run, by eager steps of plain Keras."""
     data, size, train = load.load("mnist_5k"), config.train.batch_size, config.train
     arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
     arguments |= {key: config.model[key] for key in ("kernel_decay", "init_scale")}
     model = zoo.get_model("small_stacks", preprocessing=True, **arguments)
     optimizer = keras.optimizers.SGD(momentum=train.momentum)
-    crops, losses, in_force = layers.PadCropFlip(), [], []
+    crops, losses, used_rates = layers.PadCropFlip(), [], []
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     examples, corners = config.data.train_examples, 2 * crops.padding + 1
     for iteration in range(count):
@@ -169,7 +174,7 @@ def reference(config, count):
             train.dropout[phase], train.dropout_placement[phase]
         ).items():
             model.get_layer(name).rate = rate
-        in_force.append(rates(model))
+        used_rates.append(rates(model))
         images = crops(data.train.images[batch].astype("float32"), draws)
         with layers.keyed(iteration, batch), step_resident.tf.GradientTape() as tape:
             logits = model(images, training=True)
@@ -179,22 +184,22 @@ def reference(config, count):
         weights = model.trainable_variables
         optimizer.apply(tape.gradient(total, [w.value for w in weights]), weights)
         losses.append(float(value))
-    return losses, [*model.variables, *optimizer.variables], in_force
+    return losses, [*model.variables, *optimizer.variables], used_rates
 
 
-def test_weights_and_slots_go_on_through_the_phases(
+def test_weights_and_slots_of_a_run_in_phases_equal_eager_steps(
     phased, train, tmp_path, monkeypatch, last_arrays, rows
 ):
     config, found, run = phased(), [], step_resident.ResidentStep.run
 
-    def recorded(self, given, *arguments):
-        found.extend([rates(self._update._model)] * len(given))
-        return run(self, given, *arguments)
+    def recorded(self, batches, *arguments):
+        found.extend([rates(self._update._model)] * len(batches))
+        return run(self, batches, *arguments)
 
     monkeypatch.setattr(step_resident.ResidentStep, "run", recorded)
     train(config, tmp_path)
-    losses, variables, in_force = reference(config, 16)
-    assert found == in_force
+    losses, variables, used_rates = reference(config, 16)
+    assert found == used_rates
     metrics = rows(tmp_path / "metrics.jsonl")
     for row, part in zip(metrics, (losses[:8], losses[8:]), strict=True):
         assert row["train_loss"] == pytest.approx(np.mean(part), rel=1e-5)

@@ -1,4 +1,4 @@
-"""Max-pooling before the activation: equal values, gradients and variables."""
+"""`pooled_first`: max-pooling before the activation, which makes training faster."""
 
 import keras
 import numpy as np
@@ -39,12 +39,12 @@ def losses_and_gradients(model, images):
     [*((activation, False) for activation in MONOTONIC), ("elu", True)],
     ids=str,
 )
-def test_same_outputs_and_gradients(activation, batch_norm, images):
-    """With maps of odd sizes too: 9 x 9 and 5 x 5 values in the third stack."""
+def test_outputs_and_gradients_equal_the_given_model(activation, batch_norm, images):
+    # The network has maps of even and odd sizes, such as 9 x 9 and 5 x 5.
     arguments = {"batch_norm": batch_norm, "kernel_decay": 0.01}
     expected = losses_and_gradients(build(activation, **arguments), images)
-    own = build(activation, **arguments)
-    model = pooled_first(own)
+    given = build(activation, **arguments)
+    model = pooled_first(given)
     assert names(model).index("stack1_pool") < names(model).index("act_stack1_conv1")
     found = losses_and_gradients(model, images)
     np.testing.assert_allclose(found[0], expected[0], 1e-6)
@@ -52,49 +52,49 @@ def test_same_outputs_and_gradients(activation, batch_norm, images):
     largest = max(np.abs(gradient).max() for gradient in expected[1])
     for gradient, other in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(gradient, other, 1e-4, 1e-6 * largest)
-    assert (model.name, model.input_shape) == (own.name, own.input_shape)
+    assert (model.name, model.input_shape) == (given.name, given.input_shape)
     for kind in ("trainable_variables", "non_trainable_variables"):
-        pairs = zip(getattr(model, kind), getattr(own, kind), strict=True)
+        pairs = zip(getattr(model, kind), getattr(given, kind), strict=True)
         assert all(a is b for a, b in pairs)
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_same_outputs_in_bfloat16(activation, images):
-    own = build(activation)
-    precision.apply(own, "bfloat16_conv")
-    found = pooled_first(own)(images)
-    np.testing.assert_array_equal(found, own(images))
+def test_outputs_in_bfloat16_equal_the_given_model(activation, images):
+    given = build(activation)
+    precision.apply(given, "bfloat16_conv")
+    found = pooled_first(given)(images)
+    np.testing.assert_array_equal(found, given(images))
 
 
-def test_a_pure_call(images):
-    own = build(kernel_decay=0.01)
-    variables = own.trainable_variables, own.non_trainable_variables
+def test_stateless_calls_equal_the_given_model(images):
+    given = build(kernel_decay=0.01)
+    variables = given.trainable_variables, given.non_trainable_variables
     values = [[v.value for v in group] for group in variables]
     arguments = {"training": True, "return_losses": True}
-    outputs, _, penalties = pooled_first(own).stateless_call(
+    outputs, _, penalties = pooled_first(given).stateless_call(
         *values, images, **arguments
     )
-    expected, _, others = own.stateless_call(*values, images, **arguments)
+    expected, _, others = given.stateless_call(*values, images, **arguments)
     np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
     np.testing.assert_allclose(sum(penalties), sum(others), 1e-6)
 
 
 def test_the_given_model_does_not_change(images):
-    own = build()
-    before = names(own)
-    pooled_first(own)(images)
-    assert names(own) == before
-    features = keras.Model(own.input, own.get_layer("act_stack1_conv1").output)
+    given = build()
+    before = names(given)
+    pooled_first(given)(images)
+    assert names(given) == before
+    features = keras.Model(given.input, given.get_layer("act_stack1_conv1").output)
     assert features(images).shape[1:3] == (32, 32)
 
 
 @pytest.mark.parametrize("activation", ["prelu", "rrelu", "gelu"])
-def test_activations_that_are_not_monotonic(activation):
+def test_a_model_with_an_activation_that_may_decrease_does_not_change(activation):
     model = build(activation)
     assert pooled_first(model) is model
 
 
-def branched():
+def make_branched():
     image = keras.Input((8, 8, 2))
     unit = keras.layers.Activation("relu")(keras.layers.Conv2D(2, 1)(image))
     pooled = keras.layers.MaxPooling2D()(unit)
@@ -102,7 +102,7 @@ def branched():
     return keras.Model(image, both)
 
 
-def shared():
+def make_shared():
     image = keras.Input((8, 8, 2))
     layer = keras.layers.Conv2D(2, 1)
     x = keras.layers.Activation("relu")(layer(layer(image)))
@@ -110,7 +110,7 @@ def shared():
 
 
 class Subclassed(keras.Model):
-    """A model whose layers are no chain."""
+    """A model that Keras does not know as a graph of layers."""
 
     def __init__(self):
         super().__init__()
@@ -123,9 +123,9 @@ class Subclassed(keras.Model):
 
 @pytest.mark.parametrize(
     "make",
-    [branched, shared, Subclassed],
+    [make_branched, make_shared, Subclassed],
     ids=lambda m: m.__name__,
 )
-def test_models_that_are_no_chain(make):
+def test_a_model_that_is_not_a_chain_of_layers_does_not_change(make):
     model = make()
     assert pooled_first(model) is model

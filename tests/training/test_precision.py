@@ -1,3 +1,5 @@
+"""Precisions: which layers compute in bfloat16, and how much results change."""
+
 import keras
 import numpy as np
 import pytest
@@ -26,7 +28,8 @@ def build(name="mnist_mlp_5x256", how=None, **arguments):
     return model
 
 
-def computing(model, dtype="bfloat16"):
+def layers_in(model, dtype="bfloat16"):
+    """Returns the names of the layers that compute in a dtype."""
     return [layer.name for layer in model.layers if layer.compute_dtype == dtype]
 
 
@@ -37,22 +40,22 @@ def images():
 
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", NETS)
-def test_layers_that_change(name, batch_norm):
-    """Dense layers or all layers, from the first with weights to before the last."""
+def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
+    """bfloat16_matmuls changes dense layers only; mixed_bfloat16 changes all layers."""
     matmuls = NETS[name]
     found = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
-    assert computing(found) == matmuls
+    assert layers_in(found) == matmuls
     body = []
     for layer in matmuls:
         norm = [f"norm_{layer}"] * batch_norm
         body += [layer] if layer == "code" else [layer, *norm, f"act_{layer}"]
     found = build(name, "mixed_bfloat16", batch_norm=batch_norm)
-    assert computing(found) == body
-    rest = [layer.name for layer in found.layers if layer.name not in body]
-    assert computing(found, "float32") == rest
-    assert rest[:3] == ["image", "rescale", "flatten"] and len(rest) > 3
+    assert layers_in(found) == body
+    others = [layer.name for layer in found.layers if layer.name not in body]
+    assert layers_in(found, "float32") == others
+    assert others[:3] == ["image", "rescale", "flatten"] and len(others) > 3
     for how in ("float32", "bfloat16_conv"):
-        assert computing(build(name, how, batch_norm=batch_norm)) == []
+        assert layers_in(build(name, how, batch_norm=batch_norm)) == []
 
 
 @pytest.mark.parametrize(
@@ -66,11 +69,11 @@ def test_layers_that_change(name, batch_norm):
         ),
     ],
 )
-def test_convolutions(how, expected):
+def test_a_precision_changes_the_body_of_a_convolutional_network(how, expected):
     model = keras.Sequential(
         [
             keras.Input((8, 8, 1)),
-            # Its weights are not trained: it is a part of the preprocessing.
+            # A layer whose weights are not trained counts as preprocessing.
             keras.layers.BatchNormalization(trainable=False, name="statistics"),
             keras.layers.Conv2D(2, 3, name="conv"),
             keras.layers.ReLU(name="act_conv"),
@@ -84,25 +87,26 @@ def test_convolutions(how, expected):
         ]
     )
     precision.apply(model, how)
-    assert computing(model) == expected
+    assert layers_in(model) == expected
 
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18"])
-def test_bfloat16_conv_equals_the_builders_argument(name):
-    """Although layers between convolutions compute in bfloat16 too."""
+def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
+    """bfloat16_conv also changes activations and pools between convolutions."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     found = build(name, "bfloat16_conv", **arguments)
-    own = build(name, conv_dtype="bfloat16", **arguments)
+    expected = build(name, conv_dtype="bfloat16", **arguments)
     count = {"elu_cifar_11": 10 + 3, "elu_cifar_18": 18 + 11}[name]
-    assert len(computing(own)) == count  # convolutions, and paddings before them
-    between = set(computing(found)) - set(computing(own))
+    assert len(layers_in(expected)) == count  # convolutions, zero padding
+    between = set(layers_in(found)) - set(layers_in(expected))
     last = [x.name for x in found.layers if x.name.startswith("act_")][-1]
     acts = {x.name for x in found.layers if x.name.startswith("act_")} - {last}
-    assert set(computing(own)) < set(computing(found))
+    assert set(layers_in(expected)) < set(layers_in(found))
     assert acts == {x for x in between if x.startswith("act_")}
     assert all(x.startswith("act_") or x.endswith("_pool") for x in between)
     images = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype("float32")
-    logits = [np.asarray(m(images)) for m in (found, own, build(name, **arguments))]
+    models = found, expected, build(name, **arguments)
+    logits = [np.asarray(m(images)) for m in models]
     np.testing.assert_array_equal(logits[0], logits[1])
     assert logits[0].dtype == np.float32
     error = np.abs(logits[0] - logits[2]).max() / np.abs(logits[2]).max()
@@ -116,18 +120,20 @@ def test_bfloat16_conv_equals_the_builders_argument(name):
         ({"name": "elu", "alpha": 0.3}, True),
         ("relu", True),
         ("shifted_relu", True),
-        # These would round their slope or intermediate values.
+        # The following activations would round their slope or intermediate values.
         ("leaky_relu", False),
         ("prelu", False),
         ("tanh", False),
     ],
 )
 @pytest.mark.parametrize("batch_norm", [False, True])
-def test_activations_between_convolutions(activation, follows, batch_norm):
-    """After batch normalisation their inputs are float32."""
+def test_activations_that_do_not_round_compute_in_bfloat16_between_convolutions(
+    activation, follows, batch_norm
+):
+    """After batch normalisation, activations get float32 inputs and stay in float32."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     arguments |= {"activation": activation, "batch_norm": batch_norm}
-    found = computing(build("elu_cifar_11", "bfloat16_conv", **arguments))
+    found = layers_in(build("elu_cifar_11", "bfloat16_conv", **arguments))
     assert ("act_stack1_conv1" in found) == (follows and not batch_norm)
     assert ("stack1_pool" in found) == (follows and not batch_norm)
     assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*found}
@@ -146,7 +152,7 @@ def test_variables_stay_float32(how):
 
 @pytest.mark.parametrize("how", REDUCED)
 @pytest.mark.parametrize("name", NETS)
-def test_outputs_are_close_and_float32(name, how, images):
+def test_outputs_are_float32_and_close_to_those_of_float32(name, how, images):
     expected = np.asarray(build(name)(images))
     found = build(name, how)(images)
     assert found.dtype == "float32"
@@ -163,13 +169,13 @@ def test_outputs_are_close_and_float32(name, how, images):
         ("float23", "'float32'"),
     ],
 )
-def test_unknown_name(name, meant):
+def test_unknown_name_suggests_the_nearest(name, meant):
     words = f"Unknown precision '{name}'. Did you mean ({meant})"
     with pytest.raises(errors.UsageError, match=words):
         precision.check(name)
 
 
-def test_another_policy_of_keras_is_refused():
+def test_a_global_dtype_policy_other_than_float32_is_refused():
     keras.config.set_dtype_policy("mixed_float16")
     try:
         with pytest.raises(errors.UsageError, match="policy is mixed_float16, but mu"):
@@ -188,9 +194,9 @@ def run(train, workdir, module, how):
 
 
 def check_measures(entry, workdir, loss):
-    """Checks that the entry's metrics are those of the float32 network of the file."""
+    """Checks the metrics of an entry against the float32 network of the weight file."""
     model = elu_zoo.get_model(entry["model"], weights=workdir)
-    assert computing(model) == []
+    assert layers_in(model) == []
     for split in ("test", "validation"):
         part = getattr(load.load("mnist_5k"), split)
         outputs = model.predict(part.images, batch_size=500, verbose=0)
@@ -206,7 +212,9 @@ def check_measures(entry, workdir, loss):
         (mnist_autoencoder, "sigmoid_cross_entropy", "mixed_bfloat16"),
     ],
 )
-def test_runs(train, tmp_path, rows, module, loss, reduced):
+def test_runs_in_reduced_precision_have_close_losses_and_exact_metrics(
+    train, tmp_path, rows, module, loss, reduced
+):
     losses = {}
     for how in ("float32", reduced):
         entry = run(train, tmp_path / how, module, how)
@@ -226,8 +234,8 @@ def test_runs(train, tmp_path, rows, module, loss, reduced):
         ("nin", {"activation": "prelu"}),
     ],
 )
-def test_logits_are_float32_with_trained_layers_after_them(name, arguments):
+def test_logits_are_float32_although_trained_layers_follow_them(name, arguments):
     model = zoo.get_model(name, width=0.05, **arguments, preprocessing=False)
     precision.apply(model, "bfloat16_conv", "classifier")
     assert model.get_layer("classifier").compute_dtype == "float32"
-    assert len(computing(model)) > 5
+    assert len(layers_in(model)) > 5

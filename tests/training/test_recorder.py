@@ -1,4 +1,4 @@
-"""Records of an observed run, and that observing changes no number."""
+"""Records of an observed run. Observing a run does not change the results."""
 
 import contextlib
 import dataclasses
@@ -17,8 +17,8 @@ from observed_runs import (
     TESTED,
     TOTAL,
     get_config,
-    kept,
-    patched,
+    random_data,
+    read_records,
     train,
 )
 
@@ -31,13 +31,13 @@ from elu_zoo.training.recorder import Observe
 
 @pytest.fixture(scope="module", autouse=True)
 def random_images():
-    with patched():
+    with random_data():
         yield
 
 
 @contextlib.contextmanager
-def calls():
-    """Yields the iterations of each call of a run."""
+def record_calls():
+    """Yields a list to which a run adds the number of iterations of each call."""
     found, run = [], step_resident.ResidentStep.run
 
     def counted(self, batches, *arguments):
@@ -54,7 +54,7 @@ def plain(tmp_path_factory):
     """Folder, entry and calls of a run that is not observed, with all checkpoints."""
     workdir = tmp_path_factory.mktemp("plain") / "run"
     often = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
-    with calls() as found:
+    with record_calls() as found:
         entry = train(get_config(often), workdir, steps_per_call=4)
     return workdir, entry, found
 
@@ -63,19 +63,19 @@ def plain(tmp_path_factory):
 def whole(tmp_path_factory):
     """Folder, entry and calls of an observed run."""
     workdir = tmp_path_factory.mktemp("whole") / "run"
-    with calls() as found:
+    with record_calls() as found:
         entry = train(get_config(), workdir, OBSERVE)
     return workdir, entry, found
 
 
 @pytest.fixture(scope="module")
 def stacks(tmp_path_factory):
-    """Folder and entry of an observed run with random and running states."""
+    """Folder and entry of an observed run with random slopes and moving averages."""
     workdir = tmp_path_factory.mktemp("stacks") / "run"
     return workdir, train(small_stacks.get_config(STACKS), workdir, OBSERVE_STACKS)
 
 
-def model_with(workdir, weights):
+def load_model(workdir, weights):
     """Returns the float32 network of a finished run with other weights."""
     entry = json.loads((workdir / "outcome.json").read_text())
     model = elu_zoo.get_model(entry["model"], weights=workdir)
@@ -83,18 +83,18 @@ def model_with(workdir, weights):
     return model
 
 
-def measured(model, split):
-    """Returns loss and error in percent, by NumPy."""
+def measure(model, split):
+    """Returns the loss and the error in percent, computed by NumPy."""
     logits = model.predict(split.images, verbose=0).astype(np.float64)
     logits -= logits.max(axis=1, keepdims=True)
-    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    right = chances[np.arange(len(split)), split.labels]
-    wrong = chances.argmax(axis=1) != split.labels
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    right = p[np.arange(len(split)), split.labels]
+    wrong = p.argmax(axis=1) != split.labels
     return {"loss": -np.log(right).mean(), "error_percent": 100 * wrong.mean()}
 
 
-def units(model, images):
-    """Returns the activations of each unit, `(values, units)` by the layer's name."""
+def unit_activations(model, images):
+    """Returns activations, `(values, units)`, by the name of the layer."""
     layers = [x for x in model.layers if x.name.startswith("act_")]
     outputs = [layer.output for layer in layers]
     arrays = keras.Model(model.inputs, outputs).predict(images, verbose=0)
@@ -113,31 +113,30 @@ def assert_statistics(path, values):
                 np.testing.assert_allclose(found, function(expected, 0), 1e-5, 1e-6)
 
 
-def at_checkpoint(workdir, step, count):
-    """Returns the first arrays of a checkpoint: the model's weights."""
+def read_checkpoint(workdir, step, count):
+    """Returns the first arrays of a checkpoint, which are the weights of the model."""
     with np.load(workdir / "checkpoints" / f"step-{step:09d}" / "arrays.npz") as arrays:
         return list(arrays.values())[:count]
 
 
-def test_no_number_changes(plain, whole):
+def test_an_observed_run_has_the_results_of_a_plain_run(plain, whole):
     assert plain[2] == [4, 1, 1, 4, 2, 3, 3]
     assert whole[2] == [5, 1, 1, 3, 2, 2, 1, 3]
     assert whole[1]["sha256"] == plain[1]["sha256"]
     assert whole[1]["metrics"] == plain[1]["metrics"]
-    found, expected = kept(whole[0]), kept(plain[0])
+    found, expected = read_records(whole[0]), read_records(plain[0])
     assert list(expected) == ["metrics.jsonl"]
     assert found["metrics.jsonl"] == expected["metrics.jsonl"]
 
 
-def test_no_state_changes(tmp_path, stacks):
-    """The states of batch normalisation, dropout and random slopes stay equal."""
+def test_observing_does_not_change_random_slopes_and_moving_averages(tmp_path, stacks):
     expected = train(small_stacks.get_config(STACKS), tmp_path)
     assert stacks[1]["sha256"] == expected["sha256"]
     name = "metrics.jsonl"
-    assert kept(stacks[0])[name] == kept(tmp_path)[name]
+    assert read_records(stacks[0])[name] == read_records(tmp_path)[name]
 
 
-def test_losses(whole, rows):
+def test_losses_are_recorded_for_each_iteration(whole, rows):
     losses = recorder.read_losses(whole[0])
     assert losses.dtype == np.float32 and losses.shape == (TOTAL,)
     assert (whole[0] / "losses.float32").stat().st_size == 4 * TOTAL
@@ -147,22 +146,22 @@ def test_losses(whole, rows):
 
 
 def test_rows_measure_the_weights_of_their_iteration(plain, whole):
-    """The checkpoints of the other run have these weights."""
+    """The plain run has a checkpoint at each iteration with a row."""
     rows = recorder.read_rows(whole[0])
     assert [row["step"] for row in rows] == TESTED
     parts = {"test": DATA.test, "measured": DATA.train.first(30)}
     for row in rows:
-        weights = at_checkpoint(plain[0], row["step"], 18)
-        model = model_with(whole[0], weights)
+        weights = read_checkpoint(plain[0], row["step"], 18)
+        model = load_model(whole[0], weights)
         expected = {"step": row["step"]}
         for name, split in parts.items():
-            for key, value in measured(model, split).items():
+            for key, value in measure(model, split).items():
                 expected[f"{name}_{key}"] = pytest.approx(value, 1e-5)
         assert row == expected
     assert len({row["test_loss"] for row in rows}) == len(rows)
 
 
-def test_snapshots(plain, whole):
+def test_snapshots_are_the_unrounded_weights_of_their_epochs(plain, whole):
     paths = sorted(path.name for path in (whole[0] / "snapshots").iterdir())
     assert paths == [f"epoch-{epoch:05d}.npz" for epoch in (0, 2, 3)]
     found = recorder.read_snapshots(whole[0])
@@ -171,48 +170,47 @@ def test_snapshots(plain, whole):
         "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1), preprocessing=False
     )
     trained = elu_zoo.get_model("mnist_mlp_8x128", weights=whole[0]).get_weights()
-    last = at_checkpoint(plain[0], TOTAL, 18)
+    last = read_checkpoint(plain[0], TOTAL, 18)
     for i, (first, weights) in enumerate(zip(found[0], found[3], strict=True)):
         assert weights.dtype == first.dtype == np.float32
         np.testing.assert_array_equal(first, np.asarray(initial.weights[i]))
-        # Before they were rounded.
         np.testing.assert_array_equal(weights, last[i])
         np.testing.assert_array_equal(np.float32(np.float16(weights)), trained[i])
     assert any((a != b).any() for a, b in zip(found[3], trained, strict=True))
     assert any((a != b).any() for a, b in zip(found[2], found[3], strict=True))
 
 
-def test_activations(whole):
+def test_activation_statistics_are_recorded_for_each_epoch(whole):
     paths = sorted((whole[0] / "activations").iterdir())
     assert [p.name for p in paths] == [f"epoch-{epoch:05d}.npz" for epoch in range(4)]
     for epoch, weights in recorder.read_snapshots(whole[0]).items():
-        model = model_with(whole[0], weights)
-        assert_statistics(paths[epoch], units(model, DATA.train.images[:50]))
-    with pytest.raises(AssertionError):  # statistics over all images differ
-        assert_statistics(paths[3], units(model, DATA.train.images))
+        model = load_model(whole[0], weights)
+        assert_statistics(paths[epoch], unit_activations(model, DATA.train.images[:50]))
+    with pytest.raises(AssertionError):  # Statistics over all images differ.
+        assert_statistics(paths[3], unit_activations(model, DATA.train.images))
     first, second = (path.read_bytes() for path in paths[:2])
     assert first != second
 
 
-def test_activations_over_all_images_and_in_float32(stacks):
-    """The run multiplies in bfloat16 in convolutions."""
+def test_records_of_a_bfloat16_run_are_measured_in_float32(stacks):
+    """With activation_images=-1 the statistics are over all training images."""
     workdir, entry = stacks
     assert entry["config"]["train"]["precision"] == "bfloat16_conv"
     (weights,) = recorder.read_snapshots(workdir).values()
-    model = model_with(workdir, weights)
-    found = units(model, DATA.train.images)
+    model = load_model(workdir, weights)
+    found = unit_activations(model, DATA.train.images)
     assert len(found) == 3 and len(found["act_stack1_conv1"]) > len(DATA.train)
     path = workdir / "activations" / "epoch-00002.npz"
     assert_statistics(path, found)
     row = recorder.read_rows(workdir)[-1]
-    expected = measured(model, DATA.test)
+    expected = measure(model, DATA.test)
     assert row["test_loss"] == pytest.approx(expected["loss"], 1e-6)
 
-    reduced = model_with(workdir, weights)
+    reduced = load_model(workdir, weights)
     precision.apply(reduced, "bfloat16_conv")
     with pytest.raises(AssertionError):
-        assert_statistics(path, units(reduced, DATA.train.images))
-    assert measured(reduced, DATA.test)["loss"] != pytest.approx(row["test_loss"], 1e-5)
+        assert_statistics(path, unit_activations(reduced, DATA.train.images))
+    assert measure(reduced, DATA.test)["loss"] != pytest.approx(row["test_loss"], 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +222,7 @@ def test_activations_over_all_images_and_in_float32(stacks):
         ({"activation_images": -2}, "activation_images is an integer >= -1"),
     ],
 )
-def test_wrong_values(wrong, words):
+def test_wrong_values_are_refused(wrong, words):
     with pytest.raises(errors.UsageError, match=words):
         Observe(**wrong)
 
@@ -237,7 +235,7 @@ class OnDisk:
 
 
 class Several:
-    """Fake machines of a run."""
+    """A fake of the peers of a run on several machines."""
 
     alone = False
     guard = contextlib.nullcontext
@@ -279,8 +277,9 @@ MEASURES = Observe(test_every=5, measured_images=9)
         (Observe(losses=True), DATA, Several, ALONE),
     ],
 )
-def test_refused(tmp_path, monkeypatch, observe, data, machines, words):
-    """Before any work."""
+def test_records_that_do_not_fit_data_or_machines_are_refused_before_any_work(
+    tmp_path, monkeypatch, observe, data, machines, words
+):
     monkeypatch.setattr(load, "load", lambda *_: data)
     monkeypatch.setattr(zoo, "get_model", lambda *_: pytest.fail("a model"))
     if machines:
@@ -290,7 +289,7 @@ def test_refused(tmp_path, monkeypatch, observe, data, machines, words):
     assert not (tmp_path / "run").exists()
 
 
-def test_read_rows(tmp_path):
+def test_read_rows_ignores_an_incomplete_last_row(tmp_path):
     assert recorder.read_rows(tmp_path) == []
     path = tmp_path / "test.jsonl"
     for torn in ("", '{"step": 15, "te', '{"step": 15}'):
@@ -298,7 +297,7 @@ def test_read_rows(tmp_path):
         assert recorder.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
 
 
-def test_check_kept(tmp_path, whole):
+def test_check_kept_names_the_missing_records(tmp_path, whole):
     Observe(test_every=5, measured_images=96).check(DATA, several=False)
     Observe(losses=True).check(ENCODED, several=False)
     recorder.check_kept(whole[0], OBSERVE)

@@ -1,10 +1,10 @@
-"""Records of an observed run after a stop, and after a kill."""
+"""Records of observed runs that were stopped or killed, and then resumed."""
 
 import contextlib
 import signal
 
 import pytest
-from observed_runs import OBSERVE, get_config, kept, patched, train
+from observed_runs import OBSERVE, get_config, random_data, read_records, train
 
 from elu_zoo import errors
 from elu_zoo.training import evaluate, recorder
@@ -12,40 +12,42 @@ from elu_zoo.training import evaluate, recorder
 
 @pytest.fixture(scope="module", autouse=True)
 def random_images():
-    with patched():
+    with random_data():
         yield
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Folder and entry of a run that is not stopped."""
+    """Folder and entry of an observed run that is not stopped."""
     workdir = tmp_path_factory.mktemp("whole") / "run"
     return workdir, train(get_config(), workdir, OBSERVE)
 
 
 @pytest.fixture
 def check_equal(whole):
-    """Resumes a stopped run, and compares it with `whole`."""
+    """A function that resumes a stopped run and compares the result with `whole`."""
 
     def check(workdir):
         found = train(get_config(), workdir, OBSERVE)
         expected_workdir, expected = whole
         assert found["sha256"] == expected["sha256"]
-        assert kept(workdir) == kept(expected_workdir)
+        assert read_records(workdir) == read_records(expected_workdir)
 
     return check
 
 
-# Iterations from stop to stop.
+# Iterations from the start or the last stop to the next stop.
 STOPS = {
-    "when a row is due": [5],
+    "when a row of measures is due": [5],
     "at the end of an epoch, and again": [6, 3],
     "after the last iteration": [18],
 }
 
 
 @pytest.mark.parametrize("where", STOPS)
-def test_stopped(tmp_path, stop_after, check_equal, where):
+def test_records_of_a_stopped_run_equal_those_of_a_run_without_stops(
+    tmp_path, stop_after, check_equal, where
+):
     for since in STOPS[where]:
         stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
         with pytest.raises(errors.Interrupted):
@@ -62,8 +64,9 @@ def die():
     raise Killed
 
 
-def test_killed(tmp_path, stop_after, check_equal):
-    """Records after the restored checkpoint and incomplete records are cut."""
+def test_records_after_the_restored_checkpoint_of_a_killed_run_are_cut(
+    tmp_path, stop_after, check_equal
+):
     stop_after(14, die)
     with pytest.raises(Killed):
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
@@ -80,13 +83,16 @@ def test_killed(tmp_path, stop_after, check_equal):
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
     assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5]
     assert recorder.read_losses(tmp_path).shape == (7,)
-    assert len(kept(tmp_path)) == 3 + 3 + 2  # the files of epoch 2 stay
+    assert len(read_records(tmp_path)) == 3 + 3 + 2  # including the files of epoch 2
     check_equal(tmp_path)
 
 
 @pytest.fixture
 def signal_at(monkeypatch):
-    """Sends SIGINT in a batch of ten images of an evaluation, counted from 1."""
+    """A function that plans SIGINT for a batch of evaluations, counted from 1.
+
+    A batch has ten images.
+    """
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 10)
     made = evaluate.inference
 
@@ -108,25 +114,26 @@ def signal_at(monkeypatch):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(evaluate, "inference", counted)
             yield
-        assert done[0] == part  # at once, not after it
+        assert done[0] == part  # The run stopped before the next batch.
 
     return plan
 
 
-# A row has seven batches: four of test images, three of measured images.
+# The measures of a row take seven batches: four of test images, and three of
+# training images. `reached` is the iteration at which the run stops.
 @pytest.mark.parametrize(
-    ("part", "stood", "tested"),
+    ("part", "reached", "tested"),
     [(6, 5, []), (27, 18, [5, 10, 15])],
     ids=["measured images", "the last row"],
 )
-def test_stopped_while_it_measures(
-    tmp_path, signal_at, check_equal, part, stood, tested
+def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
+    tmp_path, signal_at, check_equal, part, reached, tested
 ):
     with (
         signal_at(part),
-        pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {stood} of"),
+        pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"),
     ):
         train(get_config(), tmp_path, OBSERVE)
-    assert (tmp_path / "checkpoints" / f"step-{stood:09d}").is_dir()
+    assert (tmp_path / "checkpoints" / f"step-{reached:09d}").is_dir()
     assert [row["step"] for row in recorder.read_rows(tmp_path)] == tested
     check_equal(tmp_path)

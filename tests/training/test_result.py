@@ -1,3 +1,5 @@
+"""Results of finished runs: outcome.json, the weight file and the entry beside it."""
+
 import itertools
 import json
 import os
@@ -16,7 +18,7 @@ from elu_zoo.weights import cards, manifest
     "text, words",
     [("{", "is not JSON"), ('{"format": 1}', "lacks")],
 )
-def test_damaged_outcome(tmp_path, text, words):
+def test_a_damaged_outcome_is_refused(tmp_path, text, words):
     assert result.find(tmp_path) is None
     (tmp_path / "outcome.json").write_text(text)
     with pytest.raises(errors.CorruptError, match=words):
@@ -25,9 +27,9 @@ def test_damaged_outcome(tmp_path, text, words):
 
 @pytest.fixture
 def git(monkeypatch):
-    """Fakes the answers of git for a repository."""
+    """A function that replaces git by a fake repository."""
 
-    def answer(*, tracked=True, changed="", found=True):
+    def fake(*, tracked=True, changed="", found=True):
         def run(command, **_):
             kind = command[3]
             if not found or (kind == "ls-files" and not tracked):
@@ -37,7 +39,7 @@ def git(monkeypatch):
 
         monkeypatch.setattr(subprocess, "run", run)
 
-    return answer
+    return fake
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,12 @@ def git(monkeypatch):
         ({"found": False}, f"release {elu_zoo.__version__}"),
     ],
 )
-def test_commit(git, repository, expected):
+def test_commit_names_the_revision_or_the_release(git, repository, expected):
     git(**repository)
     assert result.commit() == expected
 
 
-def test_entry_of_a_classifier(smoke, train, tmp_path):
+def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path):
     entry = train(smoke(), tmp_path, command="elu-zoo-train --config=x")
     assert entry["command"] == "elu-zoo-train --config=x"
     (weights,) = tmp_path.glob("*.weights.h5")
@@ -81,31 +83,29 @@ def test_entry_of_a_classifier(smoke, train, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("checkpoints", [True, False])
-def test_missing_weight_file(smoke, train, tmp_path, caplog, checkpoints):
-    """The last checkpoint has the weights; without one the run is not finished."""
+def test_a_missing_weight_file_is_written_or_refused(smoke, train, tmp_path, caplog):
     entry = train(smoke(), tmp_path)
     path = tmp_path / (entry["tag"] + manifest.SUFFIX)
     content = path.read_bytes()
     path.unlink()
-    if checkpoints:
-        assert train(smoke(), tmp_path)["sha256"] == entry["sha256"]
-        assert path.read_bytes() == content
-        assert f"The weight file {path} is missing. The file will be" in caplog.text
-        return
+    assert train(smoke(), tmp_path)["sha256"] == entry["sha256"]
+    assert path.read_bytes() == content
+    assert f"The weight file {path} is missing. The file will be" in caplog.text
+
+    path.unlink()
     shutil.rmtree(tmp_path / "checkpoints")
     words = f"{path} of the finished run is missing, .* or delete {tmp_path} to train"
     with pytest.raises(errors.CorruptError, match=words):
         train(smoke(), tmp_path)
 
 
-def test_examples_of_a_run_that_trains_on_the_validation_images(smoke, train, tmp_path):
+def test_examples_include_validation_images_trained_on(smoke, train, tmp_path):
     changes = {"data.train_on_validation": True, "data.train_examples": 0}
     entry = train(smoke({**changes, "train.epochs": 1}), tmp_path)
     assert entry["examples"] == {"train": 4000, "validation": 0, "test": 1000}
 
 
-def test_entry_of_an_autoencoder(smoke, train, tmp_path):
+def test_the_entry_of_an_autoencoder_has_no_classes(smoke, train, tmp_path):
     config = smoke(
         {
             "model.name": "mnist_autoencoder",
@@ -133,14 +133,15 @@ def test_entry_of_an_autoencoder(smoke, train, tmp_path):
     assert result.find(tmp_path) == entry
 
 
-def test_the_commit_is_read_at_the_start(smoke, train, tmp_path, monkeypatch):
+def test_the_commit_is_read_once_at_the_start(smoke, train, tmp_path, monkeypatch):
     commits = iter(["first", "second"])
     monkeypatch.setattr(result, "commit", lambda: next(commits))
     assert train(smoke(), tmp_path)["commit"] == "first"
 
 
-def test_killed_while_writing_the_outcome(smoke, train, tmp_path, monkeypatch):
-    """A rerun writes the same weights, tag and metrics."""
+def test_a_run_killed_before_it_writes_the_outcome_writes_the_same_weights_again(
+    smoke, train, tmp_path, monkeypatch
+):
     write_json = files.write_json
 
     def killed(path, value):

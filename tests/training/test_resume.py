@@ -1,4 +1,4 @@
-"""Runs that are killed at random moments end bit-identically."""
+"""Runs that are killed at a random moment and resumed, in processes of their own."""
 
 import random
 import signal
@@ -9,7 +9,7 @@ import time
 import pytest
 
 KILLS = 1
-STEPS = 600
+STEPS = 600  # iterations of the run; an epoch has 10
 ENTRIES = {
     "train.epochs": STEPS // 10,
     "train.momentum": 0.9,
@@ -18,12 +18,13 @@ ENTRIES = {
 }
 
 
-def newest(workdir):
+def newest_step(workdir):
+    """Returns the iteration of the newest checkpoint; 0 without a checkpoint."""
     names = [p.name for p in workdir.glob("checkpoints/step-*")]
     return int(max(names)[5:]) if names else 0
 
 
-def start(workdir):
+def start_run(workdir):
     overrides = [f"--config.{key}={value}" for key, value in ENTRIES.items()]
     command = [sys.executable, "-m", "elu_zoo.bin.train", f"--workdir={workdir}"]
     return subprocess.Popen(
@@ -34,42 +35,47 @@ def start(workdir):
     )
 
 
-def kill_at(workdir, target, moment):
-    """Kills a new process after a checkpoint; returns the newest iteration."""
-    with start(workdir) as process:
+def kill_at(workdir, target, seconds):
+    """Kills a new process some seconds after a checkpoint at `target` or later.
+
+    Returns the iteration of the newest checkpoint.
+    """
+    with start_run(workdir) as process:
         deadline = time.monotonic() + 120
-        while newest(workdir) < target:
+        while newest_step(workdir) < target:
             assert process.poll() is None, process.stdout.read()
             assert time.monotonic() < deadline
             time.sleep(0.001)
-        time.sleep(moment)
+        time.sleep(seconds)
         assert process.poll() is None
         process.kill()
         assert process.wait() == -signal.SIGKILL
-    return newest(workdir)
+    return newest_step(workdir)
 
 
 @pytest.mark.slow
-def test_kill_9(smoke, train, tmp_path, last_arrays, assert_same_bits, rows):
+def test_a_killed_run_ends_bit_identically(
+    smoke, train, tmp_path, last_arrays, assert_same_bits, rows
+):
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    generator, stood = random.Random(0), [0]
+    generator, steps = random.Random(0), [0]  # iterations of the newest checkpoints
     for index in range(KILLS):
         share = (index + generator.random()) / (KILLS + 1)
-        target = max(stood[-1] + 1, int(STEPS * share))
-        stood.append(kill_at(killed, target, generator.uniform(0, 0.02)))
-        assert stood[-2] < stood[-1] < STEPS
-    with start(killed) as process:
+        target = max(steps[-1] + 1, int(STEPS * share))
+        steps.append(kill_at(killed, target, generator.uniform(0, 0.02)))
+        assert steps[-2] < steps[-1] < STEPS
+    with start_run(killed) as process:
         output = process.communicate(timeout=300)[0]
     assert process.returncode == 0, output
 
     expected = train(smoke(ENTRIES), whole, compile="auto")
     arrays = last_arrays(killed)
-    assert len(arrays) > 2 * 18  # with the optimizer's slots
+    assert len(arrays) > 2 * 18  # weights, biases and the slots of the optimizer
     assert_same_bits(arrays, last_arrays(whole))
     contents = [(f / "metrics.jsonl").read_bytes() for f in (killed, whole)]
     assert contents[0] == contents[1]
     assert train(smoke(ENTRIES), killed)["sha256"] == expected["sha256"]
-    # Each start went on from the newest complete checkpoint.
+    # Each process resumed from the newest complete checkpoint.
     starts = [r["step"] for r in rows(killed / "timing.jsonl") if "strategy" in r]
-    assert starts == stood
+    assert starts == steps
     assert not list((killed / "checkpoints").glob(".*"))

@@ -1,6 +1,6 @@
-"""Runs that are stopped anywhere and resumed: they end bit-identically.
+"""Runs that are stopped by a signal and resumed end bit-identically.
 
-The cases are those of Composer's test_resumption, and evaluations.
+The library Composer tests the same moments of a stop, except those in evaluations.
 """
 
 import itertools
@@ -12,7 +12,8 @@ import small_stacks
 from elu_zoo import errors
 from elu_zoo.training import evaluate
 
-# Runs of two epochs of ten iterations: the iterations from stop to stop.
+# Runs have two epochs of ten iterations. A list has the iterations from the start or
+# the last stop to the next stop.
 STOPS = {
     "in the middle of an epoch": [4],
     "at the end of an epoch": [10],
@@ -42,7 +43,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def check_equal(smoke, train, whole, last_arrays, assert_same_bits):
-    """Resumes a stopped run, and compares it with `whole`."""
+    """A function that resumes a stopped run and compares the result with `whole`."""
 
     def check(workdir):
         config = smoke(ENTRIES)
@@ -57,7 +58,9 @@ def check_equal(smoke, train, whole, last_arrays, assert_same_bits):
 
 
 @pytest.mark.parametrize("where", STOPS)
-def test_stopped(smoke, train, tmp_path, stop_after, check_equal, where):
+def test_a_stopped_run_equals_a_run_without_stops(
+    smoke, train, tmp_path, stop_after, check_equal, where
+):
     for since in STOPS[where]:
         stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
         with pytest.raises(errors.Interrupted, match="SIGTERM after iteration"):
@@ -67,7 +70,7 @@ def test_stopped(smoke, train, tmp_path, stop_after, check_equal, where):
 
 @pytest.fixture
 def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits, rows):
-    """Stops a run, resumes it, and compares it with a run that is not stopped."""
+    """A function that compares a stopped and resumed run with a run without stops."""
 
     def check(config, stops, **arguments):
         cut, whole = tmp_path / "cut", tmp_path / "whole"
@@ -88,7 +91,8 @@ def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits,
     return check
 
 
-# Iterations from stop to stop: inside the first phase, at its end, and inside others.
+# Iterations from stop to stop. The stops are inside the first phase, at the end of the
+# first phase, and inside the other phases.
 IN_EACH_PHASE = [3, 2, 2, 6]
 
 
@@ -105,7 +109,9 @@ IN_EACH_PHASE = [3, 2, 2, 6]
     ],
     ids=["each phase", "muon", "compiled", "two devices"],
 )
-def test_stopped_in_phases(phased, stop_and_compare, entries, stops, arguments):
+def test_a_stopped_run_in_phases_equals_a_run_without_stops(
+    phased, stop_and_compare, entries, stops, arguments
+):
     stop_and_compare(phased(entries), stops, **arguments)
 
 
@@ -122,17 +128,20 @@ def test_stopped_in_phases(phased, stop_and_compare, entries, stops, arguments):
     ],
     ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],
 )
-def test_stopped_runs_of_other_kinds(smoke, stop_and_compare, entries, arguments):
+def test_stopped_runs_with_other_states_equal_runs_without_stops(
+    smoke, stop_and_compare, entries, arguments
+):
     stop_and_compare(smoke(entries), [14], **arguments)
 
 
+# `batch` is the evaluated batch, of 100 images, in which the signal comes. Each epoch
+# ends with 5 batches, and the run with 15 more.
 @pytest.mark.parametrize(
-    "part, stood", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"]
+    "batch, reached", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"]
 )
-def test_stopped_in_an_evaluation(
-    smoke, train, tmp_path, monkeypatch, check_equal, part, stood
+def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
+    smoke, train, tmp_path, monkeypatch, check_equal, batch, reached
 ):
-    """It stops between batches: 500 images per epoch, and 1,500 at the end."""
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 100)
     made, done = evaluate.inference, [0]
 
@@ -141,7 +150,7 @@ def test_stopped_in_an_evaluation(
 
         def call(images):
             done[0] += 1
-            if done[0] == part:
+            if done[0] == batch:
                 signal.raise_signal(signal.SIGINT)
             return forward(images)
 
@@ -149,10 +158,12 @@ def test_stopped_in_an_evaluation(
 
     cut = tmp_path / "cut"
     monkeypatch.setattr(evaluate, "inference", counted)
-    with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {stood} of"):
+    with pytest.raises(
+        errors.Interrupted, match=f"SIGINT after iteration {reached} of"
+    ):
         train(smoke(ENTRIES), cut)
-    assert done[0] == part
-    assert (cut / "checkpoints" / f"step-{stood:09d}").is_dir()
+    assert done[0] == batch
+    assert (cut / "checkpoints" / f"step-{reached:09d}").is_dir()
     assert not (cut / "outcome.json").exists()
     monkeypatch.setattr(evaluate, "inference", made)
     check_equal(cut)

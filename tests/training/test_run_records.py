@@ -1,3 +1,5 @@
+"""metrics.jsonl, timing.jsonl, TensorBoard and the display of a run."""
+
 import logging
 import sys
 
@@ -12,7 +14,7 @@ ROWS = [{"step": 10 * i, "epoch": i, "train_loss": 1 / i} for i in (1, 2, 3)]
 
 @pytest.fixture
 def records(tmp_path):
-    """Opens the records of one folder; closes them at the end."""
+    """A function that opens the records of `tmp_path`, which the fixture closes."""
     opened = []
 
     def open_(length=0, epochs=0):
@@ -24,7 +26,7 @@ def records(tmp_path):
         each.close()
 
 
-def test_rows_are_on_the_disk_at_once(tmp_path, records, rows):
+def test_rows_are_on_the_disk_after_each_write(tmp_path, records, rows):
     written = records()
     lengths = []
     for row in ROWS:
@@ -35,8 +37,8 @@ def test_rows_are_on_the_disk_at_once(tmp_path, records, rows):
     assert 0 < lengths[0] < lengths[1] < lengths[2]
 
 
-@pytest.mark.parametrize("kept", [0, 1, 2, 3])
-def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, kept):
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, count):
     first, lengths = records(), [0]
     for row in ROWS:
         first.write(row)
@@ -44,23 +46,22 @@ def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, kept):
         lengths.append(first.length())
     first.close()
     with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 2')  # by a killed process
-    second = records(lengths[kept], kept)
+        file.write('{"step": 2')  # the last row of a killed process
+    second = records(lengths[count], count)
     second.write(ROWS[-1])
-    assert rows(tmp_path / "metrics.jsonl") == [*ROWS[:kept], ROWS[-1]]
+    assert rows(tmp_path / "metrics.jsonl") == [*ROWS[:count], ROWS[-1]]
     assert len(rows(tmp_path / "timing.jsonl")) == 3
 
 
-def written_rows(records):
+def write_rows(records):
     first = records()
     for row in ROWS:
         first.write(row)
     first.close()
-    return first
 
 
-def test_missing_rows_are_named(tmp_path, records, rows, caplog):
-    written_rows(records)
+def test_a_missing_file_of_metrics_is_logged(tmp_path, records, rows, caplog):
+    write_rows(records)
     path = tmp_path / "metrics.jsonl"
     length = path.stat().st_size
     path.unlink()
@@ -84,7 +85,7 @@ def test_missing_rows_are_named(tmp_path, records, rows, caplog):
     ],
 )
 def test_cut_and_foreign_rows_are_refused(tmp_path, records, change, epochs):
-    written_rows(records)
+    write_rows(records)
     path = tmp_path / "metrics.jsonl"
     length = path.stat().st_size
     path.write_bytes(change(path.read_bytes()))
@@ -95,7 +96,7 @@ def test_cut_and_foreign_rows_are_refused(tmp_path, records, change, epochs):
     assert path.read_bytes() == before
 
 
-def test_timing_has_the_time(tmp_path, records, rows):
+def test_rows_of_timing_have_the_unix_time(tmp_path, records, rows):
     written = records()
     written.write_start({"step": 0, "strategy": "one"})
     written.write_timing({"step": 10, "seconds": 2.0})
@@ -105,7 +106,7 @@ def test_timing_has_the_time(tmp_path, records, rows):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_json_has_no_nan(tmp_path, records, value):
+def test_values_that_are_not_finite_are_not_written(tmp_path, records, value):
     with pytest.raises(ValueError):
         records().write({"step": 1, "train_loss": value})
     assert (tmp_path / "metrics.jsonl").read_text() == ""
@@ -123,7 +124,7 @@ def test_tensorboard_reads_the_scalars(tmp_path, records):
     assert found == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
 
 
-def test_no_files_without_a_folder(tmp_path, monkeypatch):
+def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     records = Records(None, 0, 0)
     records.write(ROWS[0])

@@ -1,3 +1,5 @@
+"""Schedules of learning rates: steps, lines and exponential decay."""
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from elu_zoo.training import schedules
         ((1, 2, 3), (4, 3, 2, 1), [4, 3, 2, 1, 1, 1, 1, 1]),
     ],
 )
-def test_steps(boundaries, values, expected):
+def test_steps_keep_a_rate_until_the_next_boundary(boundaries, values, expected):
     rates = schedules.learning_rates(np.arange(8), boundaries, values)
     assert rates.dtype == np.float32
     np.testing.assert_array_equal(rates, np.float32(expected))
@@ -28,7 +30,7 @@ def test_steps(boundaries, values, expected):
 @pytest.mark.parametrize(
     "shape, more", [("steps", 1), ("linear", 2), ("exponential", 2)]
 )
-def test_shares_of_the_run(boundaries, at, shape, more):
+def test_boundaries_can_be_shares_of_the_run(boundaries, at, shape, more):
     values = (0.5, 0.1, 0.4, 0.2)[: len(at) + more]
     schedules.check(boundaries, values, 8, shape)
     iterations = np.arange(8)
@@ -49,13 +51,13 @@ def test_shares_of_the_run(boundaries, at, shape, more):
         ((2, 4), (0.4, 0.2, 0.2, 1.0), [0.4, 0.3, 0.2, 0.2, 0.2, 0.4, 0.6, 0.8]),
     ],
 )
-def test_linear(boundaries, values, expected):
-    """The last rate belongs to the end, one iteration after the last."""
-    given = boundaries, values, "linear", 8
-    rates = schedules.learning_rates(np.arange(8), *given)
+def test_linear_interpolates_between_boundaries(boundaries, values, expected):
+    """The last rate would be that of iteration 8, one after the last iteration."""
+    arguments = boundaries, values, "linear", 8
+    rates = schedules.learning_rates(np.arange(8), *arguments)
     assert rates.dtype == np.float32
     np.testing.assert_allclose(rates, expected, 1e-6, 1e-7)
-    part = schedules.learning_rates(np.arange(3, 6), *given)
+    part = schedules.learning_rates(np.arange(3, 6), *arguments)
     np.testing.assert_array_equal(part, rates[3:6])
 
 
@@ -67,10 +69,10 @@ def test_linear(boundaries, values, expected):
         ((), (0.003, 0.003 * np.exp(-8 * 0.01)), 0.003 * np.exp(-0.01 * np.arange(8))),
     ],
 )
-def test_exponential(boundaries, values, expected):
-    given = boundaries, values, "exponential", 8
+def test_exponential_decays_between_boundaries(boundaries, values, expected):
+    arguments = boundaries, values, "exponential", 8
     schedules.check(boundaries, values, 8, "exponential")
-    rates = schedules.learning_rates(np.arange(8), *given)
+    rates = schedules.learning_rates(np.arange(8), *arguments)
     assert rates.dtype == np.float32
     np.testing.assert_allclose(rates, expected, 1e-6)
 
@@ -104,7 +106,7 @@ def test_exponential(boundaries, values, expected):
         ((5,), (0.1, float("inf")), r"finite and >= 0.*inf"),
     ],
 )
-def test_refused(boundaries, values, words):
+def test_wrong_boundaries_and_rates_are_refused(boundaries, values, words):
     with pytest.raises(errors.UsageError, match=words):
         schedules.check(boundaries, values, 10)
 
@@ -113,7 +115,7 @@ def test_refused(boundaries, values, words):
     "boundaries, values",
     [((), (0.0,)), ((1,), (0.1, 0.0)), ((9,), (1, 2)), ((1, 9), (1, 2, 3))],
 )
-def test_accepted(boundaries, values):
+def test_boundaries_inside_the_run_are_accepted(boundaries, values):
     schedules.check(boundaries, values, 10)
 
 
@@ -126,6 +128,6 @@ def test_accepted(boundaries, values):
         ((5,), (0.0, 0.1), "liner", "Unknown shape of learning rates 'liner'. Did you"),
     ],
 )
-def test_refused_with_a_shape(boundaries, values, shape, words):
+def test_rates_that_do_not_fit_the_shape_are_refused(boundaries, values, shape, words):
     with pytest.raises(errors.UsageError, match=words):
         schedules.check(boundaries, values, 10, shape)

@@ -1,3 +1,5 @@
+"""`stop_requested`: SIGTERM and SIGINT ask a run to stop."""
+
 import signal
 import threading
 
@@ -13,7 +15,7 @@ def handlers():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_first_signal_is_returned(number):
+def test_stop_returns_the_first_signal(number):
     before = handlers()
     with stop_requested() as stop:
         assert stop() == 0
@@ -25,13 +27,13 @@ def test_the_first_signal_is_returned(number):
 
 @pytest.fixture
 def interruptible():
-    """Makes SIGINT raise KeyboardInterrupt, which background jobs of shells ignore."""
+    """Sets Python's handler of SIGINT; shells let background jobs ignore SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
-def test_second_signal_acts_at_once(interruptible):
+def test_the_second_signal_interrupts_at_once(interruptible):
     with stop_requested() as stop:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):

@@ -1,3 +1,5 @@
+"""Checkpoints: bit-identical restores, damaged files, and disks that are full."""
+
 import errno
 import json
 import logging
@@ -16,32 +18,33 @@ from elu_zoo.training.state import FORMAT, Checkpoints, seal
 STEPS = (10, 20, 30)
 
 
-def values(step):
+def make_values(step):
     generator = np.random.default_rng(step)
     return [generator.normal(size=s).astype("float32") for s in ((3, 4), (4,), ())]
 
 
-def variables(step=0):
-    return [keras.Variable(value, name=f"v{i}") for i, value in enumerate(values(step))]
+def make_variables(step=0):
+    values = enumerate(make_values(step))
+    return [keras.Variable(value, name=f"v{i}") for i, value in values]
 
 
 @pytest.fixture
 def saved(tmp_path):
-    """The folder of a run with checkpoints of three steps."""
+    """The folder of a run with checkpoints of three iterations."""
     for step in STEPS:
-        Checkpoints(tmp_path, variables(step), 3).save(state(step))
+        Checkpoints(tmp_path, make_variables(step), 3).save(make_state(step))
     return tmp_path
 
 
-def state(step):
+def make_state(step):
     return {"step": step, "epoch_loss": step / 3, "metrics_length": 7 * step}
 
 
 def restore(workdir):
-    """Returns the restored state; checks that the weights belong to its step."""
-    found = variables()
+    """Returns the restored state; checks that the weights are of the same iteration."""
+    found = make_variables()
     restored = Checkpoints(workdir, found, 3).restore()
-    for variable, value in zip(found, values(restored["step"]), strict=True):
+    for variable, value in zip(found, make_values(restored["step"]), strict=True):
         assert np.asarray(variable).tobytes() == value.tobytes()
     return restored
 
@@ -50,18 +53,18 @@ def folders(workdir):
     return sorted(os.listdir(workdir / "checkpoints"))
 
 
-def test_nothing_to_restore(tmp_path):
-    assert Checkpoints(tmp_path, variables(), 3).restore() is None
+def test_a_folder_without_checkpoints_restores_nothing(tmp_path):
+    assert Checkpoints(tmp_path, make_variables(), 3).restore() is None
 
 
-def test_state_survives_to_the_last_bit(tmp_path):
-    exact = {**state(1), "epoch_loss": 0.1 + 0.2, "seconds": 1e-300}
-    Checkpoints(tmp_path, variables(1), 3).save(exact)
+def test_the_restored_state_is_bit_identical(tmp_path):
+    exact = {**make_state(1), "epoch_loss": 0.1 + 0.2, "seconds": 1e-300}
+    Checkpoints(tmp_path, make_variables(1), 3).save(exact)
     assert restore(tmp_path) == exact
 
 
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
-def test_optimizer_slots(tmp_path, optimizer):
+def test_restored_optimizer_slots_are_bit_identical(tmp_path, optimizer):
     def build():
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
         arguments = {"momentum": 0.9} if optimizer == "SGD" else {}
@@ -72,7 +75,7 @@ def test_optimizer_slots(tmp_path, optimizer):
     model, built, expected = build()
     for _ in range(3):
         built.apply([keras.ops.ones_like(v) for v in model.trainable_variables])
-    Checkpoints(tmp_path, expected, 1).save(state(3))
+    Checkpoints(tmp_path, expected, 1).save(make_state(3))
     _, restored, found = build()
     Checkpoints(tmp_path, found, 1).restore()
     assert int(restored.iterations.numpy()) == 3
@@ -83,24 +86,28 @@ def test_optimizer_slots(tmp_path, optimizer):
 
 
 @pytest.mark.parametrize("kept, expected", [(1, [30]), (2, [20, 30]), (5, STEPS)])
-def test_number_kept(tmp_path, kept, expected):
+def test_only_the_newest_checkpoints_are_kept(tmp_path, kept, expected):
     for step in STEPS:
-        Checkpoints(tmp_path, variables(step), kept).save(state(step))
+        Checkpoints(tmp_path, make_variables(step), kept).save(make_state(step))
     assert folders(tmp_path) == [f"step-{s:09d}" for s in expected]
 
 
-def truncate(share):
+def truncate(fraction):
+    """Returns a function that cuts a file to a fraction of its size."""
+
     def damage(path):
-        os.truncate(path, int(path.stat().st_size * share))
+        os.truncate(path, int(path.stat().st_size * fraction))
 
     return damage
 
 
 def flip(seed):
+    """Returns a function that flips a random bit of a file."""
+
     def damage(path):
         content = bytearray(path.read_bytes())
-        place = int(np.random.default_rng(seed).integers(8 * len(content)))
-        content[place // 8] ^= 1 << place % 8
+        bit = int(np.random.default_rng(seed).integers(8 * len(content)))
+        content[bit // 8] ^= 1 << bit % 8
         path.write_bytes(content)
 
     return damage
@@ -142,13 +149,13 @@ def test_a_damaged_checkpoint_is_skipped_and_logged(saved, caplog, damage):
     name, act = DAMAGES[damage]
     act(saved / "checkpoints" / f"step-{30:09d}" / name)
     with caplog.at_level(logging.ERROR, "absl"):
-        assert restore(saved) == state(20)
+        assert restore(saved) == make_state(20)
     assert f"step-{30:09d} is damaged" in caplog.text
-    # The run saves that step again, once.
-    checkpoints = Checkpoints(saved, variables(30), 3)
-    assert checkpoints.save(state(30))
-    assert restore(saved) == state(30)
-    assert not checkpoints.save(state(30))
+    # The damaged checkpoint is written again; an intact checkpoint is not.
+    checkpoints = Checkpoints(saved, make_variables(30), 3)
+    assert checkpoints.save(make_state(30))
+    assert restore(saved) == make_state(30)
+    assert not checkpoints.save(make_state(30))
 
 
 OBSTACLES = {
@@ -166,7 +173,7 @@ def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
 ):
     newest = saved / "checkpoints" / f"step-{40:09d}"
     OBSTACLES[kind](newest)
-    assert restore(saved) == state(30)
+    assert restore(saved) == make_state(30)
     assert f"{newest} is damaged (" in caplog.text
     assert not os.path.lexists(newest)
 
@@ -174,23 +181,23 @@ def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
 @pytest.mark.parametrize("kind", OBSTACLES)
 def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
     target = saved / "checkpoints" / f"step-{40:09d}"
-    checkpoints = Checkpoints(saved, variables(40), 3)
+    checkpoints = Checkpoints(saved, make_variables(40), 3)
     OBSTACLES[kind](target)
     with caplog.at_level(logging.WARNING, "absl"):
-        assert checkpoints.save(state(40))
+        assert checkpoints.save(make_state(40))
     assert f"{target} was not written by this run. It was renamed to" in caplog.text
     assert os.path.lexists(f"{target}.moved")
-    assert restore(saved) == state(40)
+    assert restore(saved) == make_state(40)
 
 
 def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
     later = saved / "checkpoints" / f"step-{50:09d}"
     later.touch()
-    Checkpoints(saved, variables(40), 1).save(state(40))
+    Checkpoints(saved, make_variables(40), 1).save(make_state(40))
     assert folders(saved) == [f"step-{s:09d}" for s in (40, 50)]
 
 
-def test_all_damaged(saved):
+def test_checkpoints_that_are_all_damaged_are_refused_and_kept(saved):
     for step in STEPS:
         flip(step)(saved / "checkpoints" / f"step-{step:09d}" / ARRAYS)
     words = "Every checkpoint .* damaged.*000000030.*000000010.*Delete this folder"
@@ -204,39 +211,39 @@ def change_manifest(saved, **entries):
     path.write_text(seal({**json.loads(path.read_text()), **entries}))
 
 
-def test_newer_format(saved):
+def test_a_checkpoint_of_a_newer_format_is_refused_and_kept(saved):
     change_manifest(saved, format=FORMAT + 1)
     with pytest.raises(errors.CorruptError, match="format 2, but .* up to 1. Upgrade"):
         restore(saved)
     assert len(folders(saved)) == 3
 
 
-def test_other_versions_are_logged(saved, caplog):
+def test_a_checkpoint_of_other_versions_is_restored_and_logged(saved, caplog):
     change_manifest(saved, versions={"elu_zoo": "0.0.1"})
     with caplog.at_level(logging.WARNING, "absl"):
-        assert restore(saved) == state(30)
+        assert restore(saved) == make_state(30)
     assert "0.0.1" in caplog.text and "may therefore differ" in caplog.text
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_infinite_weights_are_not_saved(saved, value):
-    bad = variables(40)
+def test_weights_that_are_not_finite_are_not_saved(saved, value):
+    bad = make_variables(40)
     bad[0].assign(np.where(np.arange(12).reshape(3, 4) == 7, value, bad[0]))
     with pytest.raises(errors.TrainingError, match="v0 is not finite.*iteration 40"):
-        Checkpoints(saved, bad, 3).save(state(40))
-    assert restore(saved) == state(30)
+        Checkpoints(saved, bad, 3).save(make_state(40))
+    assert restore(saved) == make_state(30)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: variables()[:2],
-        lambda: [*variables(), keras.Variable(1.0)],
-        lambda: [keras.Variable(np.zeros((4, 3)), name="v0"), *variables()[1:]],
-        lambda: [keras.Variable(np.zeros((3, 4)), name="other"), *variables()[1:]],
+        lambda: make_variables()[:2],
+        lambda: [*make_variables(), keras.Variable(1.0)],
+        lambda: [keras.Variable(np.zeros((4, 3)), name="v0"), *make_variables()[1:]],
+        lambda: [keras.Variable(np.zeros((3, 4)), name="other"), *make_variables()[1:]],
     ],
 )
-def test_another_model_is_refused_and_unchanged(saved, other):
+def test_a_checkpoint_of_another_model_is_refused_and_changes_no_weight(saved, other):
     found = other()
     before = [np.array(v) for v in found]
     with pytest.raises(errors.CorruptError, match="another model or optimizer"):
@@ -246,20 +253,20 @@ def test_another_model_is_refused_and_unchanged(saved, other):
 
 
 @pytest.mark.parametrize("size", [0, 800])
-def test_full_disk_keeps_earlier_checkpoints(saved, size):
+def test_a_full_disk_keeps_earlier_checkpoints(saved, size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         with pytest.raises(errors.ResourceError, match="iteration 40 .*intact"):
-            Checkpoints(saved, variables(40), 1).save(state(40))
+            Checkpoints(saved, make_variables(40), 1).save(make_state(40))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert folders(saved) == [f"step-{s:09d}" for s in STEPS]
-    assert restore(saved) == state(30)
+    assert restore(saved) == make_state(30)
 
 
 @pytest.mark.parametrize("number", [errno.ESTALE, errno.EIO])
-def test_read_errors_are_no_damage(saved, monkeypatch, number):
+def test_a_checkpoint_that_cannot_be_read_is_not_deleted(saved, monkeypatch, number):
     def refuse(path):
         raise OSError(number, os.strerror(number), str(path))
 
@@ -267,21 +274,21 @@ def test_read_errors_are_no_damage(saved, monkeypatch, number):
         patch.setattr(Path, "read_bytes", refuse)
         with pytest.raises(errors.ResourceError, match="Nothing was changed. Run"):
             restore(saved)
-    assert len(folders(saved)) == 3 and restore(saved) == state(30)
+    assert len(folders(saved)) == 3 and restore(saved) == make_state(30)
 
 
-def test_folders_of_other_names_stay(saved):
+def test_a_backup_beside_the_checkpoints_is_ignored_and_kept(saved):
     name = f"step-{30:09d}"
     backup = saved / "checkpoints" / f"{name}.bak"
     shutil.copytree(saved / "checkpoints" / name, backup)
     truncate(0)(saved / "checkpoints" / name / ARRAYS)
-    assert restore(saved) == state(20) and backup.is_dir()
+    assert restore(saved) == make_state(20) and backup.is_dir()
 
 
 def test_leftovers_of_a_killed_save_are_removed(saved):
     leftover = saved / "checkpoints" / f".step-{40:09d}.abc123"
     leftover.mkdir()
     (leftover / ARRAYS).write_bytes(b"half")
-    assert restore(saved) == state(30)
-    Checkpoints(saved, variables(40), 3).save(state(40))
+    assert restore(saved) == make_state(30)
+    Checkpoints(saved, make_variables(40), 3).save(make_state(40))
     assert folders(saved) == [f"step-{s:09d}" for s in (20, 30, 40)]

@@ -1,4 +1,4 @@
-"""Training on JAX without TensorFlow, compared with training on TensorFlow."""
+"""Training on JAX, without TensorFlow, compared with training on TensorFlow."""
 
 import json
 import os
@@ -22,12 +22,12 @@ CONFIGS = [name for name, (config, *_) in jax_runs.RUNS.items() if name == confi
 
 @pytest.fixture(autouse=True)
 def registered(phased):
-    """Registers the network of the run `phases`."""
+    """Registers `small_stacks`, the network of the runs `phases` and `muon`."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder that `jax_runs.py` makes."""
+    """The folder that `jax_runs.py` fills."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     done = subprocess.run(
@@ -41,8 +41,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
-def test_first_losses_equal_tensorflow(name, folder, tmp_path, rows, last_arrays):
-    """Up to rounding, also after the change of a phase."""
+def test_metrics_of_the_first_epoch_equal_those_of_tensorflow_up_to_rounding(
+    name, folder, tmp_path, rows, last_arrays
+):
     config = jax_runs.get_config(name)
     training.train(config, tmp_path, compile="off")
     found, expected = (
@@ -52,14 +53,14 @@ def test_first_losses_equal_tensorflow(name, folder, tmp_path, rows, last_arrays
     assert found[0]["step"] <= 10 and found[0].keys() == expected[0].keys()
     for key, value in expected[0].items():
         assert found[0][key] == pytest.approx(value, rel=1e-5), key
-    if len(expected) == 1:  # the checkpoint belongs to these iterations too
+    if len(expected) == 1:  # the newest checkpoint is at the end of the first epoch
         arrays = last_arrays(folder / name), last_arrays(tmp_path)
         for a, b in zip(*arrays, strict=True):
             np.testing.assert_allclose(a, b, 0, 1e-5)
 
 
 @pytest.mark.parametrize("name", jax_runs.RUNS)
-def test_weights_of_jax_have_the_same_errors_on_tensorflow(name, folder):
+def test_weights_trained_on_jax_have_the_same_metrics_on_tensorflow(name, folder):
     config, model_name = jax_runs.get_config(name), jax_runs.get_config(name).model.name
     entry = json.loads((folder / name / "outcome.json").read_text())
     assert entry["backend"] == "jax" and entry["versions"]["jax"]
@@ -70,7 +71,9 @@ def test_weights_of_jax_have_the_same_errors_on_tensorflow(name, folder):
         assert entry["metrics"][f"test_{key}"] == pytest.approx(value, rel=1e-5), key
 
 
-def test_a_resumed_run_is_bit_identical(folder, rows, last_arrays, assert_same_bits):
+def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
+    folder, rows, last_arrays, assert_same_bits
+):
     assert "after iteration 8 of 20" in (folder / "stopped.txt").read_text()
     starts = [r["step"] for r in rows(folder / "resumed/timing.jsonl") if "commit" in r]
     assert starts == [0, 8]
@@ -81,7 +84,7 @@ def test_a_resumed_run_is_bit_identical(folder, rows, last_arrays, assert_same_b
     assert contents[0] == contents[1]
 
 
-def test_bfloat16_is_close_but_not_equal(folder, rows):
+def test_losses_in_bfloat16_are_close_to_float32_but_not_equal(folder, rows):
     names = ("bfloat16_matmuls", "mnist_mlp_8x128")
     reduced, full = (
         rows(folder / name / "metrics.jsonl")[0]["train_loss"] for name in names
@@ -89,7 +92,7 @@ def test_bfloat16_is_close_but_not_equal(folder, rows):
     assert 1e-6 < abs(reduced / full - 1) < 1e-2
 
 
-def test_averages_of_batch_norm_are_updated(folder):
+def test_moving_averages_of_batch_norm_are_updated(folder):
     model = zoo.get_model("mnist_mlp_8x128", weights=folder / "batch_norm")
     for name in ("moving_mean", "moving_variance"):
         value = np.asarray(getattr(model.get_layer("norm_dense8"), name))
@@ -105,9 +108,9 @@ def test_averages_of_batch_norm_are_updated(folder):
         ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
         ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
          "compile 'off'"),
-        ("parts", "UsageError: KERAS_BACKEND=jax cannot split a batch. "
+        ("accumulate 2", "UsageError: KERAS_BACKEND=jax cannot split a batch. "
          "Received: accumulate 2. Remove --accumulate, or set KERAS_BACKEND=tens"),
-        ("no part", "UsageError: accumulate is an integer >= 1. Received: 0."),
+        ("accumulate 0", "UsageError: accumulate is an integer >= 1. Received: 0."),
         ("images", "UsageError: KERAS_BACKEND=jax trains only on data sets that fit in "
          "memory. Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
         ("machines", "one machine, but TF_CONFIG has 2 tasks. Unset TF_CONFIG, or"),
@@ -115,5 +118,5 @@ def test_averages_of_batch_norm_are_updated(folder):
                      "data set once", marks=pytest.mark.data),
     ],
 )  # fmt: skip
-def test_refusals(folder, name, words):
+def test_arguments_that_jax_does_not_support_are_refused(folder, name, words):
     assert words in json.loads((folder / "errors.json").read_text())[name]

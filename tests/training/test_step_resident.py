@@ -1,3 +1,5 @@
+"""Training steps on images in memory: devices, XLA and iterations of a call."""
+
 import keras
 import numpy as np
 import pytest
@@ -11,8 +13,8 @@ from elu_zoo.training.loss import Objective
 from elu_zoo.training.step_resident import ResidentStep
 
 COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
-# Factors on learning rates: sums over pixels have larger gradients.
-PACE = {
+# Factors of the learning rates. Losses that are sums over pixels have larger gradients.
+FACTORS = {
     "softmax_cross_entropy": 1,
     "sigmoid_cross_entropy": 0.1,
     "half_squared_error": 0.01,
@@ -30,7 +32,7 @@ def batches(steps=STEPS):
 
 
 def rates(steps=STEPS, loss="softmax_cross_entropy"):
-    values = PACE[loss] * np.linspace(0.02, 0.005, steps)
+    values = FACTORS[loss] * np.linspace(0.02, 0.005, steps)
     return values.astype(np.float32)
 
 
@@ -46,7 +48,7 @@ def run(
     *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
     loss="softmax_cross_entropy", **model_arguments,
 ):  # fmt: skip
-    """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
+    """Trains in calls of `cut` iterations; returns losses, weights and slots."""
     name = "one" if devices == 1 else "mirrored"
     strategy = create_strategy(name, devices)
     with strategy.scope():
@@ -69,6 +71,7 @@ def run(
 
 
 def difference(found, expected):
+    """Returns the largest difference between the arrays of two results of `run`."""
     return max(
         np.abs(np.asarray(a, np.float64) - b).max()
         for a, b in zip(found[1], expected[1], strict=True)
@@ -79,7 +82,7 @@ def difference(found, expected):
     "arguments",
     [{"compiled": True}, {"compiled": False, "loss": "sigmoid_cross_entropy"}],
 )
-def test_two_devices_equal_one(arguments):
+def test_two_devices_train_the_same_as_one(arguments):
     one, two = run(**arguments), run(devices=2, **arguments)
     np.testing.assert_allclose(two[0], one[0], 1e-5)
     assert difference(two, one) <= 1e-6
@@ -87,8 +90,8 @@ def test_two_devices_equal_one(arguments):
 
 def test_batch_norm_of_two_devices_uses_the_whole_batch():
     one, two = (run(devices=n, batch_norm=True) for n in (1, 2))
-    # Small variances enlarge rounding. Statistics of half batches would differ by more
-    # than 0.01.
+    # Division by small variances enlarges rounding errors to 1e-4. Statistics of half
+    # batches would cause differences above 0.01.
     assert difference(two, one) <= 1e-4
     np.testing.assert_allclose(two[0], one[0], 1e-4)
 
@@ -104,7 +107,7 @@ def test_results_do_not_depend_on_the_calls(compiled, activation, assert_same_bi
 
 
 @pytest.mark.parametrize("activation", ["elu", "prelu"])
-def test_compiled_is_close_to_uncompiled(activation):
+def test_xla_changes_results_by_rounding_only(activation):
     plain = run(activation=activation)
     compiled = run(activation=activation, compiled=True)
     assert np.isfinite(plain[0]).all()
@@ -112,6 +115,6 @@ def test_compiled_is_close_to_uncompiled(activation):
     assert difference(compiled, plain) <= 2e-6
 
 
-def test_alpha_acts_in_training():
+def test_alpha_changes_the_trained_weights():
     half = run(activation={"name": "elu", "alpha": 0.5})
     assert difference(half, run(activation="elu")) > 1e-3

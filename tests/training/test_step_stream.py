@@ -1,4 +1,4 @@
-"""Training on encoded images, compared with training on images in memory."""
+"""Training steps on image files, compared with steps on images in memory."""
 
 import types
 
@@ -27,7 +27,7 @@ FIRST = 7_000
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The same examples, by the class of the step that trains on them."""
+    """The same examples in memory and as files, by the class of the step for them."""
     root = tmp_path_factory.mktemp("images")
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (COUNT + 5, SIDE, SIDE, 3), "uint8")
@@ -43,8 +43,8 @@ def data(tmp_path_factory):
     }
 
 
-def draws():
-    """Returns batches, and random numbers for crops."""
+def make_inputs():
+    """Returns batches of indices, and random numbers for crops."""
     generator = np.random.default_rng(1)
     order = [generator.permutation(COUNT)[:BATCH] for _ in range(STEPS)]
     high = (SIDE - CROP + 1, SIDE - CROP + 1, 2)
@@ -72,7 +72,7 @@ def build(side, dropped=0.4):
     )
 
 
-def make(kind, data, strategy, policy, augmented=True):
+def make_step(kind, data, strategy, compilation, augmented=True):
     """Returns a step, and the variables that it trains."""
     with strategy.scope():
         model = build(CROP if augmented else SIDE)
@@ -81,7 +81,7 @@ def make(kind, data, strategy, policy, augmented=True):
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
     augmentation = PadCropFlip(0, (CROP, CROP)) if augmented else None
     learner = Learner(model, optimizer, objective, BATCH, augmentation)
-    step = kind(learner, data[kind], strategy, policy)
+    step = kind(learner, data[kind], strategy, compilation)
     return step, [*model.weights, *optimizer.variables[2:]]
 
 
@@ -89,17 +89,21 @@ def run(
     kind, data, *, devices=1, compiled=False, accumulate=1, augmented=True,
     cut=(STEPS,), starts=(0,),
 ):  # fmt: skip
-    """Trains STEPS iterations; returns losses and arrays of model and optimizer."""
+    """Trains STEPS iterations in calls of `cut` iterations each.
+
+    Before each iteration of `starts`, the step gets the list of all later batches.
+    Returns losses, weights and slots.
+    """
     strategy = create_strategy("one" if devices == 1 else "auto", devices)
-    policy = Compilation(compiled, STEPS, accumulate)
-    step, variables = make(kind, data, strategy, policy, augmented)
-    (order, crops), losses, done = draws(), [], 0
+    compilation = Compilation(compiled, STEPS, accumulate)
+    step, variables = make_step(kind, data, strategy, compilation, augmented)
+    (order, crops), losses, done = make_inputs(), [], 0
     for count in cut:
         if done in starts:
             step.start(order[done:])
         part = slice(done, done + count)
-        given = crops[part] if augmented else None
-        losses.append(step.run(order[part], RATES[part], FIRST + done, given))
+        draws = crops[part] if augmented else None
+        losses.append(step.run(order[part], RATES[part], FIRST + done, draws))
         done += count
     return np.concatenate(losses), [np.array(v) for v in variables]
 
@@ -113,7 +117,7 @@ ARGUMENTS = [
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
-def test_equals_training_in_memory(data, arguments, assert_same_bits):
+def test_training_on_files_equals_training_in_memory(data, arguments, assert_same_bits):
     losses, arrays = run(ResidentStep, data, **arguments)
     found = run(StreamStep, data, **arguments)
     assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
@@ -139,10 +143,10 @@ def test_results_do_not_depend_on_calls_and_starts(data, arguments, assert_same_
     assert_same_bits([found[0], *found[1]], [losses, *arrays])
 
 
-def test_a_changed_rate_acts_after_compile(data):
-    order, crops = draws()
-    place, still = tf.distribute.get_strategy(), np.zeros(1, np.float32)
-    step, _ = make(StreamStep, data, place, Compilation(False, 1))
+def test_a_changed_dropout_rate_takes_effect_after_compile(data):
+    order, crops = make_inputs()
+    strategy, zero = tf.distribute.get_strategy(), np.zeros(1, np.float32)
+    step, _ = make_step(StreamStep, data, strategy, Compilation(False, 1))
     (dropout,) = (x for x in step._update._model.layers if isinstance(x, Dropout))
     found = []
     for rate, again in ((0.4, False), (0.0, False), (0.0, True)):
@@ -150,23 +154,23 @@ def test_a_changed_rate_acts_after_compile(data):
         if again:
             step.compile()
         step.start(order)
-        found.append(float(step.run(order[:1], still, 0, crops[:1])[0]))
+        found.append(float(step.run(order[:1], zero, 0, crops[:1])[0]))
     assert found[0] == found[1] != found[2]
 
 
-def test_a_missing_image_is_named(data, tmp_path):
+def test_the_error_names_a_missing_image(data, tmp_path):
     files = FilesOfSplit(tmp_path, ("gone.png",) * BATCH, np.zeros(BATCH, "int32"))
     encoded = {StreamStep: EncodedSplit(files, np.arange(BATCH), SIDE)}
-    place = tf.distribute.get_strategy()
-    step, _ = make(StreamStep, encoded, place, Compilation(False, 1))
-    order, crops = np.arange(BATCH, dtype="int32")[None], draws()[1]
+    strategy = tf.distribute.get_strategy()
+    step, _ = make_step(StreamStep, encoded, strategy, Compilation(False, 1))
+    order, crops = np.arange(BATCH, dtype="int32")[None], make_inputs()[1]
     step.start(order)
     with pytest.raises(errors.DataError, match="Cannot read .*gone.png: No such file"):
         step.run(order, RATES[:1], 0, crops[:1])
 
 
 class Summing:
-    """A fake optimizer that adds gradients up."""
+    """A fake optimizer that adds all gradients and leaves the weights."""
 
     def __init__(self, variables):
         self.learning_rate = tf.Variable(0.0)
@@ -178,7 +182,7 @@ class Summing:
 
 
 class Machine:
-    """A fake strategy of one of two machines with one device."""
+    """A fake strategy: this process is one of two machines with one device each."""
 
     num_replicas_in_sync = 2
 
@@ -190,9 +194,9 @@ class Machine:
         return value
 
 
-def gradients(kind, data, strategy, accumulate):
-    """Returns losses at equal weights, and the sums of gradients."""
-    model, (order, crops) = build(CROP), draws()
+def sum_gradients(kind, data, strategy, accumulate):
+    """Returns the losses of STEPS iterations at equal weights, and summed gradients."""
+    model, (order, crops) = build(CROP), make_inputs()
     optimizer = Summing(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
     augmentation = PadCropFlip(0, (CROP, CROP))
@@ -204,9 +208,9 @@ def gradients(kind, data, strategy, accumulate):
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_machines_read_their_parts_of_a_batch(data, monkeypatch, accumulate):
-    place = tf.distribute.get_strategy()
-    losses, sums = gradients(ResidentStep, data, place, accumulate)
+def test_each_machine_reads_its_part_of_a_batch(data, monkeypatch, accumulate):
+    strategy = tf.distribute.get_strategy()
+    losses, sums = sum_gradients(ResidentStep, data, strategy, accumulate)
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Machine)
     read, batches = [], EncodedSplit.batches
 
@@ -220,8 +224,8 @@ def test_machines_read_their_parts_of_a_batch(data, monkeypatch, accumulate):
         context = types.SimpleNamespace(replica_id_in_sync_group=index)
         monkeypatch.setattr(tf.distribute, "get_replica_context", lambda c=context: c)
         monkeypatch.setattr(cluster, "place", lambda i=index: (i, 2))
-        parts.append(gradients(StreamStep, data, Machine(), accumulate))
-    order = draws()[0]
+        parts.append(sum_gradients(StreamStep, data, Machine(), accumulate))
+    order = make_inputs()[0]
     halves = order[:, : BATCH // 2], order[:, BATCH // 2 :]
     assert read == [(half.ravel().tolist(), BATCH // 2) for half in halves]
     np.testing.assert_allclose(parts[0][0] + parts[1][0], losses, 1e-5)

@@ -1,3 +1,5 @@
+"""Runs of `training.train`: files, refusals, infinite losses and a real SIGTERM."""
+
 import os
 import signal
 import subprocess
@@ -7,7 +9,6 @@ import time
 import keras
 import numpy as np
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import elu_zoo
 from elu_zoo import errors, files, training
@@ -19,7 +20,7 @@ BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=
 
 
 def check_finished(workdir, entry, data_dir=None):
-    """Checks an entry, and the errors of the weights that it names."""
+    """Checks an entry, and the recorded error of the weights of the entry."""
     assert manifest.check(entry, "entry") == entry
     assert not [name for name in manifest.FIELDS if entry[name] is None]
     path = workdir / (entry["tag"] + manifest.SUFFIX)
@@ -35,7 +36,7 @@ def check_finished(workdir, entry, data_dir=None):
         assert entry["metrics"][f"{split}_error_percent"] == error
 
 
-def test_finished_run(smoke, tmp_path, rows):
+def test_a_finished_run_has_these_files_and_stays_unchanged(smoke, tmp_path, rows):
     entry = training.train(smoke(), tmp_path)
     tag = entry["tag"]
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -51,12 +52,7 @@ def test_finished_run(smoke, tmp_path, rows):
     assert start["compiled"] is True and start["replicas"] == 1
     assert [row["step"] for row in timing] == [10, 20]
     assert all(row["examples_per_second"] > 0 for row in timing)
-    board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    losses = [(e.step, e.value) for e in board.Scalars("train_loss")]
-    expected = [(r["step"], pytest.approx(r["train_loss"])) for r in metrics]
-    assert losses == expected
     assert (entry["step"], entry["epochs"], entry["seed"]) == (20, 2, 0)
-    assert entry["classes"] == [str(digit) for digit in range(10)]
     check_finished(tmp_path, entry)
 
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
@@ -66,17 +62,19 @@ def test_finished_run(smoke, tmp_path, rows):
 
 
 @pytest.mark.data
-def test_real_mnist(tmp_path, train):
+def test_two_epochs_of_6400_mnist_images_learn(tmp_path, train):
     config = mnist_mlp_8x128.get_config("smoke=True")
     entry = train(config, tmp_path)
     assert entry["step"] == 200
-    # The paper's learning rate, 2 epochs of 6,400 images.
+    # The learning rate is that of the paper; 2 epochs are few.
     assert entry["metrics"]["test_error_percent"] < 40
     check_finished(tmp_path, entry)
 
 
-@pytest.mark.parametrize("activation", ["leaky_relu", "prelu", "rrelu", "tanh"])
-def test_activations(smoke, train, tmp_path, activation):
+@pytest.mark.parametrize("activation", ["prelu", "rrelu"])
+def test_activations_with_weights_or_a_random_state_are_trained_and_loaded(
+    smoke, train, tmp_path, activation
+):
     config = smoke(arg=f"activation={activation}")
     entry = train(config, tmp_path)
     assert entry["arguments"]["activation"]["name"] == activation
@@ -84,7 +82,7 @@ def test_activations(smoke, train, tmp_path, activation):
     check_finished(tmp_path, entry)
 
 
-def test_two_devices_train_the_same(smoke, train, tmp_path, rows):
+def test_a_run_on_two_devices_has_the_losses_of_one(smoke, train, tmp_path, rows):
     config = smoke(arg="batch_norm=True")
     train(config, tmp_path / "one")
     arguments = {"strategy": "mirrored", "num_devices": 2}
@@ -103,7 +101,7 @@ def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
-def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
+def test_another_config_in_the_folder_is_refused(smoke, train, tmp_path, stop_after):
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(smoke(), tmp_path)
@@ -116,24 +114,11 @@ def test_other_config_is_refused(smoke, train, tmp_path, stop_after):
     )
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
-    # Without config.json the checkpoint knows the config.
+    # The checkpoint has a copy of the config.
     (tmp_path / "config.json").unlink()
     with pytest.raises(errors.UsageError, match=words):
         train(changed, tmp_path)
     assert train(smoke(), tmp_path)["step"] == 20
-
-
-@pytest.mark.parametrize(
-    "entries",
-    [
-        {"model.activation.name": "eluu"},
-        {"train.momentum": 1.0},
-    ],
-)
-def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
-    with pytest.raises(errors.UsageError):
-        train(smoke(entries), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -146,25 +131,25 @@ def test_a_wrong_config_leaves_no_folder(smoke, train, tmp_path, entries):
             "3501 .* 3500",
         ),
         ({"train.boundaries": (20,)}, errors.UsageError, "one entry more"),
-        ({"data.name": "mnst"}, errors.UsageError, "Did you mean 'mnist"),
         ({"train.batch_size": 63}, errors.UsageError, "Set it to 62 or 64"),
     ],
 )
-def test_refusals_that_need_the_data(smoke, train, tmp_path, entries, error, words):
+def test_configs_that_do_not_fit_the_data_leave_no_config_file(
+    smoke, train, tmp_path, entries, error, words
+):
     arguments = {"strategy": "mirrored", "num_devices": 2}
     with pytest.raises(error, match=words):
         train(smoke(entries), tmp_path, **arguments)
     assert not (tmp_path / "config.json").exists()
 
 
-def test_damaged_config_of_the_folder(smoke, train, tmp_path):
+def test_a_damaged_config_file_of_the_folder_is_refused(smoke, train, tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(errors.CorruptError, match="config.json is damaged"):
         train(smoke(), tmp_path)
 
 
-def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch):
-    """Before data are read."""
+def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch):
     monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
     words = f"in use by process {os.getpid()} on "
     with (
@@ -175,7 +160,9 @@ def test_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch
     assert [p.name for p in tmp_path.iterdir()] == ["LOCK"]
 
 
-def test_infinite_loss(smoke, train, tmp_path, last_arrays):
+def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
+    smoke, train, tmp_path, last_arrays
+):
     schedule = {"train.boundaries": (14,), "train.learning_rates": (0.05, 1e30)}
     words = "The loss of iteration 15 is .*, at learning rate 1.* checkpoint is kept"
     with pytest.raises(errors.TrainingError, match=words):
@@ -185,8 +172,8 @@ def test_infinite_loss(smoke, train, tmp_path, last_arrays):
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
 
 
-def test_infinite_validation_loss(smoke, train, tmp_path):
-    """The last update of an epoch makes the weights infinite."""
+def test_an_infinite_validation_loss_ends_the_run(smoke, train, tmp_path):
+    """The last update of an epoch makes the weights very large."""
     schedule = {"train.boundaries": (9, 10), "train.learning_rates": (0.05, 1e30, 0.0)}
     words = "validation loss after iteration 10 is .* last finite checkpoint is kept"
     with pytest.raises(errors.TrainingError, match=words):
@@ -196,13 +183,12 @@ def test_infinite_validation_loss(smoke, train, tmp_path):
 
 
 @pytest.mark.slow
-def test_sigterm_to_the_binary(
+def test_sigterm_ends_the_binary_with_143_and_it_resumes_bit_identically(
     smoke, train, tmp_path, last_arrays, assert_same_bits, rows
 ):
-    entries_ = {"train.epochs": 100, "train.momentum": 0.9}
-    overrides = [f"--config.{key}={value}" for key, value in entries_.items()]
-    overrides.append("--config.train.learning_rates=(0.005,)")
-    entries_["train.learning_rates"] = (0.005,)
+    entries = {"train.epochs": 100, "train.momentum": 0.9}
+    entries["train.learning_rates"] = (0.005,)
+    overrides = [f"--config.{key}={value}" for key, value in entries.items()]
     cut, whole = tmp_path / "cut", tmp_path / "whole"
     command = [*BINARY, *overrides, f"--workdir={cut}", "--compile=off"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -218,7 +204,7 @@ def test_sigterm_to_the_binary(
     assert (cut / "checkpoints" / f"step-{step:09d}").is_dir()
     assert not (cut / "outcome.json").exists()
 
-    entry, expected = (train(smoke(entries_), folder) for folder in (cut, whole))
+    entry, expected = (train(smoke(entries), folder) for folder in (cut, whole))
     assert entry["sha256"] == expected["sha256"]
     assert_same_bits(last_arrays(cut), last_arrays(whole))
     contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, whole)]
@@ -228,7 +214,7 @@ def test_sigterm_to_the_binary(
 
 
 def test_initial_weights_depend_on_the_seed_only(smoke, train, tmp_path):
-    """They do not depend on the activation; a learning rate of 0 keeps them."""
+    """A learning rate of 0 keeps the initial weights of both activations."""
     arrays = []
     for activation in ("elu", "relu"):
         config = smoke({"train.learning_rates": (0.0,)}, f"activation={activation}")

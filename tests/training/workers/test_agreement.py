@@ -1,4 +1,4 @@
-"""Agreement of one machine with the fake answers of other machines."""
+"""Agreement of the machines of a run. The responses of other machines are fake."""
 
 import contextlib
 import json
@@ -18,36 +18,40 @@ HOSTS = ["a:1", "b:2", "c:3"]
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Makes one of three machines with two devices each, and their answers."""
+    """A function that makes one of three machines with two devices each.
 
-    def make(number, answers=None):
+    `respond` gets the values that this machine sends, and returns the values of all
+    three machines. By default all machines send equal values. `sent` lists the values.
+    """
+
+    def make(number, respond=None):
         task = {"type": "worker", "index": number}
         text = json.dumps({"cluster": {"worker": HOSTS}, "task": task})
         monkeypatch.setenv("TF_CONFIG", text)
         made = peers.Peers(types.SimpleNamespace(num_replicas_in_sync=6))
-        asked = []
+        sent = []
 
         def gathered(values):
-            asked.append(values.numpy())
-            rows = np.array([values] * 3) if answers is None else answers(values)
+            sent.append(values.numpy())
+            rows = np.array([values] * 3) if respond is None else respond(values)
             return tf.constant(np.repeat(rows, 2, axis=0))
 
         monkeypatch.setattr(made, "_gathered", gathered)
-        made.asked = asked
+        made.sent = sent
         return made
 
     return make
 
 
-def test_equal_facts(machine):
+def test_facts_are_sent_as_hashes_and_equal_facts_are_accepted(machine):
     one = machine(1)
     one.check_same({"the config": "abc", "--compile": None, "steps": 7})
-    ((a, b, c),) = one.asked
+    ((a, b, c),) = one.sent
     assert len({a, b, c}) == 3 and all(0 <= x < 2**56 for x in (a, b, c))
 
 
 def test_different_facts_are_named(machine):
-    def answers(values):
+    def respond(values):
         rows = np.array([values] * 3)
         rows[2, [0, 2]] += 1
         return rows
@@ -57,42 +61,42 @@ def test_different_facts_are_named(machine):
         "worker 1 (b:2). Start all machines"
     )
     with pytest.raises(errors.UsageError, match=re.escape(words)):
-        machine(1, answers).check_same(
+        machine(1, respond).check_same(
             {"the config": "abc", "--compile": None, "the iteration": 7}
         )
 
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
-def test_a_signal_of_one_machine_stops_all(machine, number, expected):
+def test_a_signal_on_one_machine_stops_all_machines(machine, number, expected):
     one = machine(number, lambda values: np.array([[0], [15], [0]]))
     assert one.stop(0) == expected
     assert machine(number).stop(0) == 0
 
 
-def test_a_shared_folder(machine, tmp_path):
+def test_a_shared_folder_is_accepted_and_left_empty(machine, tmp_path):
     chief = machine(0)
     chief.check_shared(tmp_path, chief=True)
-    (nonce,), (seen,) = chief.asked
+    (nonce,), (seen,) = chief.sent
     assert 0 < nonce < 2**32 and seen == 1
     assert not list(tmp_path.iterdir())
 
     (tmp_path / ".shared.0000002a").touch()
-    answers = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
-    machine(2, lambda values: next(answers)).check_shared(tmp_path, chief=False)
+    responses = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
+    machine(2, lambda values: next(responses)).check_shared(tmp_path, chief=False)
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_folder_that_is_not_shared(machine, tmp_path, monkeypatch, exists):
+def test_a_folder_that_is_not_shared_is_refused(machine, tmp_path, monkeypatch, exists):
     monkeypatch.setattr(peers, "_SEEING_SECONDS", 0.3)
     own = tmp_path / "own"
     if exists:
         own.mkdir()
-    answers = iter([np.array([[42], [0], [0]]), np.array([[1], [1], [0]])])
-    one = machine(2, lambda values: next(answers))
+    responses = iter([np.array([[42], [0], [0]]), np.array([[1], [1], [0]])])
+    one = machine(2, lambda values: next(responses))
     words = r"worker 2 \(c:3\) and the chief see different folders .*own"
     with pytest.raises(errors.UsageError, match=words):
         one.check_shared(own, chief=False)
-    assert one.asked[1] == [0]
+    assert one.sent[1] == [0]
     assert own.exists() == exists
 
 
@@ -110,7 +114,7 @@ TASKS = "from remote target /job:worker/replica:0/task:{} while calling"
         (f"{ABORTED} {TASKS.format(0)}", "Another machine stopped"),
     ],
 )
-def test_a_lost_machine_is_named(machine, message, named):
+def test_the_error_names_a_lost_machine(machine, message, named):
     words = f"{re.escape(named)} answering.*Start all machines again"
     with pytest.raises(errors.ResourceError, match=words), machine(0).guard():
         raise tf.errors.UnavailableError(None, None, message)
@@ -129,7 +133,7 @@ OOM = "OOM when allocating tensor on /job:worker/replica:0/task:0/device:GPU:0"
         (lambda *_: KeyError(), ""),
     ],
 )
-def test_other_errors_do_not_change(machine, kind, message):
+def test_errors_of_other_causes_are_raised_unchanged(machine, kind, message):
     error = kind(None, None, message)
     with pytest.raises(type(error)), machine(0).guard():
         raise error
@@ -139,17 +143,17 @@ def test_other_errors_do_not_change(machine, kind, message):
     "code, expected",
     [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
 )
-def test_errors_of_another_machine(machine, code, expected):
+def test_an_error_of_another_machine_ends_this_machine(machine, code, expected):
     one = machine(1, lambda values: np.array([[code], [0], [0]]))
     raises = pytest.raises(expected) if expected else contextlib.nullcontext()
     with raises, one.together():
         pass
-    assert one.asked == [[0]]
+    assert one.sent == [[0]]
 
 
 @pytest.mark.parametrize("error, code", [(signals.Stopped, 1), (OSError, 2)])
-def test_other_machines_get_the_code_of_an_error(machine, error, code):
+def test_an_error_of_this_machine_is_sent_as_a_code(machine, error, code):
     one = machine(0)
     with pytest.raises(error), one.together():
         raise error
-    assert one.asked == [[code]]
+    assert one.sent == [[code]]

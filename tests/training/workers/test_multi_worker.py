@@ -1,4 +1,4 @@
-"""Training by two processes, compared with one process."""
+"""Training by a cluster of two processes, compared with one process."""
 
 import json
 import os
@@ -31,11 +31,15 @@ def free_ports(count):
 
 
 def overrides(entries):
+    """Returns the flags that change fields of a config."""
     return [f"--config.{key}={value}" for key, value in entries.items()]
 
 
 def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())):
-    """Starts a process for each folder, with tasks of these kinds."""
+    """Starts a process for each folder, with the task types `kinds`.
+
+    `own` has further command-line arguments for each process.
+    """
     hosts, processes = {}, []
     for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
         hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
@@ -54,15 +58,15 @@ def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())
     return processes
 
 
-def ends(processes, timeout=180):
+def wait_for_exit(processes, timeout=180):
     """Waits for processes; returns their exit codes and last lines of stderr."""
     outputs = [process.communicate(timeout=timeout)[1] for process in processes]
     codes = [process.returncode for process in processes]
     return codes, [(output.splitlines() or [""])[-1] for output in outputs]
 
 
-def past(workdir, step, processes):
-    """Waits for a checkpoint after this iteration, and returns its iteration."""
+def wait_for_checkpoint(workdir, step, processes):
+    """Waits for a checkpoint after iteration `step`, and returns its iteration."""
     deadline = time.monotonic() + 120
     while True:
         names = [path.name for path in workdir.glob("checkpoints/step-*")]
@@ -70,12 +74,14 @@ def past(workdir, step, processes):
         if newest > step:
             return newest
         assert time.monotonic() < deadline
-        assert all(process.poll() is None for process in processes), ends(processes)
+        assert all(process.poll() is None for process in processes), wait_for_exit(
+            processes
+        )
         time.sleep(0.01)
 
 
 @pytest.mark.slow
-def test_two_workers_equal_one_process(tmp_path, train, last_arrays):
+def test_two_workers_train_the_same_as_one_process(tmp_path, train, last_arrays):
     single, shared = tmp_path / "single", tmp_path / "shared"
     config = mnist_mlp_8x128.get_config("")
     config.update_from_flattened_dict(DIGITS)
@@ -83,7 +89,7 @@ def test_two_workers_equal_one_process(tmp_path, train, last_arrays):
     processes = start_cluster(
         [shared, shared], "--config=mnist_mlp_8x128", *overrides(DIGITS)
     )
-    codes, outputs = ends(processes)
+    codes, outputs = wait_for_exit(processes)
     assert codes == [0, 0], outputs
     pairs = list(zip(last_arrays(shared), last_arrays(single), strict=True))
     assert len(pairs) > 18
@@ -100,7 +106,7 @@ def test_different_configs_are_refused(tmp_path):
         "--config=quickstart:smoke=True",
         own=((), ("--config.seed=3",)),
     )
-    codes, outputs = ends(processes)
+    codes, outputs = wait_for_exit(processes)
     assert codes == [2, 2], outputs
     for number, output in enumerate(outputs):
         assert "The machines differ in the config (here " in output
@@ -109,8 +115,8 @@ def test_different_configs_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_images_on_the_disk(tmp_path):
-    """A chief and a worker compute the mean image at the same time."""
+def test_a_chief_and_a_worker_train_on_images_on_the_disk(tmp_path):
+    """Both compute the mean image at the same time."""
     folder, shared = tmp_path / "images", tmp_path / "shared"
     small_images.write_splits(folder)
     config = small_images.get_config(folder, {"train.precision": "float32"})
@@ -121,13 +127,15 @@ def test_images_on_the_disk(tmp_path):
         "--config.train.precision=float32",
         kinds=("chief", "worker"),
     )
-    codes, outputs = ends(processes)
+    codes, outputs = wait_for_exit(processes)
     assert codes == [0, 0], outputs
     training.train(config, tmp_path / "single")
-    assert losses(shared) == pytest.approx(losses(tmp_path / "single"), rel=1e-4)
+    assert read_losses(shared) == pytest.approx(
+        read_losses(tmp_path / "single"), rel=1e-4
+    )
 
 
-def losses(workdir):
+def read_losses(workdir):
     rows = (workdir / "metrics.jsonl").read_text().splitlines()
     return [json.loads(row)["train_loss"] for row in rows]
 
@@ -135,7 +143,7 @@ def losses(workdir):
 @pytest.mark.slow
 def test_folders_that_are_not_shared_are_refused(tmp_path):
     own = tmp_path / "one", tmp_path / "other"
-    codes, outputs = ends(start_cluster(own, "--config=quickstart:smoke=True"))
+    codes, outputs = wait_for_exit(start_cluster(own, "--config=quickstart:smoke=True"))
     assert codes == [2, 2], outputs
     for output in outputs:
         assert "worker 1 (127.0.0.1:" in output
@@ -145,51 +153,54 @@ def test_folders_that_are_not_shared_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stop_a_loss_and_a_restart(tmp_path, last_arrays, assert_same_bits):
-    """Signals stop all machines, a lost machine ends the others, and all resume."""
+def test_a_cluster_resumes_bit_identically_after_a_signal_and_lost_machines(
+    tmp_path, last_arrays, assert_same_bits
+):
+    """A signal to one machine stops all machines. A lost machine ends the other."""
     config = "--config=quickstart:smoke=True", "--config.train.learning_rates=(0.005,)"
     shared, whole = tmp_path / "shared", tmp_path / "whole"
     processes = start_cluster([shared] * 2, *config, *overrides(LONG))
-    past(shared, 0, processes)
+    wait_for_checkpoint(shared, 0, processes)
     processes[1].terminate()
-    codes, outputs = ends(processes, timeout=30)
+    codes, outputs = wait_for_exit(processes, timeout=30)
     assert codes == [143, 143], outputs
     assert all("error: SIGTERM after iteration" in output for output in outputs)
-    stood = past(shared, 0, [])
-    assert f"after iteration {stood} of" in outputs[0]
+    step = wait_for_checkpoint(shared, 0, [])
+    assert f"after iteration {step} of" in outputs[0]
 
     for lost in 0, 1:
         processes = start_cluster([shared] * 2, *config, *overrides(LONG))
-        stood = past(shared, stood, processes)
+        step = wait_for_checkpoint(shared, step, processes)
         processes[lost].kill()
-        began = time.monotonic()
-        codes, outputs = ends(processes, timeout=60)
-        assert time.monotonic() - began < 30
+        killed_at = time.monotonic()
+        codes, outputs = wait_for_exit(processes, timeout=60)
+        assert time.monotonic() - killed_at < 30
         assert codes[lost] == -signal.SIGKILL and codes[1 - lost] == 1
         assert f"error: worker {lost} (127.0.0.1:" in outputs[1 - lost]
         assert "stopped answering" in outputs[1 - lost]
-    stood = past(shared, 0, [])
+    step = wait_for_checkpoint(shared, 0, [])
 
-    end = {**LONG, "train.epochs": stood // 10 + 10}
-    arguments = *config, *overrides(end), "--allow_config_change"
+    # The run ends soon after the newest checkpoint; an epoch has ten iterations.
+    soon = {**LONG, "train.epochs": step // 10 + 10}
+    arguments = *config, *overrides(soon), "--allow_config_change"
     for workdir in shared, whole:
-        codes, outputs = ends(start_cluster([workdir] * 2, *arguments))
+        codes, outputs = wait_for_exit(start_cluster([workdir] * 2, *arguments))
         assert codes == [0, 0], outputs
     assert_same_bits(last_arrays(shared), last_arrays(whole))
-    assert losses(shared) == losses(whole)
+    assert read_losses(shared) == read_losses(whole)
 
 
 @pytest.mark.slow
-def test_a_hanging_machine_ends_the_others(tmp_path):
+def test_a_machine_that_hangs_ends_the_other_machine(tmp_path):
     shared = tmp_path / "shared"
     processes = start_cluster(
         [shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG)
     )
-    past(shared, 0, processes)
+    wait_for_checkpoint(shared, 0, processes)
     processes[1].send_signal(signal.SIGSTOP)
     try:
-        codes, outputs = ends(processes[:1], timeout=60)
+        codes, outputs = wait_for_exit(processes[:1], timeout=60)
     finally:
         processes[1].kill()
-        ends(processes[1:])
+        wait_for_exit(processes[1:])
     assert codes == [1] and "error: worker 1 (127.0.0.1:" in outputs[0]
