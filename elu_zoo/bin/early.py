@@ -92,5 +92,16 @@ def config(argv: list[str]) -> None:
             check_exist(data=values.data or _text(data.get("name")))
 
 
+def comparison(argv: list[str]) -> None:
+    """Checks model, weights and data of the config of elu-zoo-compare."""
+    flags.no_arguments(argv)
+    values = absl_flags.FLAGS
+    model, data = values.config.get("model"), values.config.get("data")
+    if isinstance(model, ConfigDict):
+        check_exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
+    if isinstance(data, ConfigDict):
+        check_exist(data=values.data or _text(data.get("name")))
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_PER_JOB = 4 << 30
 _MAX_CRASHES = 2
-_RUNS_PER_PROCESS = 4  # compiled programs of finished runs take 300 MB each
+RUNS_PER_PROCESS = 4  # compiled programs of finished runs take 300 MB each
 
 
 def default_jobs() -> int:
@@ -59,13 +59,13 @@ def run(
     """
     waiting, crashes = list(trials), 0
     told: set[int] = set()
-    with _threads(jobs), _stopping_children(told) as stopped:
+    with threads(jobs), _stopping_children(told) as stopped:
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
             before = len(waiting)
             # A pool with max_tasks_per_child can wait for ever: use a new pool instead.
-            some = waiting[: jobs * _RUNS_PER_PROCESS]
+            some = waiting[: jobs * RUNS_PER_PROCESS]
             try:
                 for trial, rows in _in_processes(some, plan, measure, jobs, told):
                     waiting.remove(trial)
@@ -109,7 +109,7 @@ def _in_processes(
 
 
 @contextlib.contextmanager
-def _threads(jobs: int) -> Iterator[None]:
+def threads(jobs: int) -> Iterator[None]:
     """Sets each new worker's number of threads, and lets workers share a GPU.
 
     These are environment variables because TensorFlow may be imported before a worker
