@@ -1,7 +1,7 @@
 """Compares activations: equal tuning, paired runs, one table with a report.
 
 elu-zoo-compare --config=quickstart --activations=elu,relu,gelu
-elu-zoo-compare --config=mnist_mlp_8x128 --activations=elu,relu,my_unit --module=my_zoo.py
+elu-zoo-compare --config=mnist_mlp_8x128 --activations=elu,my_unit --module=my_zoo.py
 
 The first activation is the reference. All learning rates of the config are multiplied
 by one factor, chosen for each activation on validation images; then come the pairs of
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import early, flags
 from elu_zoo.bin import config as configs
+from elu_zoo.bin import early, flags
 
 _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations", None, "Activations to compare, the reference first.", required=True

@@ -11,6 +11,8 @@ from elu_zoo.compare.tuning import Choice
 from elu_zoo.paper.run import runner
 from elu_zoo.paper.run.spec import Plan
 
+_SHORT_RUN = 60.0  # seconds
+_RUNS_PER_PROCESS = 12  # of short runs, beside which a process takes long to start
 Runs = Mapping[Spec, Measured]
 Say = Callable[[str], None]
 
@@ -79,12 +81,18 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
     say(estimate.text(costs, question.tune, question.seeds, jobs))
-    runs = _train(planned(question), plan, jobs, say)
+    many = all(cost.run < _SHORT_RUN for cost in costs)
+    per_process = _RUNS_PER_PROCESS if many else runner.RUNS_PER_PROCESS
+
+    def train(specs: Sequence[Spec]) -> dict[Spec, Measured]:
+        return _train(specs, plan, (jobs, per_process), say)
+
+    runs = train(planned(question))
     choices = choose(question, runs)
     for name, choice in choices.items():
         if question.tune > 1:
             say(f"{name}: {tables.choice_text(choice)}")
-    runs |= _train(planned_at_best(question, choices), plan, jobs, say)
+    runs |= train(planned_at_best(question, choices))
     by_name = {cost.activation: cost for cost in costs}
     answer = Answer(question, runs, choices, by_name)
     tables.write(answer, question.output)
@@ -135,12 +143,15 @@ def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:
 
 
 def _train(
-    specs: Sequence[Spec], plan: Plan, jobs: int, say: Say
+    specs: Sequence[Spec], plan: Plan, processes: tuple[int, int], say: Say
 ) -> dict[Spec, Measured]:
-    """Trains the runs that are not finished, and returns all."""
+    """Trains the runs that are not finished, and returns all.
+
+    `processes` are the number of processes at the same time, and of runs in one.
+    """
     known = {each: spec.finished(each, plan) for each in specs}
     missing = [each for each, measured in known.items() if measured is None]
-    trained = runner.run(missing, plan, spec.measure, jobs)
+    trained = runner.run(missing, plan, spec.measure, *processes)
     for i, (each, rows) in enumerate(trained, 1):
         known[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
         told = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from elu_zoo.compare import tables
 from elu_zoo.compare.spec import Measured, metric
 from elu_zoo.paper.plots import figures
+from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series
 
@@ -72,15 +73,15 @@ def _series(
 
 
 def _rates(answer: "Answer", stem: Path) -> None:
-    series = []
+    found = []
     for name in answer.question.activations:
         tried = sorted(answer.tried(name).items())
         known = [(factor, run.error) for factor, run in tried if not run.diverged]
         if known:
             factors, errors = zip(*known, strict=True)
-            series.append(Series(name, factors, [errors]))
-    title = "tuning, one run a dot"
+            none = [math.nan] * len(known)
+            found.append(Dots(name, factors, errors, none, none))
     value = f"validation error, {tables.unit(answer)}"
-    if series:
-        panel = Panel(title, "factor on the learning rate", value, series, logx=True)
-        figures.draw([[panel]], stem, height=3.6)
+    if found:
+        given = "tuning, a dot a run", "factor on the learning rate", value, found
+        figures.bars([DotPanel(*given, logx=True)], stem, height=3.6)

@@ -115,15 +115,16 @@ def _limits(answer: "Answer") -> str:
     question, config = answer.question, answer.question.config
     edges = [name for name in question.activations if answer.choices[name].at_edge]
     edge = (
-        f" The best factor of {', '.join(edges)} is at the edge of the grid: with other "
-        "rates it may do better."
+        f" The best factor of {', '.join(edges)} is at the edge of the grid: other "
+        "rates may be better."
     ) * bool(edges)
+    smoke = "**A smoke test: it shows that everything runs, and nothing else.** "
     return (
-        f"This holds for {config.model.name} on {config.data.name}, for "
-        f"{config.train.epochs} epochs of this schedule, and for no other network or "
-        "data set. Activations that cannot be told apart may still differ, by less than "
-        "their interval allows. Differences between two activations that are both not "
-        f"{question.reference} are not tested.{edge}"
+        f"{smoke * config.smoke}This holds for {config.model.name} on "
+        f"{config.data.name}, for {config.train.epochs} epochs of this schedule, and "
+        "for no other network or data set. Activations that cannot be told apart may still differ, by no more "
+        "than their interval allows. Only differences to "
+        f"{question.reference} are tested.{edge}"
     )
 
 
@@ -137,8 +138,8 @@ def _how(answer: "Answer") -> str:
     ) * (question.tune > 1)
     return (
         "## How\n\n"
-        f"{tuning}Then {question.seeds} runs followed, with the seeds 0 to "
-        f"{question.seeds - 1}. Runs of one seed are pairs: equal initial weights and "
+        f"{tuning}Then {question.seeds} runs followed, with seeds from 0 "
+        "on. Runs of one seed are pairs: equal initial weights and "
         "data order. ± is the standard deviation over runs. Intervals are Student's of "
         "the paired differences, of a family-wise level of 95 %: widened by the "
         "Bonferroni factor of the test's step in Holm's procedure, so that an interval "

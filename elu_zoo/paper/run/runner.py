@@ -40,6 +40,7 @@ def run(
     plan: Plan,
     measure: Measure,
     jobs: int,
+    per_process: int | None = None,
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     """Trains or resumes runs, and yields each with its rows when it ends.
 
@@ -49,6 +50,8 @@ def run(
         measure: module-level function that returns the rows of a finished run, given
             its spec, its folder and the plan.
         jobs: number of worker processes, which share the cores.
+        per_process: runs of a worker process before a new one takes its place; None:
+            `RUNS_PER_PROCESS`.
 
     Yields:
         The spec and its rows; if the run diverged, the reason as a string.
@@ -65,7 +68,7 @@ def run(
                 raise _interrupted(stopped)
             before = len(waiting)
             # A pool with max_tasks_per_child can wait for ever: use a new pool instead.
-            some = waiting[: jobs * RUNS_PER_PROCESS]
+            some = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
             try:
                 for trial, rows in _in_processes(some, plan, measure, jobs, told):
                     waiting.remove(trial)
