@@ -1,10 +1,9 @@
 """Comparison: tunes each activation equally, makes paired runs, writes the results."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
-from elu_zoo.compare.estimate import Cost
+from elu_zoo.compare.answer import Answer, Runs
 from elu_zoo.compare.question import TUNING_SEED, Question
 from elu_zoo.compare.spec import Measured, Spec
 from elu_zoo.compare.tuning import Choice
@@ -13,47 +12,7 @@ from elu_zoo.paper.run.spec import Plan
 
 _SHORT_RUN = 60.0  # seconds
 _RUNS_PER_PROCESS = 12  # of short runs, beside which a process takes long to start
-Runs = Mapping[Spec, Measured]
 Say = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Answer:
-    """Everything that a comparison measured.
-
-    Attributes:
-        question: what was asked.
-        runs: all runs.
-        choices: by activation, the learning rate that tuning chose.
-        costs: by activation.
-    """
-
-    question: Question
-    runs: Runs
-    choices: Mapping[str, Choice]
-    costs: Mapping[str, Cost]
-
-    def paired(self, activation: str, *, tuned: bool) -> dict[int, Measured]:
-        """Returns the runs of an activation by seed.
-
-        Args:
-            activation: its name.
-            tuned: at its own best learning rates, instead of the config's.
-        """
-        factor = self.choices[activation].factor if tuned else 1.0
-        return {
-            run.seed: measured
-            for run, measured in self.runs.items()
-            if run.activation == activation and run.factor == factor and not run.tuning
-        }
-
-    def tried(self, activation: str) -> dict[float, Measured]:
-        """Returns the runs that tuned an activation, by factor."""
-        return {
-            run.factor: measured
-            for run, measured in self.runs.items()
-            if run.activation == activation and run.tuning
-        }
 
 
 def compare(question: Question, jobs: int, say: Say) -> None:
@@ -81,6 +40,9 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
     say(estimate.text(costs, question.tune, question.seeds, jobs))
+    done = sum(spec.finished(each, plan) is not None for each in planned(question))
+    if done:
+        say(f"{done} of them are finished and are not repeated.")
     many = all(cost.run < _SHORT_RUN for cost in costs)
     per_process = _RUNS_PER_PROCESS if many else runner.RUNS_PER_PROCESS
 

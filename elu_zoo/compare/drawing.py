@@ -3,20 +3,17 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elu_zoo.compare import tables
+from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.spec import Measured, metric
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series
 
-if TYPE_CHECKING:
-    from elu_zoo.compare.comparison import Answer
 
-
-def draw(answer: "Answer", output: Path) -> None:
+def draw(answer: Answer, output: Path) -> None:
     """Draws `errors`, `errors_at_config_rate`, `curves` and `rates`, .png and .svg.
 
     Runs that diverged are left out, and figures without any run. Without tuning there
@@ -30,7 +27,7 @@ def draw(answer: "Answer", output: Path) -> None:
         _rates(answer, output / "rates")
 
 
-def _errors(answer: "Answer", stem: Path, *, tuned: bool) -> None:
+def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
     found = {x.activation: x.errors for x in tables.tested(answer, tuned=tuned)}
     runs = {name: errors for name, errors in found.items() if errors}
     best = tuned and answer.question.tune > 1
@@ -40,7 +37,7 @@ def _errors(answer: "Answer", stem: Path, *, tuned: bool) -> None:
         figures.paired([PairPanel(title, value, runs)], stem)
 
 
-def _curves(answer: "Answer", stem: Path) -> None:
+def _curves(answer: Answer, stem: Path) -> None:
     name = f"validation_{metric(answer.question.config)}"
     titles = {
         "train_loss": "training loss",
@@ -72,7 +69,7 @@ def _series(
     return Series(activation, epochs, rows) if rows else None
 
 
-def _rates(answer: "Answer", stem: Path) -> None:
+def _rates(answer: Answer, stem: Path) -> None:
     found = []
     for name in answer.question.activations:
         tried = sorted(answer.tried(name).items())

@@ -183,7 +183,7 @@ def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
         + f" to {units * most}" * bool(tuning)
         + f" runs, {jobs} at a time. From measured steps: {low}"
         + f" to {high}" * (low != high)
-        + ", without other load.\n"
+        + ", at the machine's present load.\n"
         f"What {pairs} can decide: the exact Wilcoxon test has p >= "
         f"{smallest_p(seeds):.2g}, before Holm's correction for {tests}. Student's "
         "interval can decide from 5 pairs on; how small a difference it excludes "

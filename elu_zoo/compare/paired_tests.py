@@ -58,7 +58,8 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
     """Tests each activation against the first.
 
     Args:
-        runs: error of each run, by activation and seed.
+        runs: error of each run, by activation and seed; no run where every learning
+            rate diverged when tuning.
 
     Returns:
         Results in the order given.
@@ -69,15 +70,17 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
         for name, values in runs.items()
     }
     lost = {name: len(runs[name]) - len(known[name]) for name in runs}
+    # Without any run every learning rate diverged when tuning.
+    broken = {name for name in runs if lost[name] or not runs[name]}
     pairs = {name: grouping.pairs(known[name], known[reference]) for name in others}
     testable = {
         name: pair
         for name, pair in pairs.items()
-        if len(pair[0]) >= LEAST_PAIRS and not lost[name] and not lost[reference]
+        if len(pair[0]) >= LEAST_PAIRS and not broken & {name, reference}
     }
     tests = intervals([np.subtract(*pair) for pair in testable.values()])
     found = dict(zip(testable, tests, strict=True))
-    ranks = _ranks({name: known[name] for name in runs if not lost[name]})
+    ranks = _ranks({name: known[name] for name in runs if name not in broken})
     results = []
     for name in runs:
         result = Tested(
@@ -93,7 +96,7 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
                 wilcoxon=_wilcoxon(*testable[name]),
             )
         elif name != reference:
-            untested = lost[name] or lost[reference]
+            untested = broken & {name, reference}
             verdict = "not tested: diverged" if untested else "too few pairs"
             mean = _mean(*pairs[name])
             result = dataclasses.replace(result, verdict=verdict, difference=mean)

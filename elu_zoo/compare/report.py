@@ -1,19 +1,16 @@
 """Report of a comparison: what can be concluded, tables, figures, and how."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elu_zoo import files
 from elu_zoo.compare import estimate, tables
+from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import LEAST_PAIRS, Tested
-
-if TYPE_CHECKING:
-    from elu_zoo.compare.comparison import Answer
 
 NAME = "report.md"
 
 
-def write(answer: "Answer", output: Path) -> None:
+def write(answer: Answer, output: Path) -> None:
     """Writes report.md, and its tables alone as table.md."""
     (output / "table.md").unlink(missing_ok=True)
     text = _text(answer)
@@ -21,7 +18,7 @@ def write(answer: "Answer", output: Path) -> None:
     files.write_bytes(output / "table.md", (_tables(answer) + "\n").encode())
 
 
-def conclusions(answer: "Answer") -> str:
+def conclusions(answer: Answer) -> str:
     """Returns a line for each activation: what the pairs of runs decide.
 
     It is the first part of the report.
@@ -40,15 +37,13 @@ def conclusions(answer: "Answer") -> str:
     return "\n".join(lines)
 
 
-def _conclusion(each: Tested, reference: str, answer: "Answer") -> str:
+def _conclusion(each: Tested, reference: str, answer: Answer) -> str:
     name, found = f"**{each.activation}**", each.difference
     points = "points" if tables.unit(answer) == "percent" else "squared error"
     if each.verdict == "too few pairs":
         return (
             f"{name}: nothing is decided by fewer than {LEAST_PAIRS} pairs. Mean "
             f"difference {found.mean:+.3g} {points}."
-            if found
-            else f"{name}: no run to compare."
         )
     if each.verdict == "not tested: diverged":
         return f"{name}: not tested, because {_lost(each, reference)}."
@@ -71,7 +66,7 @@ def _lost(each: Tested, reference: str) -> str:
     return f"runs of {reference} diverged" if total else "every rate diverged"
 
 
-def _tables(answer: "Answer") -> str:
+def _tables(answer: Answer) -> str:
     parts = []
     if answer.question.tune > 1:
         parts += [
@@ -87,7 +82,7 @@ def _tables(answer: "Answer") -> str:
     return "\n\n".join(parts)
 
 
-def _text(answer: "Answer") -> str:
+def _text(answer: Answer) -> str:
     question, config = answer.question, answer.question.config
     parts = [
         f"# Activations on {config.name}",
@@ -111,7 +106,7 @@ def _text(answer: "Answer") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _limits(answer: "Answer") -> str:
+def _limits(answer: Answer) -> str:
     question, config = answer.question, answer.question.config
     edges = [name for name in question.activations if answer.choices[name].at_edge]
     edge = (
@@ -122,13 +117,13 @@ def _limits(answer: "Answer") -> str:
     return (
         f"{smoke * config.smoke}This holds for {config.model.name} on "
         f"{config.data.name}, for {config.train.epochs} epochs of this schedule, and "
-        "for no other network or data set. Activations that cannot be told apart may still differ, by no more "
-        "than their interval allows. Only differences to "
+        "for no other network or data set. Activations that cannot be told apart may "
+        "still differ, by no more than their interval allows. Only differences to "
         f"{question.reference} are tested.{edge}"
     )
 
 
-def _how(answer: "Answer") -> str:
+def _how(answer: Answer) -> str:
     question = answer.question
     tuning = (
         f"Each activation had {question.tune} tuning runs, one for each factor on all "

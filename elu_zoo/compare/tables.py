@@ -1,23 +1,20 @@
 """Tables of a comparison: compare.csv, tuning.csv and Markdown."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elu_zoo import results
 from elu_zoo.compare import paired_tests
+from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
 from elu_zoo.compare.spec import metric
 from elu_zoo.compare.tuning import Choice
 from elu_zoo.paper import tables
 
-if TYPE_CHECKING:
-    from elu_zoo.compare.comparison import Answer
-
 _RUN = "activation", "factor", "seed", "error", "train_loss", "diverged", "command"
 _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
 
 
-def tested(answer: "Answer", *, tuned: bool) -> list[Tested]:
+def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
     """Returns the test of each activation.
 
     Args:
@@ -36,13 +33,13 @@ def tested(answer: "Answer", *, tuned: bool) -> list[Tested]:
     )
 
 
-def unit(answer: "Answer") -> str:
+def unit(answer: Answer) -> str:
     """Returns what an error is: "percent" of images, or "squared error"."""
     is_percent = metric(answer.question.config) == "error_percent"
     return "percent" if is_percent else "squared error"
 
 
-def main(answer: "Answer", *, tuned: bool) -> str:
+def main(answer: Answer, *, tuned: bool) -> str:
     """Returns the table of errors, differences, tests and step times in Markdown."""
     question, lines = answer.question, []
     for each in tested(answer, tuned=tuned):
@@ -72,7 +69,7 @@ def main(answer: "Answer", *, tuned: bool) -> str:
     return tables.markdown(titles, lines)
 
 
-def side_by_side(answer: "Answer") -> str:
+def side_by_side(answer: Answer) -> str:
     """Returns errors at the config's rates beside those at the best ones."""
     lines = []
     columns = (tested(answer, tuned=tuned) for tuned in (False, True))
@@ -96,7 +93,7 @@ def choice_text(choice: Choice) -> str:
     return f"rate x {choice.factor:g}{edge}{lost}"
 
 
-def write(answer: "Answer", output: Path) -> None:
+def write(answer: Answer, output: Path) -> None:
     """Writes compare.csv, a row for each paired run, and tuning.csv."""
     rows: dict[bool, list] = {True: [], False: []}
     for run, measured in answer.runs.items():
