@@ -56,6 +56,7 @@ def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
         ([QUICK], "Missing: --activations"),
         ([QUICK, "--activations=elu,ellu"], "Did you mean 'elu'"),
         ([QUICK, "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
+        ([QUICK, "--activations=elu,softmax"], "does not act on each element"),
         ([QUICK, "--activations=elu"], "has two names or more"),
         ([QUICK, "--activations=elu,relu", "--tune=4"], "--tune is odd and >= 1"),
         ([QUICK, "--activations=elu,relu", "--tune=-1"], "--tune is odd and >= 1"),
