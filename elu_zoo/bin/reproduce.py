@@ -2,7 +2,7 @@
 
 elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
-elu-zoo-reproduce fig4 --module=my_units.py --activations=elu,half_tanh --seeds=5
+elu-zoo-reproduce fig4 --seeds=5
 
 Experiments: fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise, theory,
 theorems, natural_gradient, or all. Finished runs are not repeated, stopped runs are
@@ -14,13 +14,9 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
-from elu_zoo import errors
 from elu_zoo.bin import flags
 from elu_zoo.paper import names
 
-_ACTIVATIONS = absl_flags.DEFINE_list(
-    "activations", None, "Activations to compare, instead of those of each experiment."
-)
 _SEEDS = absl_flags.DEFINE_integer(
     "seeds", None, "Number of seeds; by default that of the budget."
 )
@@ -42,31 +38,23 @@ _WORKDIR = absl_flags.DEFINE_string(
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."
 )
-flags.define("data_dir", "module")
+flags.define("data_dir")
 
 
 def main(argv: list[str]) -> None:
-    from elu_zoo import activations
     from elu_zoo.paper import reproduce
     from elu_zoo.paper.run import runner
     from elu_zoo.paper.run.spec import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)
-    given = _ACTIVATIONS.value or []
-    # describe: srelu is shifted_relu.
-    compared = [activations.describe(name)["name"] for name in given]
-    for name in compared:
-        if compared.count(name) > 1:
-            raise errors.UsageError(f"--activations names {name} twice.")
     plan = Plan(
         _BUDGET.value,
-        compared,
+        None,
         _SEEDS.value,
         Path(_WORKDIR.value),
         absl_flags.FLAGS.data_dir,
         _IMAGENET.value,
-        absl_flags.FLAGS.module,
     )
     jobs = _JOBS.value or runner.default_jobs()
     say = functools.partial(print, flush=True)
