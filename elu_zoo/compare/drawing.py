@@ -53,7 +53,7 @@ def _curves(answer: Answer, stem: Path) -> None:
         if series:
             panels.append(Panel(title, "epoch", title, series))
     if panels:
-        figures.draw([panels], stem)
+        figures.draw([panels], stem, height=3.6)
 
 
 def _series(
@@ -80,5 +80,10 @@ def _rates(answer: Answer, stem: Path) -> None:
             found.append(Dots(name, factors, errors, none, none))
     value = f"validation error, {tables.unit(answer)}"
     if found:
-        given = "tuning, a dot a run", "factor on the learning rate", value, found
+        given = (
+            "tuning: a dot a run, those of one factor side by side",
+            "factor on the learning rate",
+            value,
+            found,
+        )
         figures.bars([DotPanel(*given, logx=True)], stem, height=3.6)

@@ -16,10 +16,11 @@ import numpy as np
 
 from elu_zoo import errors, files, user_module
 from elu_zoo.compare.spec import Spec
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.paper.run import runner, worker
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.training import backends, build, calls
-from elu_zoo.training.config import resolve
+from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.state import TrainState
 
 _ROUNDS = range(3, 16)
@@ -100,7 +101,10 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     process = (time.time() - begin) / runner.RUNS_PER_PROCESS
     resolved = [resolve(spec.load()) for spec in specs]
     data = build.load_data(resolved[0], plan.data_dir)
-    built = [_built(each, data) for each in resolved]
+    built = [
+        _checked(spec.activation, each, data)
+        for spec, each in zip(specs, resolved, strict=True)
+    ]
     times = _in_turn([call for call, *_ in built])
     costs = []
     for spec, (_, run, start, evaluation), seconds in zip(
@@ -122,7 +126,22 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     return costs
 
 
-def _built(resolved, data) -> tuple:
+def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tuple:
+    """Returns the result of `_built`; a user's activation may raise anything."""
+    try:
+        return _built(resolved, data)
+    except errors.EluZooError:
+        raise
+    except Exception as error:
+        reason = errors.graph_reason(str(error)) or str(error)
+        raise errors.UsageError(
+            f"The config cannot be trained with the activation {activation!r}: "
+            f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
+            "and returns one of the same shape."
+        ) from error
+
+
+def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     """Returns a call that times a step, the run, and seconds of its start and test."""
     begin = time.perf_counter()
     place = backends.place(False, "auto", None)
@@ -176,8 +195,9 @@ def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
     pairs = "1 pair" if seeds == 1 else f"{seeds} pairs"
     tests = "1 comparison" if units == 2 else f"{units - 1} comparisons"
     return (
-        f"{units} activations, each with {tuning} runs for tuning and {seeds} at the "
-        "config's learning rates"
+        f"{units} activations, each with "
+        + f"{tuning} runs for tuning and " * bool(tuning)
+        + f"{seeds} at the config's learning rates"
         + f", and {seeds} more where another rate is better" * bool(tuning)
         + f": {units * fewest}"
         + f" to {units * most}" * bool(tuning)

@@ -80,6 +80,19 @@ def test_refusals_before_work(cli, asked, tmp_path, arguments, words):
 
 
 @pytest.mark.slow
+def test_an_activation_that_fails(process, tmp_path):
+    """It is found before the first run."""
+    (tmp_path / "my_zoo.py").write_text(MODULE.replace("keras.ops.where(", "(1, "))
+    result = process(
+        *("compare", QUICK, "--activations=elu,my_unit", "--module=my_zoo.py"),
+        *("--budget=smoke", "--output=out"),
+    )
+    assert result.code == 2
+    assert "cannot be trained with the activation 'my_unit': " in result.error
+    assert not list((tmp_path / "out" / "runs").glob("*-s*"))
+
+
+@pytest.mark.slow
 def test_a_users_activation(process, tmp_path):
     """It is tuned and compared; a second command trains nothing."""
     (tmp_path / "my_zoo.py").write_text(MODULE)
