@@ -80,10 +80,6 @@ def _rates(answer: Answer, stem: Path) -> None:
             found.append(Dots(name, factors, errors, none, none))
     value = f"validation error, {tables.unit(answer)}"
     if found:
-        given = (
-            "tuning: a dot a run, those of one factor side by side",
-            "factor on the learning rate",
-            value,
-            found,
-        )
-        figures.bars([DotPanel(*given, logx=True)], stem, height=3.6)
+        title = "tuning: a dot a run, those of one factor side by side"
+        panel = DotPanel(title, "factor on the learning rate", value, found, logx=True)
+        figures.bars([panel], stem, height=3.6)

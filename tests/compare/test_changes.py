@@ -1,11 +1,26 @@
 """Configs of runs: what changes, and only that."""
 
+import importlib
+
 import pytest
 
 from elu_zoo import errors
 from elu_zoo.compare import changes
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18, quickstart
-from elu_zoo.training.config import as_dict, differences
+from elu_zoo.data import load
+from elu_zoo.training.config import as_dict, differences, resolve
+from elu_zoo.training.config_checks import check_run
+from elu_zoo.training.run import Length
+
+CONFIGS = (
+    "elu_cifar_11",
+    "elu_cifar_11:schedule=quick,epochs=8",
+    "elu_cifar_18",
+    "mnist_autoencoder",
+    "mnist_mlp_8x128",
+    "table1_baselines:net=nin",
+    "table1_baselines:net=highway_19,schedule=fast,epochs=10",
+)
 
 
 def changed(before, after):
@@ -51,6 +66,22 @@ def test_boundaries_of_unknown_data_are_refused():
     config.data.name = "photos/"
     with pytest.raises(errors.UsageError, match="shares of the run.*35000, 85000"):
         changes.shortened(config)
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+@pytest.mark.parametrize("smoke", [False, True])
+@pytest.mark.parametrize("short", [False, True])
+def test_runs_of_installed_configs_are_valid(text, smoke, short):
+    name, _, arguments = text.partition(":")
+    module = importlib.import_module(f"elu_zoo.configs.{name}")
+    config = module.get_config(",".join(filter(None, [arguments, f"smoke={smoke}"])))
+    config = changes.shortened(config) if short else config
+    for tuning in (False, True):
+        run = resolve(changes.of_run(config, "silu", 1, 2.0, tuning=tuning)).config
+        images = load.training_images(run.data.name, run.data.train_on_validation)
+        count = run.data.train_examples or images
+        length = Length(count, run.train.batch_size, run.train.epochs)
+        check_run(run, length.total, replicas=1)
 
 
 def test_command():
