@@ -12,9 +12,7 @@ NAME = "report.md"
 
 def write(answer: Answer, output: Path) -> None:
     """Writes report.md, and its tables alone as table.md."""
-    (output / "table.md").unlink(missing_ok=True)
-    text = _text(answer)
-    files.write_bytes(output / NAME, text.encode())
+    files.write_bytes(output / NAME, _text(answer).encode())
     files.write_bytes(output / "table.md", (_tables(answer) + "\n").encode())
 
 
@@ -24,10 +22,11 @@ def conclusions(answer: Answer) -> str:
     It is the first part of the report.
     """
     question = answer.question
-    where = "at its own best learning rate" if question.tune > 1 else "at one rate"
+    tuned = question.tune > 1
+    where = "at its own best" if tuned else "at the config's"
     split = question.split
     lines = [
-        f"Error on the {split} images, each activation {where}, against "
+        f"Error on the {split} images, each activation {where} rate, against "
         f"{question.reference}, in {question.seeds} pairs of runs:",
         "",
     ]
@@ -118,8 +117,8 @@ def _limits(answer: Answer) -> str:
         f"{smoke * config.smoke}This holds for {config.model.name} on "
         f"{config.data.name}, for {config.train.epochs} epochs of this schedule, and "
         "for no other network or data set. Activations that cannot be told apart may "
-        "still differ, by no more than their interval allows. Only differences to "
-        f"{question.reference} are tested.{edge}"
+        "still differ: the interval says by how much. Only differences to "
+        f"{question.reference} are tested; ranks order the means.{edge}"
     )
 
 
@@ -133,14 +132,14 @@ def _how(answer: Answer) -> str:
     ) * (question.tune > 1)
     return (
         "## How\n\n"
-        f"{tuning}Then {question.seeds} runs followed, with seeds from 0 "
-        "on. Runs of one seed are pairs: equal initial weights and "
-        "data order. ± is the standard deviation over runs. Intervals are Student's of "
-        "the paired differences, of a family-wise level of 95 %: widened by the "
-        "Bonferroni factor of the test's step in Holm's procedure, so that an interval "
-        "excludes 0 exactly where Holm's p is at most 0.05. Each table is a family of "
-        "its own; the conclusions are those of the first. Wilcoxon's p is exact, "
-        "two-sided and not corrected; with these pairs it is at least "
+        f"{tuning}There are {question.seeds} paired runs at a rate, with seeds from 0 "
+        "on: runs of one seed have equal initial weights and data order. ± is the "
+        "standard deviation over runs. Intervals are Student's of the paired "
+        "differences, widened by the Bonferroni factor of the test's step in Holm's "
+        "procedure: an interval excludes 0 exactly where Holm's p is at most 0.05, and "
+        "in at most 5 % of such tables any interval excludes a true 0. Each table is a "
+        "family of its own; the first one decides. Wilcoxon's p is exact, two-sided "
+        "and not corrected; with these pairs it is at least "
         f"{estimate.smallest_p(question.seeds):.2g}. An activation with runs that "
         "diverged is neither tested nor ranked. Step times are relative to "
         f"{question.reference}, measured in turn in one process.\n\n"

@@ -1,7 +1,6 @@
 """Spec of one run of a comparison: its config, folder and measured results."""
 
 import dataclasses
-import functools
 import hashlib
 import inspect
 import json
@@ -123,7 +122,6 @@ def metric(config: ConfigDict) -> str:
     return "squared_error" if autoencoder else "error_percent"
 
 
-@functools.cache
 def code_hash(activation: str) -> str:
     """Returns a hash of the file that defines a user's activation.
 

@@ -107,7 +107,8 @@ def write(answer: Answer, output: Path) -> None:
         if run.tuning:
             row["chosen"] = run.factor == answer.choices[run.activation].factor
         else:
-            row["train_loss"] = f"{measured.train_loss:.6g}"
+            lost = measured.diverged
+            row["train_loss"] = "" if lost else f"{measured.train_loss:.6g}"
             row["command"] = run.command
         rows[run.tuning].append(row)
     results.write(output / "compare.csv", _RUN, rows[False])

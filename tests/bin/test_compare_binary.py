@@ -1,6 +1,8 @@
 """elu-zoo-compare: its arguments, errors before any run, and a small comparison."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -93,24 +95,27 @@ def test_an_activation_that_fails(process, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_users_activation(process, tmp_path):
+def test_a_users_activation(tmp_path):
     """It is tuned and compared; a second command trains nothing."""
     (tmp_path / "my_zoo.py").write_text(MODULE)
-    command = (
-        *("compare", QUICK, "--activations=elu,my_unit", "--module=my_zoo.py"),
-        *("--budget=smoke", "--seeds=1", "--output=out"),
-    )
-    first = process(*command)
-    assert first.code == 0, first.err
-    assert "2 activations, each with 3 runs for tuning" in first.out
-    assert "1 of 8: " in first.out
+    command = [
+        *(sys.executable, "-m", "elu_zoo.bin.compare", QUICK, "--module=my_zoo.py"),
+        *("--activations=elu,my_unit", "--budget=smoke", "--seeds=1", "--output=out"),
+    ]
+
+    def printed():
+        options = {"cwd": tmp_path, "check": True, "capture_output": True}
+        return subprocess.run(command, text=True, **options).stdout
+
+    first = printed()
+    assert "2 activations, each with 3 runs for tuning" in first
+    assert "1 of 8: " in first
     report = (tmp_path / "out" / "report.md").read_text()
     assert "**my_unit**: nothing is decided by fewer than 5 pairs." in report
     times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]
     assert times[0]["ratio"] == 1 and times[1]["step"] > 0
     folders = sorted((tmp_path / "out" / "runs").iterdir())
-    second = process(*command)
-    assert second.code == 0, second.err
-    assert "8 of them are finished" in second.out and "1 of 8" not in second.out
+    second = printed()
+    assert "8 of them are finished" in second and "1 of 8" not in second
     assert (tmp_path / "out" / "report.md").read_text() == report
     assert sorted((tmp_path / "out" / "runs").iterdir()) == folders
