@@ -58,8 +58,8 @@ def check(question: Question) -> Question:
 
     Raises:
         UsageError: an activation is unknown or given twice, a number is out of range,
-            the data set has no validation images for tuning, or scipy or matplotlib
-            are not installed.
+            there are no validation images for tuning alone, or scipy or matplotlib are
+            not installed.
         OSError: the output folder cannot be written.
     """
     errors.check_integer("--seeds", question.seeds, minimum=1)
@@ -79,6 +79,12 @@ def check(question: Question) -> Question:
         raise errors.UsageError(
             f"Learning rates are tuned on validation images, and those of "
             f"{config.data.name} are test images. Use --tune=1, or another data set."
+        )
+    if question.tune > 1 and question.split == "validation":
+        raise errors.UsageError(
+            "Learning rates are tuned on validation images, which this config "
+            "(data.measure_test=False) compares as well. Use --tune=1, or measure the "
+            "test images."
         )
     for package in ("scipy", "matplotlib"):
         if importlib.util.find_spec(package) is None:

@@ -67,6 +67,8 @@ def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
         ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
         ([QUICK, "--activations=elu,relu", "--budget=long"], "budget"),
         ([QUICK, "--activations=elu,relu", "--module=no.py"], "There is no file no.py"),
+        ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
+         "which this config (data.measure_test=False) compares as well"),
         (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
          "those of imagenet2012 are test images. Use --tune=1"),
