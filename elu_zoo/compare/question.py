@@ -43,11 +43,6 @@ class Question:
         return self.activations[0]
 
     @property
-    def others(self) -> Sequence[str]:
-        """The activations that are compared with the reference."""
-        return self.activations[1:]
-
-    @property
     def split(self) -> str:
         """Images on which runs are compared: `test`, or `validation`."""
         return "test" if self.config.data.measure_test else "validation"
@@ -77,7 +72,7 @@ def check(question: Question) -> Question:
     config = question.config
     if question.tune > 1 and config.data.name in load.ENCODED:
         raise errors.UsageError(
-            f"Learning rates are tuned on validation images, and those of "
+            "Learning rates are tuned on validation images, and those of "
             f"{config.data.name} are test images. Use --tune=1, or another data set."
         )
     if question.tune > 1 and question.split == "validation":
