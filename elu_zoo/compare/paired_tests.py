@@ -13,9 +13,8 @@ import numpy as np
 
 from elu_zoo.paper import grouping, statistics
 from elu_zoo.paper.statistics import Interval
+from elu_zoo.paper.verdicts import LEAST_PAIRS, LEVEL
 
-LEVEL = 0.05
-LEAST_PAIRS = 5
 Verdict = Literal[
     "reference",
     "lower error",

@@ -5,7 +5,8 @@ from pathlib import Path
 from elu_zoo import files
 from elu_zoo.compare import estimate, tables
 from elu_zoo.compare.answer import Answer
-from elu_zoo.compare.paired_tests import LEAST_PAIRS, Tested
+from elu_zoo.compare.paired_tests import Tested
+from elu_zoo.paper.verdicts import LEAST_PAIRS
 
 NAME = "report.md"
 
