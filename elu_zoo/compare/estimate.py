@@ -196,8 +196,8 @@ def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
     tests = "1 comparison" if units == 2 else f"{units - 1} comparisons"
     return (
         f"{units} activations, each with "
-        + f"{tuning} runs for tuning and " * bool(tuning)
-        + f"{seeds} at the config's learning rates"
+        + (f"{tuning} runs for tuning and {seeds} " if tuning else f"{seeds} runs ")
+        + "at the config's learning rates"
         + f", and {seeds} more where another rate is better" * bool(tuning)
         + f": {units * fewest}"
         + f" to {units * most}" * bool(tuning)
