@@ -24,7 +24,7 @@ RANKS = (
     "zoo predictions",
     "export training serving",
     "paper",
-    "benchmark",
+    "benchmark compare",
     "bin",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}

@@ -14,7 +14,7 @@ import tensorflow as tf
 from readmes import FENCES, ROOT
 
 # Installations, tests, the benchmark and `elu-zoo-reproduce all` are skipped. One
-# experiment, ImageNet's network and a baseline run with smoke settings.
+# experiment, comparisons, ImageNet's network and a baseline run with smoke settings.
 SHELL = f"""
 set -euo pipefail
 python3() {{ mkdir -p .venv/bin; : > .venv/bin/activate; }}
@@ -40,6 +40,7 @@ elu-zoo-train() {{
   set -- "${{@/#$large/$large:smoke=True}}"
   command elu-zoo-train "${{@/#$baseline/${{baseline}}smoke=True,}}"
 }}
+elu-zoo-compare() {{ command elu-zoo-compare "$@" --budget=smoke --seeds=1 --tune=1; }}
 elu-zoo-reproduce() {{
   if [ "$1" = all ]; then return; fi
   command elu-zoo-reproduce "$@" --budget=smoke --seeds=1

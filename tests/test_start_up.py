@@ -21,6 +21,7 @@ OWN_FLAGS = {
     "benchmark": "--parts",
     "serve": "--model_base_path",
     "reproduce": "--budget",
+    "compare": "--activations",
 }
 MLP, MNIST = "--model=mnist_mlp_8x128", "--weights=mnist"
 NO_MODEL, NO_FILE = "--model=nett", "--weights=nothing.weights.h5"
@@ -41,6 +42,7 @@ EARLY_ERRORS = [
     ("predict --saved_model=nothing --data=mnist", "nothing does not exist"),
     (f"export {NO_MODEL} {MNIST} --export_dir=x", "Unknown model 'nett'"),
     (f"export {MLP} {NO_FILE} --export_dir=x", "no file nothing.weights.h5"),
+    ("compare --config=quickstart --activations=elu --data=nothing.npz", "nothing.npz"),
     ("reproduce fig99", "Unknown experiment 'fig99'"),
     ("serve --model_base_path=nothing", "no folder nothing"),
     ("benchmark --models=nett", "Unknown model 'nett'"),

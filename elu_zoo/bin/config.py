@@ -106,6 +106,18 @@ def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
     )
 
 
+def smoke(flag: flags.Flag) -> ConfigDict:
+    """Returns the config of the flag --config in its smoke variant, with overrides.
+
+    Raises:
+        UsageError: the config has no argument `smoke`.
+    """
+    path, _, arguments = config_flags.get_config_filename(flag).partition(":")
+    config = _load(Path(path), ",".join(filter(None, [arguments, "smoke=True"])))
+    config.update_from_flattened_dict(config_flags.get_override_values(flag))
+    return config
+
+
 def default_workdir(config: ConfigDict) -> Path:
     """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
     variant = config.model.activation.name + "_bn" * config.model.batch_norm

@@ -75,14 +75,24 @@ def config(argv: list[str]) -> None:
     """
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
+    if values.workdir is None:
+        name, runs = str(values.config.get("name")), Path("runs")
+        _config(is_new=not any(x.name.startswith(name) for x in runs.glob("*")))
+    else:
+        _config(is_new=not Path(values.workdir).exists())
+
+
+def comparison(argv: list[str]) -> None:
+    """Checks model, weights and data of the config of elu-zoo-compare."""
+    flags.no_arguments(argv)
+    _config(is_new=True)
+
+
+def _config(*, is_new: bool) -> None:
+    values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):
         check_exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
-    if values.workdir is None:
-        name, runs = str(values.config.get("name")), Path("runs")
-        is_new = not any(x.name.startswith(name) for x in runs.glob("*"))
-    else:
-        is_new = not Path(values.workdir).exists()
     if isinstance(data, ConfigDict) and is_new:
         folder = _text(data.get("folder"))
         if folder and not values.data:

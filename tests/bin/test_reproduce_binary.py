@@ -2,20 +2,10 @@
 
 import pytest
 
-from elu_zoo import activations
-from elu_zoo.activations import table
 from elu_zoo.paper import reproduce
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import timing
 from elu_zoo.paper.run import runner
-
-MODULE = """
-import elu_zoo
-
-@elu_zoo.register_activation
-def cube(x):
-    return x**3
-"""
 
 
 @pytest.fixture
@@ -34,17 +24,14 @@ def test_defaults(cli, called, monkeypatch):
     assert result.code == 0, result.err
     ((names, plan, output, named),) = called
     assert names == ["fig2"] and str(output) == "reproduction"
-    assert (plan.budget, plan.activations, plan.seeds) == ("short", [], None)
+    assert (plan.budget, plan.seeds) == ("short", None)
     assert (str(plan.workdir), plan.imagenet) == ("runs/reproduction", None)
-    assert (named["jobs"], plan.module) == (7, None)
+    assert named["jobs"] == 7
 
 
-def test_everything(cli, called, tmp_path, monkeypatch):
-    monkeypatch.setattr(table, "_table", dict(table._table))
-    (tmp_path / "units_of_mine.py").write_text(MODULE)
+def test_everything(cli, called):
     result = cli(
-        *("reproduce", "all", "--activations=srelu,cube", "--seeds=3"),
-        *("--module=units_of_mine.py",),
+        *("reproduce", "all", "--seeds=3"),
         *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
         *("--imagenet=pictures", "--data_dir=prepared"),
     )
@@ -52,11 +39,9 @@ def test_everything(cli, called, tmp_path, monkeypatch):
     ((names, plan, output, named),) = called
     assert names == list(EXPERIMENTS) and str(output) == "out"
     assert (plan.budget, plan.seeds) == ("full", 3)
-    assert plan.activations == ["shifted_relu", "cube"]
-    assert "cube" in activations.names()
     assert (str(plan.workdir), plan.imagenet) == ("work", "pictures")
     assert plan.data_dir == "prepared"
-    assert (named["jobs"], plan.module) == (2, "units_of_mine.py")
+    assert named["jobs"] == 2
 
 
 def test_experiments_that_train_nothing(cli, tmp_path):
@@ -81,10 +66,6 @@ def test_experiments_that_train_nothing(cli, tmp_path):
         (["fig2", "--budget=long"], "budget"),
         (["fig2", "--seeds=0"], "seeds must be >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
-        (["fig2", "--activations=ellu"], "Did you mean 'elu'"),
-        (["fig2", "--activations=shifted_relu,srelu"], "has shifted_relu twice."),
-        (["fig2", "--activations=softmax"], "does not act on each element"),
-        (["fig2", "--module=nowhere.py"], "There is no file nowhere.py"),
         (["fig2", "--output=file/here"], "file is no folder"),
         (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
     ],

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_PER_JOB = 4 << 30
 _MAX_CRASHES = 2
-_RUNS_PER_PROCESS = 4  # the compiled functions of a finished run stay: 300 MB each
+RUNS_PER_PROCESS = 4  # the compiled functions of a finished run stay: 300 MB each
 
 
 def default_jobs() -> int:
@@ -40,6 +40,7 @@ def run(
     plan: Plan,
     measure: Measure,
     jobs: int,
+    per_process: int | None = None,
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     """Trains or resumes runs, and yields the rows of each run when the run ends.
 
@@ -49,6 +50,8 @@ def run(
         measure: module-level function that receives the spec of a finished run, the
             folder of the run and the plan, and returns rows.
         jobs: number of worker processes, which share the cores.
+        per_process: runs of a worker process before a new one takes its place; None:
+            `RUNS_PER_PROCESS`.
 
     Yields:
         The spec of a run, and its rows or, if the run diverged, the reason as a string.
@@ -59,14 +62,14 @@ def run(
     """
     waiting, crashes = list(trials), 0
     signalled: set[int] = set()
-    with _set_threads(jobs), _forward_signals(signalled) as stopped:
+    with threads(jobs), _forward_signals(signalled) as stopped:
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
             before = len(waiting)
             # Each pool trains a few runs, because a pool with max_tasks_per_child may
             # wait forever.
-            some = waiting[: jobs * _RUNS_PER_PROCESS]
+            some = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
             try:
                 for trial, rows in _run_pool(some, plan, measure, jobs, signalled):
                     waiting.remove(trial)
@@ -110,7 +113,7 @@ def _run_pool(
 
 
 @contextlib.contextmanager
-def _set_threads(jobs: int) -> Iterator[None]:
+def threads(jobs: int) -> Iterator[None]:
     """Sets the number of threads of new workers, and lets the workers share a GPU.
 
     Both are environment variables, because a worker may import TensorFlow before it

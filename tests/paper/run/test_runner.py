@@ -71,7 +71,7 @@ def test_the_number_of_workers_is_jobs(stand_in, tmp_path, trials, jobs):
 
 
 def test_new_workers_after_some_runs(stand_in, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 2)
+    monkeypatch.setattr(runner, "RUNS_PER_PROCESS", 2)
     trials = " ".join(f"quick{i}" for i in range(5))
     assert set(stand_in(trials)) == set(trials.split())
     assert len(processes(tmp_path)) >= 3

@@ -71,7 +71,7 @@ def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_p
 
 
 def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_RUNS_PER_PROCESS", 1)
+    monkeypatch.setattr(runner, "RUNS_PER_PROCESS", 1)
     plan = types.SimpleNamespace(workdir=tmp_path)
     found = runner.run(["quick1", "quick2"], plan, None, 1)
     assert next(found)[0] == "quick1"

@@ -1,0 +1,82 @@
+"""Compares activations: equal tuning, paired runs, one table with a report.
+
+elu-zoo-compare --config=quickstart --activations=elu,relu,gelu
+elu-zoo-compare --config=mnist_mlp_8x128 --activations=elu,my_unit --module=my_zoo.py
+
+The first activation is the reference. All learning rates of the config are multiplied
+by one factor, chosen for each activation on validation images; then come the pairs of
+runs. Finished runs are not repeated, stopped runs are resumed.
+"""
+
+import functools
+import sys
+from pathlib import Path
+
+from absl import flags as absl_flags
+
+from elu_zoo.bin import config as configs
+from elu_zoo.bin import early, flags
+
+_ACTIVATIONS = absl_flags.DEFINE_list(
+    "activations", None, "Activations to compare, the reference first.", required=True
+)
+_SEEDS = absl_flags.DEFINE_integer(
+    "seeds", None, "Pairs of runs; by default 5, with --budget=smoke 2."
+)
+_TUNE = absl_flags.DEFINE_integer(
+    "tune",
+    None,
+    "Learning rates to try with each activation, an odd number; 1: no tuning. By "
+    "default 5, with --budget=smoke 3.",
+)
+_BUDGET = absl_flags.DEFINE_enum(
+    "budget",
+    "full",
+    ["smoke", "short", "full"],
+    "full: the config's length; short: a fifth of its epochs; smoke: a test.",
+)
+_JOBS = absl_flags.DEFINE_integer(
+    "jobs", None, "Runs at once; by default one per core, if memory permits.", 1
+)
+_OUTPUT = absl_flags.DEFINE_string(
+    "output",
+    None,
+    "Folder for tables, figures, report.md and runs. By default "
+    "runs/compare/<config>[-<budget>].",
+)
+flags.define("config", "data", "data_dir", "module")
+
+
+def main(_: list[str]) -> None:
+    from elu_zoo.compare import changes, comparison, question
+    from elu_zoo.paper.run import runner
+
+    values, budget = absl_flags.FLAGS, _BUDGET.value
+    smoke = budget == "smoke"
+    config = configs.smoke(values["config"]) if smoke else values.config
+    given = configs.with_data(values.config, values.data)
+    config = configs.with_data(config, values.data)
+    if budget == "short":
+        config = changes.shortened(config)
+    name = config.name + f"-{budget}" * (budget != "full")
+    asked = question.Question(
+        config=config,
+        command=changes.command(configs.command(sys.argv), given, config),
+        activations=_ACTIVATIONS.value,
+        seeds=_SEEDS.value if _SEEDS.present else (2 if smoke else 5),
+        tune=_TUNE.value if _TUNE.present else (3 if smoke else 5),
+        output=Path(_OUTPUT.value or Path("runs", "compare", name)),
+        data_dir=values.data_dir,
+        module=values.module,
+    )
+    jobs = _JOBS.value or runner.default_jobs()
+    say = functools.partial(print, flush=True)
+    comparison.compare(question.check(asked), jobs, say)
+
+
+def run() -> None:
+    flags.run(main, early.comparison)
+
+
+if __name__ == "__main__":
+    run()

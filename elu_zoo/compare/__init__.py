@@ -1,0 +1,1 @@
+"""Comparison of activations: equal tuning, paired runs, one table."""

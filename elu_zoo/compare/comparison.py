@@ -1,0 +1,121 @@
+"""Comparison: tunes each activation equally, makes paired runs, writes the results."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
+from elu_zoo.compare.answer import Answer, Runs
+from elu_zoo.compare.question import TUNING_SEED, Question
+from elu_zoo.compare.spec import Measured, Spec
+from elu_zoo.compare.tuning import Choice
+from elu_zoo.paper.run import runner
+from elu_zoo.paper.run.spec import Plan
+
+_SHORT_RUN = 60.0  # seconds
+_RUNS_PER_PROCESS = 12  # of short runs, beside which a process takes long to start
+Say = Callable[[str], None]
+
+
+def compare(question: Question, jobs: int, say: Say) -> None:
+    """Tunes, trains, and writes tables, figures and the report.
+
+    Finished runs are not repeated, interrupted runs are resumed.
+
+    Args:
+        question: as `question.check` returns it.
+        jobs: number of runs at the same time.
+        say: is called with each line of progress.
+
+    Raises:
+        UsageError: a network cannot be built or trained with the config.
+        DataError: the data set is missing.
+        ResourceError: a training process died.
+        Interrupted: a signal stopped the runs; they are saved.
+    """
+    plan = Plan(
+        *("full", None, None, question.output / "runs"),
+        data_dir=question.data_dir,
+        module=question.module,
+    )
+    first = [_spec(question, name, 1.0, 0) for name in question.activations]
+    path = question.output / "step_times.json"
+    costs = estimate.measure(first, plan, jobs, path)
+    say(estimate.text(costs, question.tune, question.seeds, jobs))
+    done = sum(spec.finished(each, plan) is not None for each in planned(question))
+    if done:
+        say(f"{done} of them are finished and are not repeated.")
+    many = all(cost.run < _SHORT_RUN for cost in costs)
+    per_process = _RUNS_PER_PROCESS if many else runner.RUNS_PER_PROCESS
+
+    def train(specs: Sequence[Spec]) -> dict[Spec, Measured]:
+        return _train(specs, plan, (jobs, per_process), say)
+
+    runs = train(planned(question))
+    choices = choose(question, runs)
+    for name, choice in choices.items():
+        if question.tune > 1:
+            say(f"{name}: {tables.choice_text(choice)}")
+    runs |= train(planned_at_best(question, choices))
+    by_name = {cost.activation: cost for cost in costs}
+    answer = Answer(question, runs, choices, by_name)
+    tables.write(answer, question.output)
+    drawing.draw(answer, question.output)
+    report.write(answer, question.output)
+    say(report.conclusions(answer))
+    say(f"{question.output / report.NAME}")
+
+
+def planned(question: Question) -> list[Spec]:
+    """Returns the runs of tuning, and the paired runs at the config's rates."""
+    factors = tuning.grid(question.tune) if question.tune > 1 else ()
+    return [
+        _spec(question, name, factor, seed)
+        for name in question.activations
+        for factor, seed in [
+            *((factor, TUNING_SEED) for factor in factors),
+            *((1.0, seed) for seed in range(question.seeds)),
+        ]
+    ]
+
+
+def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[Spec]:
+    """Returns the paired runs at other rates than the config's."""
+    return [
+        _spec(question, name, choices[name].factor, seed)
+        for name in question.activations
+        if choices[name].factor not in (None, 1.0)
+        for seed in range(question.seeds)
+    ]
+
+
+def choose(question: Question, runs: Runs) -> dict[str, Choice]:
+    """Returns the choice of each activation; the config's rate without tuning."""
+    if question.tune == 1:
+        untried = Choice(1.0, float("nan"), False, 0, 0)
+        return dict.fromkeys(question.activations, untried)
+    choices = {}
+    for name in question.activations:
+        tried = Answer(question, runs, {}, {}).tried(name)
+        errors = {factor: measured.error for factor, measured in tried.items()}
+        choices[name] = tuning.choose(errors)
+    return choices
+
+
+def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:
+    return Spec(question, name, factor, seed, spec.code_hash(name))
+
+
+def _train(
+    specs: Sequence[Spec], plan: Plan, processes: tuple[int, int], say: Say
+) -> dict[Spec, Measured]:
+    """Trains the runs that are not finished, and returns all.
+
+    `processes` are the number of processes at the same time, and of runs in one.
+    """
+    known = {each: spec.finished(each, plan) for each in specs}
+    missing = [each for each, measured in known.items() if measured is None]
+    trained = runner.run(missing, plan, spec.measure, *processes)
+    for i, (each, rows) in enumerate(trained, 1):
+        known[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
+        told = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"
+        say(f"{i} of {len(missing)}: {each.label}{told}")
+    return known

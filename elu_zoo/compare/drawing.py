@@ -1,0 +1,85 @@
+"""Figures of a comparison: errors by activation, learning curves, error by rate."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from elu_zoo.compare import tables
+from elu_zoo.compare.answer import Answer
+from elu_zoo.compare.spec import Measured, metric
+from elu_zoo.paper.plots import figures
+from elu_zoo.paper.plots.dots import DotPanel, Dots
+from elu_zoo.paper.plots.paired_dots import PairPanel
+from elu_zoo.paper.plots.panels import Panel, Series
+
+
+def draw(answer: Answer, output: Path) -> None:
+    """Draws `errors`, `errors_at_config_rate`, `curves` and `rates`, .png and .svg.
+
+    Runs that diverged are left out, and figures without any run. Without tuning there
+    are no `errors_at_config_rate` and `rates`, which would say nothing more.
+    """
+    tuned = answer.question.tune > 1
+    _errors(answer, output / "errors", tuned=True)
+    _curves(answer, output / "curves")
+    if tuned:
+        _errors(answer, output / "errors_at_config_rate", tuned=False)
+        _rates(answer, output / "rates")
+
+
+def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
+    found = {x.activation: x.errors for x in tables.tested(answer, tuned=tuned)}
+    runs = {name: errors for name, errors in found.items() if errors}
+    best = tuned and answer.question.tune > 1
+    title = "at its own best learning rate" if best else "at the config's learning rate"
+    value = f"{answer.question.split} error, {tables.unit(answer)}"
+    if runs:
+        figures.paired([PairPanel(title, value, runs)], stem)
+
+
+def _curves(answer: Answer, stem: Path) -> None:
+    name = f"validation_{metric(answer.question.config)}"
+    titles = {
+        "train_loss": "training loss",
+        name: f"validation error, {tables.unit(answer)}",
+    }
+    panels = []
+    for column, title in titles.items():
+        series = []
+        for activation in answer.question.activations:
+            runs = answer.paired(activation, tuned=True)
+            if one := _series(activation, runs, column):
+                series.append(one)
+        if series:
+            panels.append(Panel(title, "epoch", title, series))
+    if panels:
+        figures.draw([panels], stem, height=3.6)
+
+
+def _series(
+    activation: str, runs: Mapping[int, Measured], column: str
+) -> Series | None:
+    curves = [
+        {row["epoch"]: row[column] for row in run.curve if column in row}
+        for run in runs.values()
+    ]
+    curves = [curve for curve in curves if curve]
+    epochs = sorted({epoch for curve in curves for epoch in curve})
+    rows = [[curve.get(epoch, math.nan) for epoch in epochs] for curve in curves]
+    return Series(activation, epochs, rows) if rows else None
+
+
+def _rates(answer: Answer, stem: Path) -> None:
+    found = []
+    for name in answer.question.activations:
+        tried = sorted(answer.tried(name).items())
+        known = [(factor, run.error) for factor, run in tried if not run.diverged]
+        if known:
+            factors, errors = zip(*known, strict=True)
+            none = [math.nan] * len(known)
+            found.append(Dots(name, factors, errors, none, none))
+    value = f"validation error, {tables.unit(answer)}"
+    if found:
+        title = "tuning: a dot a run, those of one factor side by side"
+        panel = DotPanel(title, "factor on the learning rate", value, found, logx=True)
+        figures.bars([panel], stem, height=3.6)

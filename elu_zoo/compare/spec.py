@@ -1,0 +1,137 @@
+"""Spec of one run of a comparison: its config, folder and measured results."""
+
+import dataclasses
+import hashlib
+import inspect
+import json
+from pathlib import Path
+
+import keras
+from ml_collections import ConfigDict
+
+import elu_zoo
+from elu_zoo import activations
+from elu_zoo.compare import changes
+from elu_zoo.compare.question import TUNING_SEED, Question
+from elu_zoo.paper.run import curves
+from elu_zoo.paper.run.spec import Plan
+from elu_zoo.training import result
+from elu_zoo.training.config import config_hash
+from elu_zoo.training.loss import LOSSES
+from elu_zoo.training.recorder import Observe
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """Results of a run; of a run that diverged, only the reason.
+
+    Attributes:
+        error: on the compared images, or on validation images when tuning: percent of
+            wrong classes, or squared error of an autoencoder. NaN after a divergence.
+        train_loss: mean over the last epoch; NaN after a divergence.
+        curve: rows of epochs with `epoch`, `train_loss` and, where measured,
+            `validation_...`.
+        diverged: the reason; "" for a run that ended well.
+    """
+
+    error: float = float("nan")
+    train_loss: float = float("nan")
+    curve: tuple[dict[str, float], ...] = ()
+    diverged: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """Which run to make; `paper.run.runner` trains it.
+
+    Attributes:
+        question: of the comparison.
+        activation: name of the activation.
+        factor: on the config's learning rates.
+        seed: see `changes.of_run`.
+        code: hash of the file that defines a user's activation, see `code_hash`.
+    """
+
+    question: Question = dataclasses.field(repr=False, compare=False)
+    activation: str
+    factor: float
+    seed: int
+    code: str = ""
+
+    observe = Observe()
+
+    @property
+    def tuning(self) -> bool:
+        """Whether the run chooses a learning rate."""
+        return self.seed >= TUNING_SEED
+
+    def load(self) -> ConfigDict:
+        """Returns the config."""
+        given = self.question.config, self.activation, self.seed, self.factor
+        return changes.of_run(*given, tuning=self.tuning)
+
+    @property
+    def command(self) -> str:
+        """The command line that trains the run."""
+        question = self.question
+        return changes.command(question.command, question.config, self.load())
+
+    def folder(self, plan: Plan) -> Path:
+        """Returns the run's folder; a changed config or activation has another one."""
+        text = config_hash(self.load()) + self.code
+        digits = hashlib.sha256(text.encode()).hexdigest()[:8]
+        name = f"{self.activation}-s{self.seed}-x{self.factor:g}-{digits}"
+        return plan.workdir / name
+
+    @property
+    def label(self) -> str:
+        """The run's name in messages."""
+        purpose = "tuning" if self.tuning else f"seed {self.seed}"
+        return f"{self.activation}, {purpose}, rate x {self.factor:g}"
+
+
+def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
+    """Returns the results of a finished run, as the only item."""
+    entry = result.find(workdir)
+    split = "validation" if spec.tuning else spec.question.split
+    name = metric(spec.question.config)
+    rows = curves.epochs(workdir)
+    for row in rows:
+        row.pop("step")
+    return [
+        Measured(
+            error=entry["metrics"][f"{split}_{name}"],
+            train_loss=rows[-1]["train_loss"],
+            curve=tuple(rows),
+        )
+    ]
+
+
+def finished(spec: Spec, plan: Plan) -> Measured | None:
+    """Returns the results of a run that ended before, None if it is not finished."""
+    workdir = spec.folder(plan)
+    diverged = workdir / "diverged.json"
+    if diverged.exists():
+        return Measured(diverged=json.loads(diverged.read_text())["reason"])
+    return measure(spec, workdir, plan)[0] if result.find(workdir) else None
+
+
+def metric(config: ConfigDict) -> str:
+    """Returns the name of the compared measure; lower is better."""
+    autoencoder = LOSSES[config.train.loss].of_images
+    return "squared_error" if autoencoder else "error_percent"
+
+
+def code_hash(activation: str) -> str:
+    """Returns a hash of the file that defines a user's activation.
+
+    "" for activations of this package and of Keras, which have versions. A user changes
+    his own between two commands: runs of the old one must not be taken for the new.
+    """
+    layer = activations.make(activation, "activation", seed=0)
+    own = type(layer) is not keras.layers.Activation
+    path = Path(inspect.getfile(type(layer) if own else layer.activation)).resolve()
+    packages = (Path(inspect.getfile(x)).resolve().parent for x in (elu_zoo, keras))
+    if any(path.is_relative_to(folder) for folder in packages):
+        return ""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,115 @@
+"""Tables of a comparison: compare.csv, tuning.csv and Markdown."""
+
+from pathlib import Path
+
+from elu_zoo import results
+from elu_zoo.compare import paired_tests
+from elu_zoo.compare.answer import Answer
+from elu_zoo.compare.paired_tests import Tested
+from elu_zoo.compare.spec import metric
+from elu_zoo.compare.tuning import Choice
+from elu_zoo.paper import tables
+
+_RUN = "activation", "factor", "seed", "error", "train_loss", "diverged", "command"
+_TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
+
+
+def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
+    """Returns the test of each activation.
+
+    Args:
+        answer: the comparison's runs.
+        tuned: at its own best learning rates, instead of the config's. An activation
+            whose every tuning run diverged has no best rate and no runs there.
+    """
+    return paired_tests.compared(
+        {
+            name: {
+                seed: measured.error
+                for seed, measured in answer.paired(name, tuned=tuned).items()
+            }
+            for name in answer.question.activations
+        }
+    )
+
+
+def unit(answer: Answer) -> str:
+    """Returns what an error is: "percent" of images, or "squared error"."""
+    is_percent = metric(answer.question.config) == "error_percent"
+    return "percent" if is_percent else "squared error"
+
+
+def main(answer: Answer, *, tuned: bool) -> str:
+    """Returns the table of errors, differences, tests and step times in Markdown."""
+    question, lines = answer.question, []
+    for each in tested(answer, tuned=tuned):
+        choice = answer.choices[each.activation]
+        factor = choice.factor if tuned else 1.0
+        edge = " (edge)" * (tuned and choice.at_edge)
+        found = each.difference
+        lines.append(
+            [
+                each.rank or "",
+                each.activation,
+                "none" if factor is None else f"{factor:g}{edge}",
+                tables.mean(each.errors.values()),
+                tables.interval(found.mean, found.low, found.high) if found else "",
+                tables.p_value(each.p),
+                tables.p_value(each.wilcoxon),
+                each.verdict,
+                each.diverged or "",
+                f"{answer.costs[each.activation].ratio:.2f}",
+            ]
+        )
+    titles = (
+        *("rank", "activation", "rate x", f"{question.split} error, {unit(answer)}"),
+        *(f"minus {question.reference} (interval)", "p, Holm", "p, Wilcoxon"),
+        *("verdict", "diverged", "step time"),
+    )
+    return tables.markdown(titles, lines)
+
+
+def side_by_side(answer: Answer) -> str:
+    """Returns errors at the config's rates beside those at the best ones."""
+    lines = []
+    columns = (tested(answer, tuned=tuned) for tuned in (False, True))
+    for plain, best in zip(*columns, strict=True):
+        choice = answer.choices[plain.activation]
+        cells = [plain.activation]
+        for each in (plain, best):
+            lost = f" ({each.diverged} diverged)" * bool(each.diverged)
+            cells.append(tables.mean(each.errors.values()) + lost)
+        lines.append([*cells, choice_text(choice)])
+    titles = "activation", "at the config's rate", "at its own best rate", "tuning"
+    return tables.markdown(titles, lines)
+
+
+def choice_text(choice: Choice) -> str:
+    """Returns what tuning found, as text."""
+    lost = f"; {choice.diverged} of {choice.trials} diverged" * bool(choice.diverged)
+    if choice.factor is None:
+        return f"no rate: all {choice.trials} diverged"
+    edge = ", the grid's edge: a better one may lie beyond" * choice.at_edge
+    return f"rate x {choice.factor:g}{edge}{lost}"
+
+
+def write(answer: Answer, output: Path) -> None:
+    """Writes compare.csv, a row for each paired run, and tuning.csv."""
+    rows: dict[bool, list] = {True: [], False: []}
+    for run, measured in answer.runs.items():
+        row = {
+            "activation": run.activation,
+            "factor": f"{run.factor:g}",
+            "seed": run.seed,
+            "error": "" if measured.diverged else f"{measured.error:.6g}",
+            "diverged": measured.diverged,
+        }
+        if run.tuning:
+            row["chosen"] = run.factor == answer.choices[run.activation].factor
+        else:
+            lost = measured.diverged
+            row["train_loss"] = "" if lost else f"{measured.train_loss:.6g}"
+            row["command"] = run.command
+        rows[run.tuning].append(row)
+    results.write(output / "compare.csv", _RUN, rows[False])
+    results.write(output / "tuning.csv", _TRIAL, rows[True])

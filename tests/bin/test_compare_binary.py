@@ -1,0 +1,123 @@
+"""elu-zoo-compare: its arguments, errors before any run, and a small comparison."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from elu_zoo.activations import table
+from elu_zoo.compare import comparison
+
+MODULE = """
+import keras
+import elu_zoo
+
+@elu_zoo.register_activation
+def my_unit(x):
+    return keras.ops.where(x > 0, x, keras.ops.tanh(x))
+"""
+QUICK = "--config=quickstart"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The questions of `comparison.compare`, which does nothing."""
+    found = []
+    monkeypatch.setattr(
+        comparison, "compare", lambda question, jobs, say: found.append(question)
+    )
+    monkeypatch.setattr(table, "_table", dict(table._table))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seeds", "tune", "output", "epochs"),
+    [
+        ([], 5, 5, "runs/compare/quickstart", 30),
+        (["--budget=short"], 5, 5, "runs/compare/quickstart-short", 6),
+        (["--budget=smoke"], 2, 3, "runs/compare/quickstart-smoke", 2),
+        (["--budget=smoke", "--config.train.epochs=9"], 2, 3,
+         "runs/compare/quickstart-smoke", 9),
+        (["--seeds=7", "--tune=1", "--output=out"], 7, 1, "out", 30),
+    ],
+)  # fmt: skip
+def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
+    result = cli("compare", QUICK, "--activations=elu,srelu", *arguments)
+    assert result.code == 0, result.err
+    (question,) = asked
+    assert question.activations == ("elu", "shifted_relu")
+    assert (question.seeds, question.tune) == (seeds, tune)
+    assert (str(question.output), question.config.train.epochs) == (output, epochs)
+    assert question.config.smoke == ("--budget=smoke" in arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([QUICK], "Missing: --activations"),
+        ([QUICK, "--activations=elu,ellu"], "Did you mean 'elu'"),
+        ([QUICK, "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
+        ([QUICK, "--activations=elu,softmax"], "does not act on each element"),
+        ([QUICK, "--activations=elu"], "has two names or more"),
+        ([QUICK, "--activations=elu,relu", "--tune=4"], "--tune is odd and >= 1"),
+        ([QUICK, "--activations=elu,relu", "--tune=-1"], "--tune is odd and >= 1"),
+        ([QUICK, "--activations=elu,relu", "--seeds=0"], "--seeds is an integer >= 1"),
+        ([QUICK, "--activations=elu,relu", "--seeds=10001"], "at most 10000"),
+        ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
+        ([QUICK, "--activations=elu,relu", "--budget=long"], "budget"),
+        ([QUICK, "--activations=elu,relu", "--module=no.py"], "There is no file no.py"),
+        ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
+         "which this config (data.measure_test=False) compares as well"),
+        (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
+        (["--config=elu_imagenet_15", "--activations=elu,relu"],
+         "those of imagenet2012 are test images. Use --tune=1"),
+    ],
+)  # fmt: skip
+def test_refusals_before_work(cli, asked, tmp_path, arguments, words):
+    (tmp_path / "file").touch()
+    result = cli("compare", *arguments)
+    assert result.code in (1, 2)
+    assert words in result.error
+    assert asked == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_an_activation_that_fails(process, tmp_path):
+    """It is found before the first run."""
+    (tmp_path / "my_zoo.py").write_text(MODULE.replace("keras.ops.where(", "(1, "))
+    result = process(
+        *("compare", QUICK, "--activations=elu,my_unit", "--module=my_zoo.py"),
+        *("--budget=smoke", "--output=out"),
+    )
+    assert result.code == 2
+    assert "cannot be trained with the activation 'my_unit': " in result.error
+    assert not list((tmp_path / "out" / "runs").glob("*-s*"))
+
+
+@pytest.mark.slow
+def test_a_users_activation(tmp_path):
+    """It is tuned and compared; a second command trains nothing."""
+    (tmp_path / "my_zoo.py").write_text(MODULE)
+    command = [
+        *(sys.executable, "-m", "elu_zoo.bin.compare", QUICK, "--module=my_zoo.py"),
+        *("--activations=elu,my_unit", "--budget=smoke", "--seeds=1", "--output=out"),
+    ]
+
+    def printed():
+        options = {"cwd": tmp_path, "check": True, "capture_output": True}
+        return subprocess.run(command, text=True, **options).stdout
+
+    first = printed()
+    assert "2 activations, each with 3 runs for tuning" in first
+    assert "1 of 8: " in first
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "**my_unit**: nothing is decided by fewer than 5 pairs." in report
+    times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]
+    assert times[0]["ratio"] == 1 and times[1]["step"] > 0
+    folders = sorted((tmp_path / "out" / "runs").iterdir())
+    second = printed()
+    assert "8 of them are finished" in second and "1 of 8" not in second
+    assert (tmp_path / "out" / "report.md").read_text() == report
+    assert sorted((tmp_path / "out" / "runs").iterdir()) == folders

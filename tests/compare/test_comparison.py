@@ -1,0 +1,132 @@
+"""A comparison with stand-ins for training: equal trials, files, first lines."""
+
+import collections
+import csv
+import dataclasses
+import json
+import math
+
+import pytest
+
+from elu_zoo.compare import comparison, spec
+from elu_zoo.paper.run.spec import Plan
+
+WORSE = {"elu": 0.0, "relu": 1.0, "tanh": 0.0}
+
+
+def error(run) -> float:
+    """ReLU is worse, tanh differs by noise; the best factors are 1, 2 and 1/4."""
+    best = {"elu": 0, "relu": 1, "tanh": -2}[run.activation]
+    noise = math.sin(17 * run.seed + len(run.activation)) / 10
+    from_best = 0.01 * abs(math.log2(run.factor) - best)
+    return 5 + WORSE[run.activation] + noise * (not run.tuning) + from_best
+
+
+def rows(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_every_activation_has_as_many_trials(question, compare):
+    """Also where a run diverges, and where the optimum is at the edge."""
+
+    def diverges(run):
+        return math.nan if run.activation == "relu" and run.factor > 1 else error(run)
+
+    made = compare(question, diverges).made
+    tuned = collections.Counter(run.activation for run in made if run.tuning)
+    assert tuned == dict.fromkeys(question.activations, 5)
+    seeds = {run.seed for run in made if run.tuning}
+    assert not seeds & set(range(question.seeds))
+    plain = [r for r in made if not r.tuning and r.factor == 1]
+    assert collections.Counter(r.activation for r in plain) == tuned
+
+
+def test_runs_at_the_configs_rate_are_shared(question, compare):
+    made = compare(question, error).made
+    assert len(made) == len(set(made))
+    again = [run for run in made if not run.tuning and run.factor != 1]
+    assert {(r.activation, r.factor) for r in again} == {("relu", 2), ("tanh", 0.25)}
+    assert len(again) == 2 * question.seeds
+
+
+def test_files(question, compare):
+    said = compare(question, error).said
+    output = question.output
+    assert {path.name for path in output.iterdir()} == {
+        *("compare.csv", "tuning.csv", "report.md", "table.md"),
+        *(f"{name}.{suffix}" for suffix in ("png", "svg")
+          for name in ("errors", "errors_at_config_rate", "curves", "rates")),
+    }  # fmt: skip
+    assert said[-1] == str(output / "report.md")
+    assert len(rows(output / "compare.csv")) == 25
+    trials = rows(output / "tuning.csv")
+    chosen = {r["activation"]: r["factor"] for r in trials if r["chosen"] == "True"}
+    assert chosen == {"elu": "1", "relu": "2", "tanh": "0.25"}
+    assert "| tanh | 0.25 (edge) |" in (output / "table.md").read_text()
+
+
+def test_the_report_begins_with_what_can_be_concluded(question, compare):
+    compare(question, error)
+    first = (question.output / "report.md").read_text().splitlines()[:6]
+    assert first[4].startswith("- **relu** has a higher error than elu: by ")
+    assert first[5].startswith("- **tanh** cannot be told apart from elu: ")
+    assert first[5].endswith("contains 0.")
+
+
+@pytest.mark.parametrize(
+    ("lost", "line"),
+    [
+        (lambda r: r.seed == 1 and r.activation == "relu" and not r.tuning,
+         "not tested, because 1 of its 5 runs diverged."),
+        (lambda r: r.seed == 1 and r.activation == "elu" and not r.tuning,
+         "not tested, because runs of elu diverged."),
+        (lambda r: r.tuning and r.activation == "relu",
+         "not tested, because every rate diverged."),
+        (lambda r: r.seed > 3, "cannot be told apart"),
+    ],
+)  # fmt: skip
+def test_divergence(question, compare, lost, line):
+    compare(question, lambda run: math.nan if lost(run) else error(run))
+    text = (question.output / "report.md").read_text()
+    if "apart" in line:  # every run of the last seed and every trial is lost
+        line = "every rate diverged"
+    assert line in text.splitlines()[4]
+    assert "not tested: diverged" in text
+
+
+def test_few_pairs_decide_nothing(question, compare):
+    compare(dataclasses.replace(question, seeds=4), error)
+    lines = (question.output / "report.md").read_text().splitlines()[4:6]
+    assert ["fewer than 5 pairs" in line for line in lines] == [True, True]
+
+
+def test_without_tuning(question, compare):
+    world = compare(dataclasses.replace(question, tune=1), error)
+    assert len(world.made) == 15 and not any(run.tuning for run in world.made)
+    assert not (question.output / "rates.png").exists()
+    assert not rows(question.output / "tuning.csv")
+
+
+def test_finished_runs_are_not_repeated(question, compare):
+    plan = Plan("full", None, None, question.output / "runs")
+    done = comparison.planned(question)[:3]
+    for run in done:
+        folder = run.folder(plan)
+        folder.mkdir(parents=True)
+        (folder / "diverged.json").write_text(json.dumps({"reason": "inf"}))
+    world = compare(question, error)
+    assert not set(done) & set(world.made)
+    assert "3 of them are finished" in world.said[1]
+
+
+def test_a_changed_activation_has_other_runs(question, tmp_path):
+    plan = Plan("full", None, None, tmp_path)
+    run = spec.Spec(question, "elu", 1.0, 0)
+    others = [
+        dataclasses.replace(run, code="1"),
+        dataclasses.replace(run, seed=1),
+        dataclasses.replace(run, factor=2.0),
+        dataclasses.replace(run, activation="relu"),
+    ]
+    assert len({each.folder(plan) for each in (run, *others)}) == 5
+    assert spec.code_hash("elu") == spec.code_hash("gelu") == ""

@@ -1,0 +1,23 @@
+"""Text of the estimate: runs, times, and what pairs can decide."""
+
+import pytest
+
+from elu_zoo.compare import estimate
+from elu_zoo.compare.estimate import Cost
+
+# 10 s + 100 * 0.1 s + 2 * 5 s
+COSTS = [Cost(name, 10, 0.1, 5, 100, 2, 1.0) for name in ("elu", "relu", "tanh")]
+
+
+@pytest.mark.parametrize(
+    ("tune", "seeds", "words"),
+    [
+        (5, 5, ("30 to 45 runs, 2 at a time", "8 minutes to 11 minutes",
+                "What 5 pairs can decide", "p >= 0.062", "for 2 comparisons")),
+        (1, 1, ("3 runs, 2 at a time", "45 seconds,", "What 1 pair ", "p >= 1")),
+        (9, 100, ("327 to 627 runs", "82 minutes to 2.6 hours")),
+    ],
+)  # fmt: skip
+def test_text(tune, seeds, words):
+    text = estimate.text(COSTS, tune, seeds, jobs=2)
+    assert [word for word in words if word not in text] == []

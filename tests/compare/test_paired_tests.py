@@ -1,0 +1,80 @@
+"""Tests against the reference: agreement of intervals and p, verdicts, ranks."""
+
+import math
+
+import numpy as np
+import pytest
+
+from elu_zoo.compare import paired_tests
+from elu_zoo.paper import statistics
+
+NAN = math.nan
+REFERENCE = (5.0, 5.2, 4.9, 5.1, 5.0)
+
+
+def by_seed(values):
+    return dict(enumerate(values))
+
+
+def compared(*others, reference=REFERENCE):
+    runs = {f"unit{i}": by_seed(values) for i, values in enumerate(others)}
+    return paired_tests.compared({"elu": by_seed(reference)} | runs)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_intervals_agree_with_holm(seed):
+    """An interval excludes 0 exactly where Holm's p is at most the level."""
+    draw = np.random.default_rng(seed)
+    means = draw.choice([0, 0.5, 1, 1.5, 3], 6)
+    found = paired_tests.intervals([draw.normal(mean, 1, 6) for mean in means])
+    agree = [(p <= 0.05) == (not x.low <= 0 <= x.high) for x, p in found]
+    assert agree == [True] * 6
+
+
+def test_the_first_interval_has_bonferronis_width():
+    one, far = [0.1, -0.2, 0.3, 0.0, 0.1], [0.2, -0.1, 0.1, 0.3, -0.2]
+    (interval, p), _ = paired_tests.intervals([one, far])
+    wide = statistics.student_interval(one, 1 - 0.05 / 2)
+    assert (interval.low, interval.high) == pytest.approx((wide.low, wide.high))
+    assert p == min(1, 2 * wide.p) or p >= wide.p
+
+
+SHIFTS = np.array([0.01, -0.01, 0.02, 0, -0.02])
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        (np.add(REFERENCE, 1 + SHIFTS), "higher error"),
+        (np.add(REFERENCE, -1 + SHIFTS), "lower error"),
+        (np.add(REFERENCE, 20 * SHIFTS), "cannot be told apart"),
+        (REFERENCE, "cannot be told apart"),
+        ((9.0, 9.1, 9.2, 9.1), "too few pairs"),
+        ((9.0, 9.1, NAN, 9.2, 9.1), "not tested: diverged"),
+        ((NAN,) * 5, "not tested: diverged"),
+        ((), "not tested: diverged"),
+    ],
+)
+def test_verdicts(values, verdict):
+    reference, found = compared(values)
+    assert (reference.verdict, found.verdict) == ("reference", verdict)
+    is_tested = "error" in verdict or "apart" in verdict
+    assert math.isnan(found.p) == math.isnan(found.wilcoxon) == (not is_tested)
+    assert (found.rank is None) == ("diverged" in verdict)
+
+
+def test_nothing_is_tested_against_a_reference_that_diverged():
+    found = compared(REFERENCE, reference=(NAN, *REFERENCE[1:]))
+    assert found[1].verdict == "not tested: diverged"
+    assert (found[0].diverged, found[0].rank, found[1].rank) == (1, None, 1)
+
+
+def test_p_and_ranks():
+    _, worse, better = compared(
+        np.add(REFERENCE, 1 + SHIFTS), np.subtract(REFERENCE, 1 + SHIFTS)
+    )
+    assert (better.rank, worse.rank) == (1, 3)
+    assert worse.wilcoxon == better.wilcoxon == 2 / 2**5
+    assert worse.difference.mean == pytest.approx(1)
+    assert better.difference.n == 5
+    assert worse.p == pytest.approx(2 * statistics.student_interval(1 + SHIFTS).p)
