@@ -93,10 +93,12 @@ class ResidentStep:
             arguments = learning_rates[0], first, batches[0], drawn
             return self._update(*arguments, self._fetch)[None]
         losses = tf.TensorArray(tf.float32, size=batches.shape[0])
-        for i in tf.range(count):
+        i = tf.constant(0)
+        while i < count:  # tf.range(count) would compile every new count again
             drawn = None if draws is None else draws[i]
             arguments = learning_rates[i], first + i, batches[i], drawn
             losses = losses.write(i, self._update(*arguments, self._fetch))
+            i += 1
         return losses.stack()
 
     def _fetch(self, start, indices):
