@@ -77,7 +77,7 @@ def test_preprocess_input_of_other_weights(made, images, tmp_path):
 
 @pytest.mark.parametrize("shape", [(28, 28, 1), (28, 28), (1, 1, 28, 28, 1), ()])
 def test_preprocess_input_rank(shape):
-    with pytest.raises(errors.UsageError, match="images has the shape.*Received"):
+    with pytest.raises(errors.UsageError, match="images must have the.*Received"):
         elu_zoo.preprocess_input(np.zeros(shape), MODEL)
 
 

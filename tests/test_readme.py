@@ -60,7 +60,7 @@ def test_flags_and_configs_exist(command, helps):
     options = [word for word in command[1:] if word.startswith("-")]
     config_of = [word.partition("=")[2] for word in options if "--config=" in word]
     if config_of:
-        config.resolved(command)  # raises for an unknown config, argument or entry
+        config.resolve_flag(command)  # raises for an unknown config, argument or entry
     for option in options:
         name = option.lstrip("-").partition("=")[0]
         if not name.startswith("config."):
@@ -79,7 +79,7 @@ def test_flags_in_the_running_text_exist(text, helps):
 
 def test_a_wrong_command_is_found():
     with pytest.raises(errors.UsageError, match="Did you mean 'quickstart'"):
-        config.resolved(["elu-zoo-train", "--config=quickstrat"])
+        config.resolve_flag(["elu-zoo-train", "--config=quickstrat"])
 
 
 @pytest.mark.parametrize("text", [t for kind, t in FENCES if kind in ("python", "py")])

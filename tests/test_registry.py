@@ -118,15 +118,15 @@ def test_code_may_be_run_again(module, file):
 
 @pytest.mark.parametrize("name", [None, b"nin"])
 def test_name_of_another_type(name):
-    with pytest.raises(TypeError, match=f"is a string.*{type(name).__name__}"):
+    with pytest.raises(TypeError, match=f"must be a string.*{type(name).__name__}"):
         registry.entry(name)
 
 
 def test_unknown_name():
     registry.register_model(builder("elu_cifar_99"))
     message = (
-        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* A model of "
-        "your own must be registered first: elu_zoo.register_model, .* --module"
+        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* Register "
+        "your own model with elu_zoo.register_model; .* --module"
     )
     with pytest.raises(errors.UsageError, match=message):
         registry.entry("elu_cifar99")
@@ -145,7 +145,7 @@ REFUSED = [
     ("batch_norm", 1, "batch_norm is True or False. Received: 1"),
     ("num_classes", 0, "num_classes is an integer >= 1. Received: 0"),
     ("seed", -1, "seed is an integer >= 0. Received: -1"),
-    ("width", 0, "finite number > 0. Received: 0"),
+    ("width", 0, "must be finite and > 0. Received: 0"),
     ("width", math.nan, "Received: nan"),
     ("kernel_decay", -1, "kernel_decay is finite and >= 0. Received: -1"),
     ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
@@ -172,6 +172,6 @@ def test_accepted_shapes(shape):
 def test_smallest_image():
     build = registry.register_model(smallest=4)(shaped)
     assert build(input_shape=(4, 5, 1)) == (4, 5, 1)
-    message = r"at least 4 x 4. Received: input_shape=\(5, 3, 1\)."
+    message = r"at least 4 x 4 pixels. Received: input_shape=\(5, 3, 1\)."
     with pytest.raises(errors.UsageError, match=message):
         build(input_shape=(5, 3, 1))

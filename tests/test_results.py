@@ -82,10 +82,10 @@ def row(seed=0, **changes):
 
 
 def test_of_a_file():
-    found = results.of_file(ENTRY)
+    found = results.file_error(ENTRY)
     assert found.name == "this file, on 10,000 test images"
     assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
-    found = results.of_file(SQUARED)
+    found = results.file_error(SQUARED)
     assert (found.value, found.interval) == ("3.17, squared", "")
 
 
@@ -109,7 +109,7 @@ def test_of_a_file():
     ],
 )  # fmt: skip
 def test_of_a_recipe(entry, rows, expected):
-    found = results.of_recipe(entry, rows)
+    found = results.recipe_error(entry, rows)
     assert (found.name, found.value, found.interval) == expected
 
 
@@ -126,14 +126,14 @@ def test_of_a_recipe(entry, rows, expected):
     ],
 )
 def test_runs_of_a_recipe(key, other):
-    assert results.runs_of(ENTRY, [row(), row(1, **{key: other})]) == [row()]
+    assert results.find_runs(ENTRY, [row(), row(1, **{key: other})]) == [row()]
 
 
 def test_batch_normalised_runs_are_another_recipe():
     arguments = ENTRY["arguments"] | {"batch_norm": True}
     normalised = row(1, batch_norm="True")
     entry = ENTRY | {"arguments": arguments}
-    assert results.runs_of(entry, [row(), normalised]) == [normalised]
+    assert results.find_runs(entry, [row(), normalised]) == [normalised]
 
 
 PAPER = {
@@ -168,32 +168,32 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
 )
 def test_of_the_paper(arguments, paper, expected):
     entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
-    found = results.of_paper(entry, [paper])
+    found = results.paper_error(entry, [paper])
     assert (found.name, found.value, found.interval) == (*expected, "")
 
 
 def test_the_paper_and_a_part_of_its_schedule():
-    found = results.of_paper(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
+    found = results.paper_error(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
     assert found.name.endswith(
-        " runs, at its whole schedule, of which this file has 2%"
+        " runs, after its whole schedule; this file had 2% of it"
     )
 
 
 def test_no_paper_for_other_recipes():
-    assert results.of_paper(ENTRY, [PAPER]) is None
+    assert results.paper_error(ENTRY, [PAPER]) is None
     assert "the paper" not in results.evaluation(ENTRY, [], [PAPER])
 
 
 @pytest.mark.parametrize("tag", manifest.list_weights())
 def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     entry = manifest.published()[tag]
-    runs = results.runs_of(entry, results.read("results.csv"))
+    runs = results.find_runs(entry, results.read("results.csv"))
     own = [run for run in runs if run["sha256"] == entry["sha256"]]
     assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
     assert own[0]["commit"] == entry["commit"]
     assert {k: float(own[0][k]) for k in entry["metrics"]} == entry["metrics"]
     values = [float(run[results.metric(entry)]) for run in runs]
-    found = results.of_recipe(entry, results.read("results.csv"))
+    found = results.recipe_error(entry, results.read("results.csv"))
     assert found.value.startswith(f"{statistics.mean(values):.2f}")
 
 

@@ -22,22 +22,23 @@ _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations", None, "Activations to compare, instead of those of each experiment."
 )
 _SEEDS = absl_flags.DEFINE_integer(
-    "seeds", None, "Number of seeds; by default that of the budget."
+    "seeds", None, "Number of seeds; the default depends on --budget."
 )
 _BUDGET = absl_flags.DEFINE_enum(
     "budget",
     "short",
     ["smoke", "short", "full"],
-    "full: the paper's length; short: hours on two CPU cores; smoke: a test.",
+    "full: the length of the paper's runs; short: hours on two CPU cores; smoke: a "
+    "test of minutes.",
 )
 _JOBS = absl_flags.DEFINE_integer(
-    "jobs", None, "Runs at once; by default one per core, if memory permits.", 1
+    "jobs", None, "Concurrent runs; by default one per core, if memory permits.", 1
 )
 _OUTPUT = absl_flags.DEFINE_string(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
 _WORKDIR = absl_flags.DEFINE_string(
-    "workdir", "runs/reproduction", "Folder for the folders of the runs."
+    "workdir", "runs/reproduction", "Folder that holds the folder of each run."
 )
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."

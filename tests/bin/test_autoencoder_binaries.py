@@ -92,9 +92,9 @@ def test_the_table(cli, exported, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--top=3"], 2, "--top needs a classifier; this is an autoencoder."),
-        (["--picture=a.jpg"], 2, "--picture ends in .png, got 'a.jpg'."),
-        (["--picture="], 2, "--picture ends in .png, got ''."),
+        (["--top=3"], 2, "The model is an autoencoder. Remove --top."),
+        (["--picture=a.jpg"], 2, "--picture must end in .png. Received: 'a.jpg'."),
+        (["--picture="], 2, "--picture must end in .png. Received: ''."),
         (["--picture=folder.png"], 1, "Cannot write folder.png: Is a directory."),
     ],
 )

@@ -162,8 +162,8 @@ def test_finetuning_reduces_its_default_batch(cli, photos, tmp_path):
     rest = "--data=photos", "--compile=off", "--workdir=run"
     result = cli(*TRAIN, *rest)
     assert result.code == 0, result.err
-    said = r"(\d+) training images do not fill a batch of 64: the batch size is (\d+)"
-    count, size = map(int, re.search(said, result.err).groups())
+    warning = r"(\d+) training images do not fill a batch of 64. .* reduced to (\d+)"
+    count, size = map(int, re.search(warning, result.err).groups())
     entry = json.loads((tmp_path / "run/outcome.json").read_text())
     assert entry["config"]["train"]["batch_size"] == size == count // 5
     assert entry["step"] == count // size

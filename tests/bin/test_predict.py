@@ -77,16 +77,16 @@ def test_the_table(process, exported):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Name IMAGE files or folders, or --data"),
+        ([], "Pass image files or folders, or set --data"),
         (["--saved_model=EXPORT", "a.png", "--data=mnist_5k"], "not both"),
-        (["a.png"], "Give --saved_model alone, or --model and --weights."),
-        (["--saved_model=EXPORT", MODEL, "a.png"], "Give --saved_model alone"),
+        (["a.png"], "Set --saved_model alone, or --model and --weights."),
+        (["--saved_model=EXPORT", MODEL, "a.png"], "Set --saved_model alone"),
         (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
         (["--saved_model=EXPORT", "--count=3", "a.png"], "--count needs --data"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
         (
             ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
-            "--picture needs an autoencoder; this is a classifier.",
+            "The model is a classifier. Remove --picture.",
         ),
         (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),

@@ -47,8 +47,8 @@ def test_prefetch(cli, published, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["a.png"], 2, "takes no other flag and no argument. Received: a.png."),
-        (["--model=x", "--json", "a"], 2, "argument. Received: --json --model a."),
+        (["a.png"], 2, "without other flags and arguments. Received: a.png."),
+        (["--model=x", "--json", "a"], 2, "arguments. Received: --json --model a."),
         (["--prefetch=mnist_mpl*"], 2, "Unknown weights 'mnist_mpl*'. Did you mean"),
         (["--prefetch="], 2, "Unknown weights ''."),
     ],

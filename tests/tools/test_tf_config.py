@@ -198,6 +198,6 @@ def test_flags_and_configs_exist(stand_ins):
     for command in commands:
         assert command[0] == "elu-zoo-train"
         assert "--strategy=multi_worker" in command
-        config.resolved(command)  # raises for an unknown config, argument or entry
+        config.resolve_flag(command)  # raises for an unknown config, argument or entry
         for word in command[1:]:
             assert f"  {word.partition('=')[0]}\n" in shown

@@ -27,9 +27,9 @@ def page(rows: runs.Rows, paper: runs.Rows) -> str:
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
     lines = []
     for entry in published:
-        tag, file = entry["tag"], results.of_file(entry)
-        recipe = results.of_recipe(entry, rows)
-        theirs = results.of_paper(entry, paper)
+        tag, file = entry["tag"], results.file_error(entry)
+        recipe = results.recipe_error(entry, rows)
+        theirs = results.paper_error(entry, paper)
         lines.append(
             f"| [{tag}](#{anchor(tag)}) | {_cell(file)} | {_cell(recipe)} "
             f"| {theirs.value if theirs else ''} "

@@ -66,7 +66,7 @@ def _recipe(entry: Entry) -> tuple:
 def _error(entry: Entry, rows: runs.Rows) -> str:
     metric = results.metric(entry)
     unit = "squared error" if metric == results.SQUARED else "%"
-    values = [float(run[metric]) for run in results.runs_of(entry, rows)]
+    values = [float(run[metric]) for run in results.find_runs(entry, rows)]
     if len(values) > 1:
         return f"{runs.spread(values)} {unit} ({len(values)})"
     return f"{entry['metrics'][metric]:.2f} {unit}"
@@ -79,7 +79,7 @@ def _schedule(entry: Entry) -> str:
 
 def _of_paper(group: dict[str, Entry], paper: runs.Rows) -> str:
     """Returns the paper's numbers for a row, "" if the recipe is not the paper's."""
-    found = {unit: results.of_paper(entry, paper) for unit, entry in group.items()}
+    found = {unit: results.paper_error(entry, paper) for unit, entry in group.items()}
     numbers = {unit: m.value for unit, m in found.items() if m}
     if not numbers:
         return ""
