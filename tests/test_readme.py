@@ -1,4 +1,4 @@
-"""Commands, flags, configs, Python and files in front page and guides exist."""
+"""Commands, flags, configs, Python names and links of the front page and the guides."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)
 
 
 def commands() -> list[list[str]]:
-    """Returns every elu-zoo command, from fences and from the running text."""
+    """Returns every elu-zoo command in code blocks and in the running text."""
     found = []
     shell = [text for kind, text in FENCES if kind in ("", "sh", "bash", "console")]
     for text in [*shell, *INLINE]:
@@ -33,7 +33,7 @@ def commands() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def helps():
-    """The --help of each command."""
+    """The help text of each command."""
     names = {command[0] for command in commands()}
     return {
         name: subprocess.run(
@@ -83,7 +83,7 @@ def test_a_wrong_command_is_found():
 
 
 @pytest.mark.parametrize("text", [t for kind, t in FENCES if kind in ("python", "py")])
-def test_python_compiles_and_names_what_exists(text):
+def test_python_compiles_and_uses_public_names(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id == "elu_zoo":
@@ -102,7 +102,7 @@ def test_links_lead_to_files_and_headings(name):
             assert not heading or heading in anchors(path.read_text()), link
 
 
-def test_front_page_and_guides_are_there_and_short():
+def test_front_page_and_guides_exist_and_are_short():
     places = [ROOT / "README.md"]
     places += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
     assert {path.relative_to(ROOT).as_posix() for path in places} == set(NAMES)
