@@ -1,6 +1,6 @@
 """A fake Hugging Face Hub for uploads and downloads.
 
-Files are `regular`, base64 in the commit; the real hub stores large files elsewhere.
+A commit contains all files in base64. The real hub stores large files outside commits.
 """
 
 import base64
@@ -13,7 +13,13 @@ TOKEN = "secret"
 
 
 class Hub(loopback.Handler):
-    """A hub with one repository: its files by name, and summaries of its commits."""
+    """A hub with one repository.
+
+    Attributes:
+        files: contents of the repository by name.
+        commits: summaries of the commits.
+        damages: whether downloads are damaged.
+    """
 
     files: dict[str, bytes]
     commits: list[str]
@@ -59,7 +65,7 @@ class Hub(loopback.Handler):
             self.answer(content[:-1] + b"?" if self.damages else content)
 
     def body(self) -> bytes:
-        """Returns the body of a request, of known length or in chunks."""
+        """Returns the body of a request with a Content-Length or in chunks."""
         if "Content-Length" in self.headers:
             return self.rfile.read(int(self.headers["Content-Length"]))
         parts = []
