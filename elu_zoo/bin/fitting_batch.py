@@ -33,7 +33,7 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     size = config.train.batch_size
     if count >= size:
         return resolved
-    config.train.batch_size = order.fitting(count)
+    config.train.batch_size = order.smaller_batch_size(count)
     logging.warning(
         "%d training images do not fill a batch of %d. The batch size is reduced to "
         "%d. Set --config.train.batch_size for another batch size.",

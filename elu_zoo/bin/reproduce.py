@@ -1,12 +1,13 @@
-"""Runs the paper's experiments, and writes figures, claims and a report.
+"""Runs the paper's experiments and writes figures, claims and a report.
 
 elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
 elu-zoo-reproduce fig4 --module=my_units.py --activations=elu,half_tanh --seeds=5
 
-Experiments: fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise, theory,
-theorems, natural_gradient, or all. Finished runs are not repeated, stopped runs are
-resumed. Runs need MNIST, CIFAR-100 or ImageNet: --data_dir, --imagenet.
+The experiments are fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise,
+theory, theorems and natural_gradient; `all` runs every experiment. Finished runs are
+not repeated, and interrupted runs are resumed. The runs need MNIST, CIFAR-100 or
+ImageNet, see --data_dir and --imagenet.
 """
 
 import functools
@@ -22,23 +23,22 @@ _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations", None, "Activations to compare, instead of those of each experiment."
 )
 _SEEDS = absl_flags.DEFINE_integer(
-    "seeds", None, "Number of seeds; the default depends on --budget."
+    "seeds", None, "Number of seeds; by default the experiment's number for the budget."
 )
 _BUDGET = absl_flags.DEFINE_enum(
     "budget",
     "short",
     ["smoke", "short", "full"],
-    "full: the length of the paper's runs; short: hours on two CPU cores; smoke: a "
-    "test of minutes.",
+    "full: length of the paper's runs; short: hours on two CPU cores; smoke: a test.",
 )
 _JOBS = absl_flags.DEFINE_integer(
-    "jobs", None, "Concurrent runs; by default one per core, if memory permits.", 1
+    "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
 )
 _OUTPUT = absl_flags.DEFINE_string(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
 _WORKDIR = absl_flags.DEFINE_string(
-    "workdir", "runs/reproduction", "Folder that holds the folder of each run."
+    "workdir", "runs/reproduction", "Folder in which each run has a folder."
 )
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."
@@ -54,12 +54,11 @@ def main(argv: list[str]) -> None:
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)
-    given = _ACTIVATIONS.value or []
-    # describe: srelu is shifted_relu.
-    compared = [activations.describe(name)["name"] for name in given]
+    names_or_aliases = _ACTIVATIONS.value or []
+    compared = [activations.describe(name)["name"] for name in names_or_aliases]
     for name in compared:
         if compared.count(name) > 1:
-            raise errors.UsageError(f"--activations names {name} twice.")
+            raise errors.UsageError(f"--activations has {name} twice. Remove one.")
     plan = Plan(
         _BUDGET.value,
         compared,

@@ -20,7 +20,7 @@ NAMES = [
         "elunet18",
         "Unknown model 'elunet18'.*Known: alexnet_cifar, ",
     ),
-    ("none", None, "name must be a string. Received: None of type NoneType"),
+    ("none", None, "name is a string. Received: None of type NoneType"),
     ("number", 7, "Received: 7 of type int"),
 ]
 
@@ -40,7 +40,7 @@ def _alpha(value):
 
 ALPHA = "alpha must be a finite number > 0. Received: alpha="
 SMALL_IMAGES = {"model": "elu_imagenet_15", "preprocessing": False}
-SHAPE = r"input_shape must be \(height, width, channels\)"
+SHAPE = r"input_shape is \(height, width, channels\)"
 ARGUMENTS = [
     ("unknown_activation", {"activation": "eluu"}, "'eluu'. Did you mean 'elu'.*Known"),
     ("activation_across_units", {"activation": "softmax"}, "not act on each element"),
@@ -74,7 +74,7 @@ ARGUMENTS = [
     (
         "channels_first",
         {"input_shape": (3, 32, 32)},
-        rf"{SHAPE}.*channels first. Pass \(32, 32, 3\)",
+        rf"{SHAPE}.*channels first: .* the end, \(32, 32, 3\)",
     ),
     ("shape_of_rank_2", {"input_shape": (28, 28)}, rf"{SHAPE}.*Received: \(28, 28\)"),
     ("shape_of_no_channels", {"input_shape": (28, 28, 0)}, ">= 1. Received: 0"),

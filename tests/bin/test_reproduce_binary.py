@@ -82,7 +82,7 @@ def test_experiments_without_training_write_figures_and_report(cli, tmp_path):
         (["fig2", "--seeds=0"], "seeds is >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
         (["fig2", "--activations=ellu"], "Did you mean 'elu'"),
-        (["fig2", "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
+        (["fig2", "--activations=shifted_relu,srelu"], "has shifted_relu twice."),
         (["fig2", "--activations=softmax"], "does not act on each element"),
         (["fig2", "--module=nowhere.py"], "There is no file nowhere.py"),
         (["fig2", "--output=file/here"], "file is no folder"),
