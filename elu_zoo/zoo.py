@@ -1,7 +1,6 @@
 """Models by name: `get_model`, `list_models` and `model_info`."""
 
 import dataclasses
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -125,14 +124,8 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
             )
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
-            known += [each for each in _own_arguments() if each not in known]
+            known += [each for each in get_model.__kwdefaults__ if each not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
-
-
-def _own_arguments() -> list[str]:
-    """Returns the names of `get_model`'s own keyword arguments."""
-    parameters = inspect.signature(get_model).parameters.values()
-    return [x.name for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def _check_readout(

@@ -69,13 +69,7 @@ def write(folder: Path, entry, content) -> Path:
 
 
 def publish(monkeypatch, home: Path, *made) -> None:
-    """Makes the entries the manifest, and writes the files to `home`/weights.
-
-    Args:
-        monkeypatch: the pytest fixture.
-        home: the folder of $ELU_ZOO_HOME.
-        *made: results of `make`.
-    """
+    """Makes results of `make` the manifest, and writes files to `home`/weights."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(home))
     for entry, content, _ in made:
         write(home / "weights", entry, content)

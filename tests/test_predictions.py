@@ -8,7 +8,7 @@ import published_weights as made_weights
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, predictions, registry
+from elu_zoo import errors, predictions
 from elu_zoo.weights.pretrained import Pretrained
 
 MODEL = made_weights.MODEL
@@ -179,12 +179,3 @@ def test_decode_keeps_the_order_of_ties(monkeypatch):
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]
-
-
-def test_every_loss_has_a_readout():
-    assert registry.READOUTS == {
-        "softmax_cross_entropy": "softmax",
-        "squared_hinge": "softmax",
-        "sigmoid_cross_entropy": "sigmoid",
-        "half_squared_error": "linear",
-    }

@@ -17,13 +17,9 @@ BASELINE = "SavedModel"
 
 
 def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.ndarray]:
-    """Exports an untrained network to `folder`/<name>/1.
+    """Exports an untrained network to `folder`/<name>/1; returns it with noise images.
 
-    The network takes raw images unless its preprocessing needs statistics of a data
-    set.
-
-    Returns:
-        The network, and noise images as its input.
+    The network takes raw images unless its preprocessing needs a data set's statistics.
     """
     registered = registry.entry(name)
     raw = registered.preprocessing["kind"] == "rescale"
@@ -39,9 +35,7 @@ def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.nd
 
 
 def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """Returns functions that predict a batch of images, by name.
-
-    Runtimes that are not installed are left out.
+    """Returns functions that predict a batch, by name, for the installed runtimes.
 
     Args:
         name: name of the network, see `export`.

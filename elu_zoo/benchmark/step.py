@@ -58,8 +58,7 @@ def ours(
         case: the network and its training.
         dtype: see `precision.PRECISIONS`; None for the precision of our configs.
         policy: compilation of steps; None for the trainer's choice.
-        devices: number of logical CPU devices that share each batch; None for one
-            device.
+        devices: number of logical CPU devices for each batch; None for one device.
     """
     place = backends.place(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()

@@ -33,10 +33,6 @@ def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
 def check_flags(argv: list[str]) -> None:
     """Checks --model, --weights and --data, and that there are no arguments."""
     flags.no_arguments(argv)
-    _check_flags()
-
-
-def _check_flags() -> None:
     values = absl_flags.FLAGS
     data = values.data if "data" in values else ""
     check_exist(model=values.model, weights=values.weights, data=data)
@@ -66,7 +62,7 @@ def check_images(argv: list[str]) -> None:
         raise errors.UsageError(
             f"--picture must end in .png. Received: {values.picture!r}."
         )
-    _check_flags()
+    check_flags(argv[:1])
     if values.saved_model:
         versions.find_version(Path(values.saved_model))
     image_files.check_exist(paths)

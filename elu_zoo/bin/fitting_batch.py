@@ -16,12 +16,8 @@ _FLAG = "config.train.batch_size"
 def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
     """Returns a resolved config whose batch is not larger than the training split.
 
-    The batch size is reduced only in configs that start from weights, and only if
-    --config.train.batch_size is not set.
-
-    Args:
-        config: the config; its `train.batch_size` may be reduced.
-        resolved: the resolved `config`.
+    `config.train.batch_size` is reduced only if the config starts from weights and
+    --config.train.batch_size is not set. `resolved` is the resolved `config`.
     """
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:

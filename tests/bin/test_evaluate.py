@@ -144,13 +144,6 @@ def test_a_damaged_weight_file_is_refused(cli, trained, tmp_path):
     assert result.code == 1 and "SHA-256" in result.error
 
 
-def test_debug_prints_the_traceback(cli, trained):
-    arguments = ["--weights", trained, DATA, "--activation=relu", "--debug"]
-    result = cli("evaluate", MODEL, *arguments)
-    assert result.code == 2 and "Traceback" in result.err
-    assert "pretrained.py" in result.err
-
-
 @pytest.fixture
 def letters(monkeypatch):
     """Loads data of the name mnist with the classes a to j."""

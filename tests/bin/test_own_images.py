@@ -153,12 +153,6 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path):
     assert result.code == 0, result.err  # an export works without the module
 
 
-def test_a_missing_module_is_refused(cli, tmp_path):
-    result = cli("train", "--module=my_none.py", "--config=quickstart:smoke=True")
-    assert result.code == 2 and "There is no file my_none.py" in result.error
-    assert not (tmp_path / "runs").exists()
-
-
 def test_finetuning_reduces_its_default_batch(cli, photos, tmp_path):
     """The training split has about 32 of 40 photographs; the default batch is 64."""
     rest = "--data=photos", "--compile=off", "--workdir=run"

@@ -154,11 +154,6 @@ def test_debug_prints_the_traceback(cli, argument, place):
     assert result.err.splitlines()[-1].startswith("error: ")
 
 
-def test_a_mistake_is_refused_in_a_new_process(process):
-    result = process("train", SMOKE, "--config.train.epoch=3")
-    assert result.code == 2 and "Did you mean 'train.epochs'?" in result.error
-
-
 @pytest.mark.slow
 def test_random_layers_are_trained_on_two_devices(process):
     # Logical devices must be made before the description of such a layer starts

@@ -13,17 +13,11 @@ TOKEN = "secret"
 
 
 class Hub(loopback.Handler):
-    """A hub with one repository.
+    """A hub with one repository."""
 
-    Attributes:
-        files: contents of the repository by name.
-        commits: summaries of the commits.
-        damages: whether downloads are damaged.
-    """
-
-    files: dict[str, bytes]
-    commits: list[str]
-    damages = False
+    files: dict[str, bytes]  # contents by name
+    commits: list[str]  # summaries
+    damages = False  # whether downloads are damaged
 
     def do_POST(self):
         body = self.body()

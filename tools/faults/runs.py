@@ -128,14 +128,10 @@ def images(folder: Path, data_dir: str | None) -> Kind:
 def start(
     binary: str, arguments: list[str], calls: int | None = None, **environment: str
 ) -> subprocess.Popen:
-    """Starts a binary.
+    """Starts a binary, without a fault if `calls` is None.
 
-    Args:
-        binary: name of a module in elu_zoo.bin.
-        arguments: the command line.
-        calls: number of calls in _DYING before the process is killed; `HELD` for a
-            process that sleeps, see _HELD; None for a process without faults.
-        **environment: environment variables to set.
+    The process is killed before a call of the functions in _DYING, after `calls` calls.
+    If `calls` is `HELD`, the process sleeps, see _HELD.
     """
     code = f"from elu_zoo.bin import {binary}; {binary}.run()"
     before = [] if calls is None else [str(calls)]
