@@ -2,7 +2,7 @@
 
 elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
-elu-zoo-reproduce fig4 --module=my_units.py --activations=elu,half_tanh --seeds=5
+elu-zoo-reproduce fig4 --seeds=5
 
 The experiments are fig1 ... fig7, wilcoxon, rivals, table1, timing, depth, noise,
 theory, theorems and natural_gradient; `all` runs every experiment. Finished runs are
@@ -15,13 +15,9 @@ from pathlib import Path
 
 from absl import flags as absl_flags
 
-from elu_zoo import errors
 from elu_zoo.bin import flags
 from elu_zoo.paper import names
 
-_ACTIVATIONS = absl_flags.DEFINE_list(
-    "activations", None, "Activations to compare, instead of those of each experiment."
-)
 _SEEDS = absl_flags.DEFINE_integer(
     "seeds", None, "Number of seeds; by default the experiment's number for the budget."
 )
@@ -43,30 +39,23 @@ _WORKDIR = absl_flags.DEFINE_string(
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."
 )
-flags.define("data_dir", "module")
+flags.define("data_dir")
 
 
 def main(argv: list[str]) -> None:
-    from elu_zoo import activations
     from elu_zoo.paper import reproduce
     from elu_zoo.paper.run import runner
     from elu_zoo.paper.run.spec import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)
-    names_or_aliases = _ACTIVATIONS.value or []
-    compared = [activations.describe(name)["name"] for name in names_or_aliases]
-    for name in compared:
-        if compared.count(name) > 1:
-            raise errors.UsageError(f"--activations has {name} twice. Remove one.")
     plan = Plan(
         _BUDGET.value,
-        compared,
+        None,
         _SEEDS.value,
         Path(_WORKDIR.value),
         absl_flags.FLAGS.data_dir,
         _IMAGENET.value,
-        absl_flags.FLAGS.module,
     )
     jobs = _JOBS.value or runner.default_jobs()
     say = functools.partial(print, flush=True)
