@@ -1,7 +1,7 @@
 """elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
 
-Public names are imported on first use: `import elu_zoo` imports neither Keras nor
-TensorFlow.
+Public names are imported on first use, so that `import elu_zoo` imports neither Keras
+nor TensorFlow.
 """
 
 import importlib

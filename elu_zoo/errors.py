@@ -73,7 +73,7 @@ def graph_reason(message: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns a text with control characters replaced; a terminal would obey them."""
+    """Returns a text without control characters, which a terminal would execute."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -87,7 +87,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
 
 
 def check_bool(name: str, value: Any) -> None:
-    """Raises `UsageError` unless a value is True or False; "no" would count as True."""
+    """Raises `UsageError` unless a value is True or False."""
     if not isinstance(value, bool):
         raise UsageError(f"{name} is True or False. Received: {value!r}.")
 
@@ -160,9 +160,9 @@ def positive_float32(name: str, value: Any) -> float:
     """Returns a value as a Python float; `UsageError` unless it is > 0 in float32."""
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if fits:
-        # NumPy's scalars overflow in comparisons.
+        # A comparison with a float16 scalar of NumPy would overflow.
         plain = value.item() if hasattr(value, "item") else value
-        # Activations compute in float32: other numbers become infinite or 0.
+        # Activations compute in float32, where other numbers become infinite or 0.
         fits = 2.0**-126 <= plain < 2.0**128
     if not fits:
         raise UsageError(

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # the names of tempfile
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # names that `new_file` makes
 _KINDS = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a named pipe",
@@ -38,11 +38,11 @@ def _nearest(folder: Path) -> Path:
 
 def check_writable(folder: Path) -> None:
     """Raises `OSError` unless a folder, or its nearest existing parent, is writable."""
-    found = _nearest(folder)
-    if not found.is_dir():
-        raise NotADirectoryError(f"{found} is no folder")
-    if not os.access(found, os.W_OK | os.X_OK):
-        raise PermissionError(f"{found} is not writable")
+    existing = _nearest(folder)
+    if not existing.is_dir():
+        raise NotADirectoryError(f"{existing} is no folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(f"{existing} is not writable")
 
 
 def check_room(folder: Path, needed: int) -> None:
@@ -58,7 +58,7 @@ def check_room(folder: Path, needed: int) -> None:
     if free < needed:
         raise errors.ResourceError(
             f"The disk of {folder} has {free} bytes free; {needed} are needed. "
-            "Free disk space, or name another folder."
+            "Free disk space, or pass another folder."
         )
 
 
@@ -74,18 +74,19 @@ def check_regular(status: os.stat_result) -> None:
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
-    """Opens a regular file for reading, without waiting for a writer of a pipe.
+    """Opens a regular file for reading; never waits for the writer of a named pipe.
 
     Args:
         path: path of the file.
-        follow_links: whether to follow a symbolic link; if not, a link is an `OSError`.
+        follow_links: whether to follow a symbolic link. If False, a link raises an
+            `OSError`.
 
     Raises:
         CorruptError: see `check_regular`.
         OSError: the file cannot be opened.
     """
     check_regular(path.stat())  # before `open`, which may change the state of a device
-    # O_NONBLOCK: the path may have become a named pipe since the check.
+    # O_NONBLOCK, because the path may have become a named pipe since the check.
     flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY"]
     flags += [] if follow_links else ["O_NOFOLLOW"]
     others = sum(getattr(os, flag, 0) for flag in flags)
@@ -110,7 +111,7 @@ def read_regular(
         follow_links: see `open_regular`.
 
     Raises:
-        CorruptError: the file is too large, or see `check_regular`.
+        CorruptError: the file is too large or is not a regular file.
         OSError: the file cannot be read.
     """
     with open_regular(path, follow_links=follow_links) as file:
@@ -228,7 +229,7 @@ def check_locks() -> None:
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock file `path` in the block, at most until the process ends.
+    """Holds the lock of the file `path` until the block or the process ends.
 
     Raises:
         ResourceError: another process holds the lock, or the folder is not writable.
@@ -248,8 +249,8 @@ def exclusive(path: Path) -> Iterator[None]:
             file.seek(0)
             owner = file.read().strip() or "another process"
             raise errors.ResourceError(
-                f"{path.parent} is in use by {owner}. Wait for it, stop it, or name "
-                "another folder."
+                f"{path.parent} is in use by {owner}. Wait until that process ends, "
+                "stop it, or pass another folder."
             ) from None
         file.seek(0)
         file.truncate()

@@ -1,7 +1,8 @@
 """Initializers whose draws depend only on the run's seed and the layer's name.
 
-Two networks of one seed start from equal weights, whatever their activation, with or
-without batch normalisation, on TensorFlow and on JAX: NumPy's Philox draws them.
+All draws come from NumPy's Philox generator. Therefore two networks with equal seeds
+start from equal weights for every activation, with or without batch normalisation, on
+TensorFlow and on JAX.
 """
 
 import hashlib
@@ -23,10 +24,10 @@ def _generator(seed: int) -> np.random.Generator:
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Uniform(keras.initializers.Initializer):
-    """Uniform on +-limit.
+    """Uniform distribution on [-limit, limit].
 
     Args:
-        limit: >= 0.
+        limit: largest absolute value, >= 0.
         seed: the layer's seed, see `layer_seed`.
     """
 
@@ -45,7 +46,9 @@ class Uniform(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class HeUniform(keras.initializers.Initializer):
-    """Uniform on +-sqrt(6 / fan_in) (He et al., 2015).
+    """Uniform distribution on [-limit, limit], limit = sqrt(6 / fan_in).
+
+    Source: He et al., 2015.
 
     Args:
         seed: the layer's seed, see `layer_seed`.
@@ -64,7 +67,7 @@ class HeUniform(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Normal(keras.initializers.Initializer):
-    """Normal, not truncated.
+    """Normal distribution with mean 0, not truncated.
 
     Args:
         deviation: the standard deviation, >= 0.
@@ -86,12 +89,13 @@ class Normal(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class FanInNormal(keras.initializers.Initializer):
-    """Normal with variance scale / fan_in, not truncated.
+    """Normal distribution with mean 0 and variance scale / fan_in, not truncated.
 
-    Scale 2 is He's initializer (He et al., 2015), Caffe's "msra"; scale 1 is LeCun's.
+    Scale 2 is the initializer of He et al. (2015), "msra" in Caffe. Scale 1 is LeCun's
+    initializer.
 
     Args:
-        scale: > 0.
+        scale: factor of the variance, > 0.
         seed: the layer's seed, see `layer_seed`.
     """
 
@@ -109,13 +113,13 @@ class FanInNormal(keras.initializers.Initializer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class FanInOrthogonal(keras.initializers.Initializer):
-    """Orthogonal rows or columns (Saxe et al., 2014) of the norm of `FanInNormal`.
+    """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
 
-    The kernel as a matrix `(inputs, outputs)` has equal singular values; its Frobenius
-    norm is sqrt(scale * outputs).
+    The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius
+    norm is sqrt(scale * outputs), the root mean square of the norm of `FanInNormal`.
 
     Args:
-        scale: > 0, as of `FanInNormal`.
+        scale: > 0, see `FanInNormal`.
         seed: the layer's seed, see `layer_seed`.
     """
 

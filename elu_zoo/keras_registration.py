@@ -1,4 +1,4 @@
-"""Registers the layers and the optimizer with Keras as soon as Keras is imported.
+"""Registration of the layers and the optimizer as soon as Keras is imported.
 
 `keras.models.load_model` finds a saved object by its registered name and only imports
 modules of Keras. `import elu_zoo` must stay fast and imports neither Keras nor
@@ -18,7 +18,7 @@ _MODULES = (
 
 
 def install() -> None:
-    """Imports the modules now if Keras is imported already, else right after it."""
+    """Imports the modules at once if Keras is imported, otherwise right after Keras."""
     if "keras" in sys.modules:
         _import_modules()
     else:
@@ -31,7 +31,7 @@ def _import_modules() -> None:
 
 
 class _AfterKeras:
-    """An import hook that imports the modules after `keras` was executed."""
+    """An import hook that imports the modules right after `keras`."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

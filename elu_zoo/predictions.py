@@ -1,4 +1,4 @@
-"""Inputs and outputs of models: image files, preprocessing, names of classes."""
+"""Inputs and outputs of models: image files, preprocessing and class names."""
 
 import os
 from collections.abc import Sequence
@@ -28,26 +28,27 @@ def load_image(
     """Reads a PNG or JPEG file of any size as the input of a model.
 
     The image is rotated by its EXIF data, blended with white where it is transparent,
-    converted to the model's channels, and resized to the model's height and width
-    (bilinear with antialiasing; the aspect ratio is not kept). elu-zoo-predict does
-    the same. A warning is logged if the pixels seem to be in [0, 1], or if a model of
-    MNIST's light digits on black gets another background.
+    converted to the model's channels, and resized to the model's height and width. The
+    resizing is bilinear with antialiasing and does not keep the aspect ratio.
+    elu-zoo-predict reads files in the same way. A warning is logged if the pixels seem
+    to be in [0, 1], or if the model was trained on MNIST's light digits on black and
+    the image has another background.
 
     Args:
         path: path of the file.
         name: the model's name.
-        weights: see `get_model`; the image gets the input shape of the weights, with
-            None the default input shape of the model.
-        invert: use 255 - pixels, for dark digits on white.
+        weights: see `get_model`. The image gets the input shape of these weights, or
+            the default input shape of the model if `weights` is None.
+        invert: whether to return 255 - pixels, for dark digits on white.
 
     Returns:
         A uint8 array `(1, height, width, channels)`, 0..255, for a model with
-        preprocessing; apply `preprocess_input` for a model without.
+        preprocessing. For a model without, pass the array to `preprocess_input`.
 
     Raises:
         NotFoundError: the file does not exist.
         DataError: the file cannot be read or decoded as PNG or JPEG.
-        UsageError: unknown name or weights.
+        UsageError: the model or the weights are unknown.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)
@@ -83,7 +84,7 @@ def _raw_shape(
 def preprocess_input(
     images: np.ndarray, name: str, weights: Weights = None
 ) -> np.ndarray:
-    """Returns raw images as the input of `get_model(..., preprocessing=False)`.
+    """Returns preprocessed images, for `get_model(..., preprocessing=False)`.
 
     A warning is logged if the pixels seem to be in [0, 1].
 
@@ -95,12 +96,15 @@ def preprocess_input(
     Returns:
         A new float32 array `(batch, height, width, channels)`, of the same size unless
         the preprocessing crops.
+
+    Raises:
+        UsageError: the model or the weights are unknown, or the shape is wrong.
     """
     description = (pretrained.find(name, weights) or registry.entry(name)).preprocessing
     images = np.asarray(images)
     if images.ndim != 4:
         raise errors.UsageError(
-            "images has the shape (batch, height, width, channels). Received: "
+            "images must have the shape (batch, height, width, channels). Received: "
             f"{images.shape}."
         )
     names = [f"images[{i}]" for i in range(len(images))]
@@ -112,18 +116,22 @@ def preprocess_input(
 def decode_predictions(
     predictions: Any, name: str, weights: Weights = None, top: int = 5
 ) -> list[list[tuple[str, float]]]:
-    """Names the most probable classes of each image.
+    """Returns the names and probabilities of the most probable classes of each image.
 
     Args:
         predictions: logits or probabilities, `(batch, num_classes)`; a softmax is
             applied unless all rows are probabilities.
         name: the model's name.
-        weights: the weights of the model; None if all its published weights are of
-            one data set.
+        weights: the weights of the model, see `get_model`. None is possible if all
+            published weights of the model have the same classes.
         top: the largest number of classes.
 
     Returns:
         For each image, pairs `(class name, probability)`, the most probable first.
+
+    Raises:
+        UsageError: the model is an autoencoder, the shape is wrong, or the weights are
+            unknown or ambiguous.
     """
     if registry.entry(name).is_autoencoder:
         raise errors.UsageError(
@@ -133,8 +141,8 @@ def decode_predictions(
     classes = _class_names(name, weights)
     if values.ndim != 2 or values.shape[1] != len(classes):
         raise errors.UsageError(
-            f"predictions has the shape (batch, {len(classes)}), one column for each "
-            f"class. Received: {values.shape}."
+            f"predictions must have the shape (batch, {len(classes)}), with one column "
+            f"for each class. Received: {values.shape}."
         )
     if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
         values = np.exp(values - values.max(1, keepdims=True))
@@ -154,13 +162,13 @@ def _class_names(name: str, weights: Weights) -> list[str]:
     if not published:
         raise errors.UsageError(
             f"{name} has no published weights that name the classes. Pass weights=, "
-            "the weights that made the predictions."
+            "with the weights that made the predictions."
         )
     if len({tuple(e["classes"]) for e in published}) > 1:
         datasets = sorted({e["dataset"] for e in published})
         raise errors.UsageError(
             f"{name} has weights of several data sets: {', '.join(datasets)}. Pass "
-            "weights=, the weights that made the predictions."
+            "weights=, with the weights that made the predictions."
         )
     return published[0]["classes"]
 
@@ -175,8 +183,8 @@ def check_classes(
 
     Args:
         classes: the number of classes of the model.
-        weights: the weights of the model; without an entry only the numbers of classes
-            are compared.
+        weights: the weights of the model. If they have no entry, only the numbers of
+            classes are compared.
         dataset: the name of the data set.
         class_names: the classes of the data set.
     """
@@ -186,13 +194,13 @@ def check_classes(
         return
     origin = weights.entry["tag"] if weights.entry else "The model"
     raise errors.UsageError(
-        f"{origin} has {_described(names, classes)}, but the data set {dataset} has "
-        f"{_described(class_names, len(class_names))}. Name the data set that the "
+        f"{origin} has {_describe(names, classes)}, but the data set {dataset} has "
+        f"{_describe(class_names, len(class_names))}. Pass the data set that the "
         "weights were trained on, or other weights."
     )
 
 
-def _described(names: Sequence[str], count: int) -> str:
+def _describe(names: Sequence[str], count: int) -> str:
     more = ", ..." * (len(names) > 3)
     first = f" ({', '.join(names[:3])}{more})" if names else ""
     return f"{count} classes{first}"

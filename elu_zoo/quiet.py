@@ -1,7 +1,7 @@
-"""Filter of stderr: a command prints elu_zoo's messages only, as plain sentences.
+"""Filter of stderr: a command prints only messages of elu_zoo, as plain sentences.
 
-Without the filter TensorFlow reports the processor and a missing GPU, other libraries
-log too, and every line begins with a time, a thread and a file.
+Without the filter, TensorFlow reports the processor and a missing GPU, other libraries
+log messages, and every line begins with a time, a thread and a file.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 def start() -> None:
     """Filters stderr of this process, and of worker processes that call `follow`."""
     os.environ[_INHERITED] = "1"
-    # Before TensorFlow is imported: it installs a handler if there is none.
+    # Before the import of TensorFlow, which installs a handler if there is none.
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
     handler.addFilter(_is_for_the_user)
@@ -54,7 +54,7 @@ class _Sentence(logging.Formatter):
         if record.exc_info and record.exc_info[1]:
             text += f" {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
         text = "\n".join(map(errors.printable, text.split("\n")))
-        # "error: " begins only the last line of a command that failed.
+        # "error: " is reserved for the last line of a command that failed.
         return "warning: " * (record.levelno >= logging.WARNING) + text
 
 
@@ -92,8 +92,8 @@ def native() -> Iterator[None]:
 def _import_tensorflow() -> None:
     """Imports TensorFlow without its messages on the CPU's features and missing GPUs.
 
-    `training.devices` logs the devices. With the JAX backend too: Keras imports
-    TensorFlow if it is installed.
+    The devices are logged by `training.devices`. TensorFlow is imported with the JAX
+    backend too, because Keras imports TensorFlow whenever it is installed.
     """
     if importlib.util.find_spec("tensorflow") is None:
         return

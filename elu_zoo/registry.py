@@ -11,10 +11,10 @@ from typing import Any
 
 from elu_zoo import errors
 
-# Training loss: the activation that turns outputs into probabilities or pixels.
+# By training loss: the activation that turns outputs into probabilities or pixels.
 READOUTS = {
     "softmax_cross_entropy": "softmax",
-    "squared_hinge": "softmax",  # scores, not log-probabilities: the order is right
+    "squared_hinge": "softmax",  # only the order of these probabilities has a meaning
     "sigmoid_cross_entropy": "sigmoid",
     "half_squared_error": "linear",
 }
@@ -22,8 +22,8 @@ READOUTS = {
 # A builder's argument `conv_dtype`: the Keras dtype policy of convolutions.
 CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
 
-# The models of `elu_zoo.models`. Commands check a name against this list, because the
-# import of `elu_zoo.models` takes seconds.
+# The models of `elu_zoo.models`. Commands check names with this list because the import
+# of `elu_zoo.models` takes seconds.
 NETWORKS = (
     "alexnet_cifar",
     "allcnn_c",
@@ -89,7 +89,7 @@ class ModelEntry:
         return argument in self.parameters
 
     def default(self, argument: str) -> Any:
-        """Returns the default of a builder's argument, None without a default."""
+        """Returns the default of a builder's argument, or None if it has no default."""
         parameter = self.parameters.get(argument)
         if parameter is None or parameter.default is parameter.empty:
             return None
@@ -113,11 +113,11 @@ def register_model(
     """Registers a builder under its own name and returns it with argument checks.
 
     A builder has the arguments `(activation, *, batch_norm, num_classes, input_shape,
-    width, seed, preprocessing)`, all with defaults, and may have more. It applies
-    `preprocessing_layers(preprocessing)` to its input unless `preprocessing` is None,
-    and returns logits. A builder without the argument `preprocessing` can only be
-    used with `get_model(..., preprocessing=False)`. An autoencoder has no
-    `num_classes`; it returns one number a pixel, in the shape of the image.
+    width, seed, preprocessing)`, all with defaults, and may have further arguments. It
+    applies `preprocessing_layers(preprocessing)` to its input unless `preprocessing` is
+    None, and returns logits. A builder without the argument `preprocessing` can only be
+    used with `get_model(..., preprocessing=False)`. The builder of an autoencoder has
+    no `num_classes`; the output of its model has the shape of the image.
 
     The returned function checks the arguments that all builders share when they are
     passed by keyword, and then calls the builder.
@@ -147,7 +147,7 @@ def register_model(
         if taken and not same_origin(taken.builder, builder):
             raise errors.UsageError(
                 f"A model named {name!r} is registered already, by "
-                f"{taken.builder.__module__}. Give the new function another name."
+                f"{taken.builder.__module__}. Rename the new function."
             )
         checked = _checked(builder, smallest)
         _MODELS[name] = ModelEntry(
@@ -166,7 +166,7 @@ def register_model(
 
 
 def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
-    """Returns the builder with checks of the shared arguments before it."""
+    """Returns a function that checks the shared arguments and calls the builder."""
 
     @functools.wraps(builder)
     def checked(*args: Any, **arguments: Any) -> Any:
@@ -176,8 +176,8 @@ def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
             shape = check_image_shape(arguments["input_shape"])
             if min(shape[:2]) < smallest:
                 raise errors.UsageError(
-                    f"Images of this network are at least {smallest} x {smallest}. "
-                    f"Received: input_shape={shape}."
+                    f"Images of this network must be at least {smallest} x {smallest} "
+                    f"pixels. Received: input_shape={shape}."
                 )
             arguments["input_shape"] = shape
         return builder(*args, **arguments)
@@ -194,7 +194,9 @@ def _check_argument(name: str, value: Any) -> None:
     elif name == "seed":
         errors.check_integer(name, value, minimum=0)
     elif name == "width":
-        expected = "multiplies the number of units of every layer: a finite number > 0"
+        expected = (
+            "multiplies the number of units of every layer and must be finite and > 0"
+        )
         errors.check_number(name, value, expected, lambda value: value > 0)
     elif name == "kernel_decay":
         errors.check_non_negative(name, value)
@@ -208,7 +210,7 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
     Raises:
         UsageError: not three positive integers, or channels first.
     """
-    expected = "input_shape is (height, width, channels), for instance (28, 28, 1)"
+    expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
     try:
         shape = tuple(input_shape)
     except TypeError:
@@ -219,16 +221,16 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
         errors.check_integer("Each entry of input_shape", size, minimum=1)
     if shape[0] in (1, 3) and shape[2] > 4:
         raise errors.UsageError(
-            f"{expected}. Received {shape}, which looks like channels first: move "
-            f"the first axis to the end, {(*shape[1:], shape[0])}."
+            f"{expected}. Received {shape}, which looks like channels first. Pass "
+            f"{(*shape[1:], shape[0])}."
         )
     return shape
 
 
 def same_origin(old: Any, new: Any) -> bool:
-    """Whether two functions or classes are the same definition, executed twice.
+    """Whether two functions or classes come from one definition that ran twice.
 
-    A notebook cell that runs twice makes two such functions.
+    An example is a notebook cell that runs twice.
     """
     if old.__qualname__ != new.__qualname__:
         return False
@@ -267,13 +269,13 @@ def check_name(name: str) -> None:
 def _check_known(name: str, known: Collection[str]) -> None:
     if not isinstance(name, str):
         raise errors.UsageTypeError(
-            f"A model's name is a string. Received: {name!r} of type "
+            f"A model's name must be a string. Received: {name!r} of type "
             f"{type(name).__name__}."
         )
     if name not in known:
         raise errors.UsageError(
-            f"{errors.unknown('model', name, sorted(known))} A model of your own must "
-            "be registered first: elu_zoo.register_model, in commands --module."
+            f"{errors.unknown('model', name, sorted(known))} Register your own model "
+            "with elu_zoo.register_model; for a command, set --module."
         )
 
 

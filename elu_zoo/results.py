@@ -1,7 +1,4 @@
-"""Results store: rows of results.csv and paper.csv, and error tables of model cards.
-
-A row is a dict of csv.DictReader.
-"""
+"""Rows of results.csv and paper.csv, and error tables of model cards."""
 
 import csv
 import dataclasses
@@ -16,7 +13,7 @@ from typing import Any
 
 from elu_zoo import files
 
-Row = dict[str, str]
+Row = dict[str, str]  # of csv.DictReader
 Entry = dict[str, Any]  # a manifest entry of a weight file
 SQUARED = "test_squared_error"  # the metric of autoencoders
 COLUMNS = (
@@ -36,9 +33,14 @@ _STUDENT = (
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """Returns Wilson's 95 % interval of a share of `count` trials.
+    """Returns Wilson's 95 % interval of a proportion in `count` trials.
 
-    Formula: all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, z = 1.96.
+    The interval holds all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, where
+    z is the 0.975 quantile of the normal distribution.
+
+    Args:
+        share: the observed proportion, in [0, 1].
+        count: the number of trials.
     """
     z2 = _NORMAL**2 / count
     centre = (share + z2 / 2) / (1 + z2)
@@ -49,7 +51,8 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 def student(values: Sequence[float]) -> tuple[float, float]:
     """Returns Student's 95 % interval of the mean of two or more values.
 
-    More than 31 values use the quantile of 31: the interval is at most 4 % too wide.
+    For more than 31 values the quantile for 31 values is used, which makes the interval
+    at most 4 % too wide.
     """
     quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
@@ -62,8 +65,8 @@ class Measured:
     """One line of an error table, as text.
 
     Attributes:
-        name: what was measured.
-        value: the number with its standard deviation over runs, or "".
+        name: the weights or runs whose test error this is.
+        value: the test error, with its standard deviation over several runs, or "".
         interval: the 95 % interval, the reason for its absence, or "".
     """
 
@@ -79,14 +82,14 @@ def read(name: str) -> list[Row]:
 
 
 def read_file(path: Path) -> list[Row]:
-    """Returns the rows of a CSV file, an empty list if the file does not exist."""
+    """Returns the rows of a CSV file, or an empty list if the file does not exist."""
     if not path.is_file():
         return []
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
 def row(workdir: Path, entry: Entry) -> dict[str, Any]:
-    """Returns the row of a finished run."""
+    """Returns the row of results.csv for a finished run."""
     last = (workdir / "metrics.jsonl").read_text().splitlines()[-1]
     return {
         **{key: entry[key] for key in COLUMNS if key in entry},
@@ -124,30 +127,30 @@ def metric(entry: Entry) -> str:
 
 
 def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
-    """Returns the section of a model card on test errors, in Markdown."""
-    found = of_file(entry), of_recipe(entry, rows), of_paper(entry, paper)
+    """Returns the section on test errors of a model card, in Markdown."""
+    found = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
     lines = [f"| {m.name} | {m.value} | {m.interval} |" for m in found if m]
     squared = (
-        "The squared error is that of pixels in [0, 1], summed over an image, a mean "
-        "over images; it is not recorded image by image, so that a file's has no "
-        "interval. "
+        "The squared error is the sum over the pixels of an image, which are in "
+        "[0, 1], averaged over images. That of the file has no interval, because the "
+        "errors of single images are not recorded. "
     )
     return (
         "| measured | test error | 95 % interval |\n|---|---|---|\n"
         + "\n".join(lines)
         + "\n\n"
         + squared * (metric(entry) == SQUARED)
-        + "The error is the last step's, of the weights as the file has them; elu_zoo "
-        "picks neither step nor run by its test error. ± is the standard deviation "
-        "over runs. Intervals are Wilson's for the draw of the test images, Student's "
-        "for the mean over seeds."
+        + "Errors were measured after the last step, with the weights as a file stores "
+        "them. Neither steps nor runs were selected by test errors. ± is the standard "
+        "deviation over runs. The interval of the file is Wilson's, for other test "
+        "images; that of the recipe is Student's, for the mean over seeds."
     )
 
 
-def of_file(entry: Entry) -> Measured:
+def file_error(entry: Entry) -> Measured:
     """Returns the test error of a weight file; the interval is for other test images.
 
-    A squared error has no interval: errors of single images are not recorded.
+    A squared error has no interval, because errors of single images are not recorded.
     """
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
     name = f"this file, on {count:,} test images"
@@ -157,9 +160,9 @@ def of_file(entry: Entry) -> Measured:
     return Measured(name, f"{value:.2f} %", interval)
 
 
-def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
-    """Returns the mean test error over seeds; the interval is for other seeds."""
-    runs = runs_of(entry, rows)
+def recipe_error(entry: Entry, rows: Sequence[Row]) -> Measured:
+    """Returns the mean test error of a recipe; the interval is for other seeds."""
+    runs = find_runs(entry, rows)
     values = [float(run[metric(entry)]) for run in runs]
     seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
     if not values:
@@ -174,10 +177,11 @@ def of_recipe(entry: Entry, rows: Sequence[Row]) -> Measured:
     )
 
 
-def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured | None:
+def paper_error(entry: Entry, paper: Sequence[Row]) -> Measured | None:
     """Returns the paper's error for the same network, data and activation.
 
-    None if the recipe is not the paper's: errors of different recipes are not compared.
+    Returns None if the recipe is not the paper's, because errors of different recipes
+    must not be compared.
     """
     if entry["schedule"] != "paper":
         return None
@@ -190,12 +194,12 @@ def of_paper(entry: Entry, paper: Sequence[Row]) -> Measured | None:
     name = f"the paper, section {found['section']}, {runs}"
     share = entry["schedule_share"]
     if share < 1:
-        name += f", at its whole schedule, of which this file has {share:.0%}"
+        name += f", after its whole schedule; this file had {share:.0%} of it"
     return Measured(name, published_error(found))
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:
-    """Returns the row of paper.csv for the same experiment as a run, or None."""
+    """Returns the row of paper.csv with the experiment of a run, or None."""
     same = "model", "dataset", "activation", "batch_norm"
     found = (row for row in paper if all(run[key] == row[key] for key in same))
     return next(found, None)
@@ -207,8 +211,8 @@ def published_error(row: Row) -> str:
     return row["test_error_percent"] + f" ± {deviation}" * bool(deviation) + " %"
 
 
-def runs_of(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the runs of an entry's config, data set, activation and schedule."""
+def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
+    """Returns the rows of an entry's config, data set, activation and schedule."""
     wanted = _key(entry) | {
         "config": entry["config"]["name"],
         "schedule": entry["schedule"],
@@ -232,5 +236,5 @@ def _unit(entry: Entry) -> str:
 
 
 def _interval(entry: Entry, low: float, high: float) -> str:
-    # Student's interval of few, very different runs may begin below 0.
+    # Student's interval of a few very different runs may begin below 0.
     return f"{max(0.0, low):.2f} to {high:.2f}{_unit(entry)}"

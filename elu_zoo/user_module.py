@@ -1,4 +1,4 @@
-"""Import of a user's module, which registers networks and activations: `--module`."""
+"""Import of the user's module of --module, which registers networks and activations."""
 
 import importlib
 import os
@@ -35,8 +35,8 @@ def load(module: str) -> None:
     # The user's code may raise anything.
     except (Exception, SystemExit) as error:
         raise errors.UsageError(
-            f"--module={module} raises {type(error).__name__}: {error}. --debug shows "
-            "the traceback."
+            f"--module={module} raises {type(error).__name__}: {error}. Set --debug to "
+            "see the traceback."
         ) from error
     file = getattr(found, "__file__", None)
     if is_file and not (file and os.path.samefile(file, path)):

@@ -1,7 +1,6 @@
 """Models by name: `get_model`, `list_models` and `model_info`."""
 
 import dataclasses
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,26 +30,28 @@ def get_model(
     """Returns a network of the zoo as an ordinary Keras model.
 
     Args:
-        name: a name of `list_models()`.
+        name: a name from `list_models()`.
         weights: None for the seeded initial weights; a data set's name, such as
             `"mnist"`, for its weights with this activation; a tag of
             `list_weights()`; the path of a `.weights.h5` file; a finished run's
             folder; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;
             False for a model of preprocessed images, see `preprocess_input`. Without
-            weights it may also be the name of the data set whose statistics the
-            network uses, or a description as of `elu_zoo.layers.preprocessing_layers`.
-        include_top: False returns the classifier's input instead of logits, or the
-            code of an autoencoder.
-        features: the name of a layer, or a list of names: the model returns the
-            layer's output instead of logits, or a dict of outputs.
+            weights, `preprocessing` may also be the name of the data set whose
+            statistics the network uses, or a description, see
+            `elu_zoo.layers.preprocessing_layers`.
+        include_top: False for a model that returns the input of the classifier instead
+            of logits, or the code of an autoencoder.
+        features: the name of a layer whose output the model returns instead of logits,
+            or a list of names, for a dict of their outputs.
         classifier_activation: an activation on the logits: `"softmax"` for
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
-        allow_unverified: whether to load a file that has no entry beside it.
-        **builder_arguments: the arguments below, and those of the network itself; see
-            `help(elu_zoo.models.<name>)`. With weights, missing arguments are taken
-            from the weights. Another `num_classes` keeps the body and leaves the
-            classifier at its initial weights. Any other difference is an error.
+        allow_unverified: whether to load a weight file without an entry beside it.
+        **builder_arguments: the arguments below, and further arguments of the network,
+            see `help(elu_zoo.models.<name>)`. With weights, arguments that are not
+            passed are those of the weights. A different `num_classes` keeps the body
+            and leaves the classifier at its initial weights. Any other difference
+            raises an error.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer
               class, a registered function or a factory; see
@@ -63,17 +64,17 @@ def get_model(
             - seed: equal seeds give bit-equal initial weights for every activation,
               with or without batch normalisation.
             - kernel_decay: d of the L2 penalty d / 2 * |kernel|^2, whose gradient is
-              d * kernel, as in Caffe; biases have none.
-            - conv_dtype: `float32` or `bfloat16`, in which convolutions multiply;
-              variables, activations and logits stay float32.
+              d * kernel, as in Caffe. Biases have no penalty.
+            - conv_dtype: the dtype of the products in convolutions, `float32` or
+              `bfloat16`. Variables, activations and logits are float32.
 
     Returns:
         A model from `(batch, height, width, channels)` to `(batch, num_classes)`, or
         to `(batch, height, width, channels)` for an autoencoder.
 
     Raises:
-        UsageError: an unknown name, an argument out of range, or images of another
-            size than the network's statistics.
+        UsageError: the name is unknown, an argument is out of range, or the size of the
+            images differs from that of the network's statistics.
         NotFoundError: the network's statistics are not on this machine.
         CorruptError: the weight file is damaged or belongs to another network.
         ResourceError: the weights do not fit into memory.
@@ -84,7 +85,7 @@ def get_model(
     """
     registered = registry.entry(name)
     arguments = {
-        k: v.item() if isinstance(v, np.generic) else v  # Keras takes Python's numbers
+        k: v.item() if isinstance(v, np.generic) else v  # Keras expects Python numbers
         for k, v in builder_arguments.items()
         if v is not None
     }
@@ -118,19 +119,13 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
     for argument in arguments:
         if argument == "num_classes" and registered.is_autoencoder:
             raise errors.UsageError(
-                f"{registered.name} is an autoencoder and has no classes. Leave "
-                "num_classes out."
+                f"{registered.name} is an autoencoder and has no classes. Remove "
+                "num_classes."
             )
         if argument not in known:
-            # A misspelt argument of get_model itself arrives here too.
-            known += [each for each in _own_arguments() if each not in known]
+            # Misspelt arguments of get_model are among the builder's arguments, too.
+            known += [each for each in get_model.__kwdefaults__ if each not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
-
-
-def _own_arguments() -> list[str]:
-    """Returns the names of `get_model`'s own keyword arguments."""
-    parameters = inspect.signature(get_model).parameters.values()
-    return [x.name for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
 def _check_readout(
@@ -143,8 +138,8 @@ def _check_readout(
         origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:
         raise errors.UsageError(
-            f"classifier_activation turns the output of {origin} into pixels in [0, 1]:"
-            f" {' or '.join(map(repr, fits))}. Received: {activation!r}."
+            f"classifier_activation must be {' or '.join(map(repr, fits))}, so that "
+            f"the output of {origin} is pixels in [0, 1]. Received: {activation!r}."
         )
 
 
@@ -152,7 +147,8 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
     """Returns the names of the zoo's models, in natural order.
 
     Args:
-        pattern: part of a name, such as `"elu"`, or a shell pattern, `"mnist_*"`.
+        pattern: part of a name, such as `"elu"`, or a shell pattern such as
+            `"mnist_*"`.
         weights: True for models with pretrained weights, or the data set of the
             weights.
     """
@@ -172,11 +168,11 @@ class ModelInfo:
         name: the model's name.
         section: the section of the paper that describes the network.
         parameters: number of weights, without preprocessing.
-        multiply_accumulates: of dense and convolution layers, for one image.
+        multiply_accumulates: number in dense and convolution layers, for one image.
         input_shape: `(height, width, channels)`.
         output_shapes: each layer's output shape by name, without the batch axis.
         weights: the metrics of each published weight file, by tag.
-        defaults: the tags that `weights=<data set>` selects, one an activation.
+        defaults: the tags that `weights=<data set>` selects, one per activation.
     """
 
     name: str
@@ -193,9 +189,9 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
     """Returns size, cost, shapes and published weights of a model.
 
     Args:
-        name: a name of `list_models()`.
+        name: a name from `list_models()`.
         **builder_arguments: arguments of `get_model`; `preprocessing` is False by
-            default, so that only the network itself counts.
+            default, so that its layers are not included.
     """
     registered = registry.entry(name)
     model = get_model(name, **{"preprocessing": False, **builder_arguments})

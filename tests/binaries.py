@@ -1,4 +1,4 @@
-"""Runs of binaries with a user's command line, in this or in a new process."""
+"""Functions that run binaries with a command line, in this or in a new process."""
 
 import dataclasses
 import importlib
@@ -17,7 +17,8 @@ from absl import logging as absl_logging
 
 app.define_help_flags()
 _FLAGS_OF_ABSL = frozenset(flags.FLAGS)
-_FRESH = ("elu_zoo.bin", "config_config")  # ml_collections' name of a config
+# Modules that `load` imports again; ml_collections names each config config_config.
+_FRESH = ("elu_zoo.bin", "config_config")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Result:
 
     @property
     def error(self) -> str:
-        """The error line, which is the last line of stderr; stdout is empty."""
+        """The error line, after checks that it is the only one and ends stderr."""
         assert "Traceback" not in self.err, self.err
         lines = [x for x in self.err.splitlines() if x.startswith("error: ")]
         assert len(lines) == 1, self.err
@@ -40,7 +41,7 @@ class Result:
 
 
 def load(binary):
-    """Imports a binary again, without the flags of other binaries."""
+    """Imports a binary after removing the flags of binaries imported before."""
     flags.FLAGS.unparse_flags()
     for name in [name for name in flags.FLAGS if name not in _FLAGS_OF_ABSL]:
         delattr(flags.FLAGS, name)

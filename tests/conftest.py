@@ -1,4 +1,4 @@
-"""Two logical CPU devices, skips of tests without data or GPU, a cache folder."""
+"""Two logical CPU devices, skips of tests without data or GPU, and a cache folder."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # One pytest worker per core.
+    # There is one pytest worker per core already.
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.config.set_logical_device_configuration(
@@ -17,7 +17,7 @@ tf.config.set_logical_device_configuration(
 )
 for gpu in tf.config.list_physical_devices("GPU"):
     tf.config.experimental.set_memory_growth(gpu, True)  # shared by several processes
-# Initializes TensorFlow: tests cannot change the devices.
+# This initializes TensorFlow, so that tests cannot change the devices.
 tf.config.list_logical_devices()
 
 
@@ -36,7 +36,7 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(scope="session", autouse=True)
 def session_home(tmp_path_factory):
-    """$ELU_ZOO_HOME of the session, instead of the user's cache."""
+    """A new folder as $ELU_ZOO_HOME, so that tests do not use the user's cache."""
     folder = tmp_path_factory.mktemp("elu_zoo_home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", str(folder))

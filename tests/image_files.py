@@ -1,4 +1,4 @@
-"""Encoded images, folders of them, and data sets of tensorflow-datasets."""
+"""Encoded images, folders of images, and data sets of tensorflow-datasets."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-# 16 x 12 pixels, a half of each of these inks; made with Pillow 13, quality 60.
+# A JPEG of 16 x 12 pixels with one of these inks in each half, written by Pillow 13.
 CMYK_INKS = (200, 40, 90, 30), (10, 180, 60, 70)
 CMYK = base64.b64decode(
     "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpK"
@@ -36,13 +36,13 @@ def png(pixels):
 
 
 def on_white(pixels):
-    """Pixels blended with white; the last of two or four channels is opacity."""
+    """Returns pixels blended with white; their last channel is the opacity."""
     colours, opacity = pixels[..., :-1] / 1.0, pixels[..., -1:] / 255
     return np.round(colours * opacity + 255 * (1 - opacity)).astype("uint8")
 
 
 def png_of(height, width, color_type, *chunks):
-    """A PNG of 8 bits; its header may contradict its chunks."""
+    """Returns a PNG of 8 bits whose header may contradict its chunks."""
     header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
     content = b"\x89PNG\r\n\x1a\n"
     for name, data in ((b"IHDR", header), *chunks, (b"IEND", b"")):
@@ -52,20 +52,20 @@ def png_of(height, width, color_type, *chunks):
 
 
 def jpeg_of(height, width):
-    """A JPEG of a few pixels whose header claims another size."""
+    """Returns a JPEG of a few pixels whose header has another size."""
     content = jpeg(noise(16, 16))
     size = content.index(b"\xff\xc0") + 5
     return content[:size] + struct.pack(">HH", height, width) + content[size + 4 :]
 
 
 def with_exif(encoded, orientation, order="<", others=0):
-    """A JPEG with an EXIF segment after its first segment.
+    """Returns a JPEG with an EXIF segment after its first segment.
 
     Args:
         encoded: a JPEG.
-        orientation: the value of its tag 0x0112; None for no such tag.
+        orientation: the value of the tag 0x0112; None for no such tag.
         order: byte order, "<" little endian or ">" big endian.
-        others: number of tags before it.
+        others: number of tags before the orientation.
     """
     entries = [(0x100 + i % 16, 3, 1, 99) for i in range(others)]
     if orientation is not None:
@@ -80,7 +80,7 @@ def with_exif(encoded, orientation, order="<", others=0):
 
 
 def fill(root, contents):
-    """Writes files, given by their paths in a folder; returns the folder."""
+    """Writes contents by their paths in the folder `root`; returns the folder."""
     for path, content in contents.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)
@@ -88,13 +88,13 @@ def fill(root, contents):
 
 
 def classes(counts, side=16, seed=0):
-    """Different square PNGs: `<class>/<number>.png`."""
+    """Returns different square PNGs by their paths `<class>/<number>.png`."""
     names = [f"{name}/{i:02}.png" for name, n in counts.items() for i in range(n)]
     return {name: png(noise(side, side, seed + i)) for i, name in enumerate(names)}
 
 
 def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
-    """Writes examples, dicts, with tensorflow-datasets."""
+    """Writes examples, which are dicts, with tensorflow-datasets."""
     identity = tfds.core.dataset_info.DatasetIdentity(
         name=name,
         version=tfds.core.Version("1.0.0"),
@@ -131,7 +131,7 @@ def write_imagenet(folder, splits, names, **options):
 
 
 def rows(*splits):
-    """The sorted labels and pixels of splits."""
+    """Returns the sorted labels and pixels of splits."""
     pairs = [
         (int(label), image.tobytes())
         for split in splits

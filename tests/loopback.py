@@ -24,11 +24,11 @@ class Server(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request, client_address):
-        """Prints nothing: in tests, clients leave on purpose."""
+        """Prints nothing, because clients in tests disconnect on purpose."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Records each request."""
+    """A request handler that records each request in its server."""
 
     def parse_request(self):
         parsed = super().parse_request()
@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, content: bytes, code: int = 200, **headers: str) -> None:
-        """Sends an answer; `_` in the names of headers stands for `-`."""
+        """Sends a response; `_` in the names of headers stands for `-`."""
         self.send_response(code)
         headers = {"Content_Length": str(len(content)), **headers}
         for name, value in headers.items():
@@ -52,7 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(handler: type[Handler]) -> Iterator[Server]:
-    """Yields a server that answers in other threads."""
+    """Yields a server that handles requests in other threads."""
     with Server(handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -1,4 +1,4 @@
-"""Small weight files and entries for tests, and a manifest of them."""
+"""Small weight files with entries for tests, and a manifest of these files."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def make(
     input_shape=(28, 28, 1),
     **changes,
 ):
-    """Returns (entry, content of the weight file, model)."""
+    """Returns the entry, the content of the weight file, and the model."""
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
@@ -69,7 +69,7 @@ def write(folder: Path, entry, content) -> Path:
 
 
 def publish(monkeypatch, home: Path, *made) -> None:
-    """Makes these entries the manifest, and writes their files to `home`/weights."""
+    """Makes results of `make` the manifest, and writes files to `home`/weights."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(home))
     for entry, content, _ in made:
         write(home / "weights", entry, content)
@@ -78,5 +78,5 @@ def publish(monkeypatch, home: Path, *made) -> None:
 
 
 def read(path: Path, model, sha256: str | None = None) -> weight_file.Arrays:
-    """Reads a weight file for a model, without a hash by default."""
+    """Reads a weight file for a model; by default the hash is not checked."""
     return weight_file.read(path, weight_file.shapes(model), sha256)

@@ -1,4 +1,4 @@
-"""README.md files: the front page, and the guides of four folders."""
+"""Texts of the front page README.md and of the guides, the README.md of folders."""
 
 import re
 from pathlib import Path

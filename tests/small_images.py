@@ -8,7 +8,7 @@ from image_files import fill, jpeg, png
 
 from elu_zoo.configs import elu_imagenet_15
 
-# Five iterations an epoch on 3 x 7 images.
+# An epoch on 3 x 7 images has five iterations.
 ENTRIES = {
     "model.width": 0.02,
     "model.stem_stride": 1,
@@ -51,7 +51,7 @@ def write_splits(root, classes=3, train=7, val=4, **arguments):
 
 
 def get_config(folder, entries=()):
-    """Returns the config of a run on a folder, with these entries changed."""
+    """Returns the config of a run on a folder, changed by ENTRIES and `entries`."""
     config = elu_imagenet_15.get_config("smoke=True")
     config.update_from_flattened_dict(
         {**ENTRIES, "data.folder": str(folder), **dict(entries)}
@@ -60,5 +60,5 @@ def get_config(folder, entries=()):
 
 
 def sample():
-    """The folder of 1,000 images of ImageNet; tests that read it are marked `data`."""
+    """Returns the folder of 1,000 images of ImageNet, for tests with the mark data."""
     return Path(os.environ["TFDS_DATA_DIR"]).parent / "imagenet_sample"

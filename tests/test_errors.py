@@ -1,4 +1,4 @@
-"""Errors, and the checks of arguments that raise them."""
+"""Error classes, and checks of arguments."""
 
 import inspect
 import math
@@ -8,7 +8,8 @@ import pytest
 
 from elu_zoo import errors
 
-FAMILY = {
+# Exit code and built-in base class of each error.
+ERRORS = {
     "EluZooError": (1, Exception),
     "UsageError": (2, ValueError),
     "UsageTypeError": (2, TypeError),
@@ -21,20 +22,19 @@ FAMILY = {
 }
 
 
-def test_the_table_is_complete():
+def test_every_error_class_is_in_the_table():
     classes = inspect.getmembers(errors, inspect.isclass)
-    assert {name for name, c in classes if c.__module__ == errors.__name__} == set(
-        FAMILY
-    )
+    names = {name for name, c in classes if c.__module__ == errors.__name__}
+    assert names == set(ERRORS)
 
 
-@pytest.mark.parametrize("name", FAMILY)
-def test_base_classes_and_exit_code(name):
-    kind = getattr(errors, name)
-    exit_code, builtin = FAMILY[name]
-    assert kind.exit_code == exit_code
-    assert issubclass(kind, builtin) and issubclass(kind, errors.EluZooError)
-    assert str(kind("what, expected, received")) == "what, expected, received"
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_have_their_base_class_and_exit_code(name):
+    error = getattr(errors, name)
+    exit_code, builtin = ERRORS[name]
+    assert error.exit_code == exit_code
+    assert issubclass(error, builtin) and issubclass(error, errors.EluZooError)
+    assert str(error("what, expected, received")) == "what, expected, received"
 
 
 def test_type_errors_are_value_errors_too():
@@ -54,11 +54,11 @@ def test_type_errors_are_value_errors_too():
         (3, ["30"], "Did you mean '30'? "),
     ],
 )
-def test_did_you_mean(name, known, expected):
+def test_did_you_mean_names_the_closest_name(name, known, expected):
     assert errors.did_you_mean(name, known) == expected
 
 
-def test_unknown():
+def test_unknown_names_the_known_names():
     error = errors.unknown("model", "nim", iter(["nin", "fmp"]))
     assert isinstance(error, errors.UsageError)
     assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
@@ -68,24 +68,24 @@ def test_unknown():
 @pytest.mark.parametrize(
     "value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]]
 )
-def test_refused_number(value):
+def test_numbers_out_of_range_are_refused(value):
     with pytest.raises(errors.UsageError, match=r"^rate is > 0\. Received: ") as raised:
         errors.check_number("rate", value, "is > 0", lambda number: number > 0)
     assert str(raised.value).endswith(f"{value!r}.")
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float64(2)])
-def test_taken_number(value):
+def test_numbers_in_range_pass(value):
     errors.check_number("rate", value, "is > 0", lambda number: number > 0)
 
 
 @pytest.mark.parametrize("value", ["caff", None, 1, ["caffe"]])
-def test_refused_choice(value):
+def test_unknown_choices_are_refused(value):
     with pytest.raises(errors.UsageError, match="Unknown padding .*: caffe, same"):
         errors.check_choice("padding", value, {"caffe": 1, "same": 2})
 
 
-def test_choice():
+def test_a_misspelt_choice_gets_a_hint():
     errors.check_choice("padding", "same", ("caffe", "same"))
     with pytest.raises(errors.UsageError, match="'caff'. Did you mean 'caffe'"):
         errors.check_choice("padding", "caff", ("caffe", "same"))
@@ -98,7 +98,7 @@ def test_choice():
         (errors.check_non_negative, [0, 0.0, 2], [-1e-9, math.nan, True]),
     ],
 )
-def test_range(check, taken, refused):
+def test_signs_are_checked(check, taken, refused):
     for value in taken:
         check("decay", value)
     for value in refused:

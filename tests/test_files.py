@@ -16,7 +16,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_home(monkeypatch, tmp_path):
+def test_home_is_a_variable_or_the_cache_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     assert files.home() == tmp_path
     monkeypatch.setenv("ELU_ZOO_HOME", "")
@@ -24,7 +24,7 @@ def test_home(monkeypatch, tmp_path):
     assert files.home() == tmp_path / ".cache" / "elu_zoo"
 
 
-def test_sha256_of_bytes_and_of_a_file(tmp_path):
+def test_sha256_of_bytes_equals_sha256_of_their_file(tmp_path):
     content = os.urandom(100_000)
     (tmp_path / "file").write_bytes(content)
     expected = hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""The layout of the repository: who imports whom, sizes of files, packages."""
+"""Layout of the repository: imports between modules, sizes of files, packages."""
 
 import ast
 import graphlib
@@ -14,7 +14,7 @@ import pytest
 import elu_zoo
 
 ROOT = Path(__file__).parents[1]
-# The design's ranks; its rank 0 has an order of its own.
+# A module may import its own package and packages on the lines above.
 RANKS = (
     "errors",
     "files initializers quiet registry user_module",
@@ -28,9 +28,9 @@ RANKS = (
     "bin",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
-# They may name what they hand on or register.
+# These modules import from all ranks, to export or to register names.
 UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
-# keras_registration acts when elu_zoo is imported; the version is a constant.
+# Names of elu_zoo that all modules may use.
 FREE = ("keras_registration", "__version__", "__file__", "configs")
 TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/activations/xla.py",
@@ -48,12 +48,13 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/training/step_stream.py",
     "elu_zoo/training/step.py",
 )
+# Imports of a config.
 OF_A_CONFIG = ("elu_zoo.configs", "ml_collections")
-# Model cards quote files that lie beside the configs, such as results.csv: these name
-# the package to find them, and import none of its modules.
+# These modules read data files of the package elu_zoo.configs, such as results.csv, but
+# import none of its modules.
 READ_CONFIGS = ("elu_zoo.weights.cards_training", "elu_zoo.results")
-# Training takes names and types of fields from the base config, cards their values in
-# entries of earlier versions, and which networks are of other papers.
+# Training reads names and types of fields from the base config. Model cards read the
+# defaults of fields for old entries, and the names of networks of other papers.
 NAMED_CONFIGS = {
     "weights": ("elu_zoo.configs.common", "elu_zoo.configs.table1_baselines"),
     "training": ("elu_zoo.configs.common",),
@@ -71,7 +72,7 @@ def module_name(path: Path) -> str:
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """Yields what is imported, at any depth, by statement, attribute or name."""
+    """Yields names imported by statements, attributes or strings, in functions too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -88,7 +89,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def wrong_imports(name: str, source: str) -> list[str]:
-    """Returns the imports that a module of this name must not have."""
+    """Returns the imports that the module `name` must not have."""
     if name in UNRANKED:
         return []
     wrong = []
@@ -163,10 +164,10 @@ def test_a_right_import_passes(name, source):
 
 
 def circle(sources: dict[str, str]) -> list[str]:
-    """Returns modules that import each other in a circle; [] where there is none.
+    """Returns modules that import each other in a circle, or [] if there is none.
 
-    Imports in functions count, for a circle of them is no better understood. Imports
-    under TYPE_CHECKING do not run, and `resources.files` names a folder of data.
+    Imports in functions are included. Imports under TYPE_CHECKING are not, because they
+    do not run, nor are arguments of `resources.files`, which name folders of data.
 
     Args:
         sources: the source of each module, by its name.
@@ -177,8 +178,8 @@ def circle(sources: dict[str, str]) -> list[str]:
             top, *rest = imported.split(".")
             if top == "elu_zoo" and rest and rest[0] in elu_zoo._PUBLIC:
                 imported = elu_zoo._PUBLIC[rest[0]]
-            # Of `from a.b import c`, c is a module or a name in the module a.b. What
-            # the package itself holds, its version, is there before any module.
+            # In `from a.b import c`, c is a module, or a name in the module a.b. The
+            # package elu_zoo is left out, because it is imported before its modules.
             found = {imported, imported.rpartition(".")[0]} & sources.keys()
             graph[name] |= {max(found, key=len)} - {name, "elu_zoo"} if found else set()
     try:
@@ -237,7 +238,7 @@ def test_tensorflow_is_imported_where_it_is_needed(path):
 
 
 def at_module_level(source: str) -> set[str]:
-    """Returns the top names imported outside functions and `if TYPE_CHECKING`."""
+    """Returns the top-level packages imported outside functions and TYPE_CHECKING."""
     names, pending = set(), list(ast.parse(source).body)
     while pending:
         node = pending.pop()
@@ -281,7 +282,7 @@ def test_every_package_is_listed_for_the_wheel():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     found = {module_name(path.parent / "__init__.py")
              for path in modules("elu_zoo", "configs")}  # fmt: skip
-    found.add("elu_zoo.configs.results")  # data alone
+    found.add("elu_zoo.configs.results")  # a package of data files only
     assert set(settings["tool"]["setuptools"]["packages"]) == found
 
 
@@ -308,6 +309,6 @@ def test_every_binary_is_a_command():
 
 
 def test_test_files_have_different_names():
-    # Without packages Python and pytest tell them apart by their names alone.
+    # The tests are no packages, so that pytest imports all files as top-level modules.
     names = [p.name for p in modules("tests") if p.name != "conftest.py"]
     assert len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""Initializers: draws of NumPy's Philox, golden values, seeds of layers."""
+"""Initializers: draws of NumPy's Philox generator, and seeds of layers."""
 
 import hashlib
 import math
@@ -36,7 +36,7 @@ def normal(shape, seed):
 
 @pytest.mark.parametrize("layer", ["dense1", "stack2_conv1"])
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
-def test_layer_seed(seed, layer):
+def test_the_layer_seed_is_a_hash_of_seed_and_name(seed, layer):
     digest = hashlib.sha256(f"{seed}/{layer}".encode()).hexdigest()
     assert layer_seed(seed, layer) == int(digest[:8], 16) % 2**31
 
@@ -62,7 +62,7 @@ def test_the_top_bit_is_cleared():
     ],
     ids=["HeUniform", "Uniform", "Normal", "FanInNormal"],
 )
-def test_draws(make, draws, width, shape):
+def test_draws_are_philox_numbers_of_the_expected_width(make, draws, width, shape):
     drawn = np.asarray(make(7)(shape))
     assert drawn.dtype == np.float32
     expected = draws(shape, 7) * width(math.prod(shape[:-1]))
@@ -71,8 +71,8 @@ def test_draws(make, draws, width, shape):
     assert not (np.asarray(make(8)(shape)) == drawn).any()
 
 
-def test_golden_draws():
-    """NumPy does not promise to keep these draws; paired runs depend on them."""
+def test_draws_equal_recorded_numbers():
+    """Paired runs depend on these draws, which another NumPy version could change."""
     for initializer in (Normal(1.0, 7), FanInNormal(1.0, 7)):
         found = np.asarray(initializer((1, 6)))[0]
         np.testing.assert_allclose(found, GOLDEN, rtol=1e-6)
@@ -88,7 +88,7 @@ def test_golden_draws():
         Uniform(0.005, 7),
     ],
 )
-def test_dtype_and_config(initializer):
+def test_initializers_are_serialized_and_keep_the_dtype(initializer):
     drawn = initializer((8, 4), dtype="bfloat16")
     assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"
     again = keras.initializers.get(keras.saving.serialize_keras_object(initializer))

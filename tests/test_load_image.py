@@ -1,4 +1,4 @@
-"""load_image: equal pixels from every reader of image files, and warnings."""
+"""load_image: pixels, warnings and errors, compared with other readers of images."""
 
 import base64
 import io
@@ -55,7 +55,7 @@ SAME = [name for name in FILES if name not in ("deep", "cmyk")]
 
 @pytest.fixture(scope="module")
 def serve_bytes():
-    """For each model, the decoder of the signature `serve_bytes`."""
+    """The decoder of the signature `serve_bytes`, by model."""
 
     def of(shape):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
@@ -90,15 +90,15 @@ class OneExample:
         *((name, GREY) for name in ("grey_png", "colour_with_alpha", "deep", "jpeg")),
     ],
 )
-def test_all_readers_agree(tmp_path, home, serve_bytes, model, name):
+def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, name):
     path, shape = tmp_path / "image", SHAPES[model]
     path.write_bytes(FILES[name])
     loaded = elu_zoo.load_image(path, model)
     assert (loaded.dtype, loaded.shape) == (np.uint8, (1, *shape))
 
-    asked = predictor.Predictor(None, shape, ["a", "b"])
-    given = inputs.of_files([str(path)], asked)
-    np.testing.assert_array_equal(given.images, loaded)
+    model_of_command = predictor.Predictor(None, shape, ["a", "b"])
+    read = inputs.of_files([str(path)], model_of_command)
+    np.testing.assert_array_equal(read.images, loaded)
 
     served = serve_bytes[model](tf.constant([FILES[name]] * 2))
     np.testing.assert_array_equal(served, np.repeat(loaded, 2, 0))
@@ -129,7 +129,7 @@ def test_pixels_equal_pillow(name):
     assert np.abs(difference).max() <= 1
 
 
-def test_invert(tmp_path):
+def test_invert_returns_255_minus_pixels(tmp_path):
     (tmp_path / "a.png").write_bytes(FILES["grey_png"])
     loaded = elu_zoo.load_image(str(tmp_path / "a.png"), GREY)
     inverted = elu_zoo.load_image(tmp_path / "a.png", GREY, invert=True)
@@ -159,7 +159,7 @@ INK[12:28, 18:23] = 220
         (INK // 220, GREY, False, r"looks like pixels in \[0, 1\]; expected 0..255."),
     ],
 )
-def test_warns(tmp_path, caplog, pixels, model, invert, warning):
+def test_unlikely_pixels_are_reported(tmp_path, caplog, pixels, model, invert, warning):
     (tmp_path / "a.png").write_bytes(png(pixels))
     with caplog.at_level(logging.WARNING):
         elu_zoo.load_image(tmp_path / "a.png", model, invert=invert)
@@ -168,7 +168,7 @@ def test_warns(tmp_path, caplog, pixels, model, invert, warning):
         assert re.search(warning, caplog.messages[0])
 
 
-def test_refuses(tmp_path):
+def test_unusable_files_and_names_are_refused(tmp_path):
     gif = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
     (tmp_path / "my.gif").write_bytes(gif)
     with pytest.raises(errors.DataError, match="my.gif .* it is a GIF; expected"):

@@ -1,4 +1,4 @@
-"""Raw images in, names of classes out: preprocess_input, decode_predictions."""
+"""preprocess_input, decode_predictions, and checks of classes."""
 
 import logging
 from pathlib import Path
@@ -8,7 +8,7 @@ import published_weights as made_weights
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, predictions, registry
+from elu_zoo import errors, predictions
 from elu_zoo.weights.pretrained import Pretrained
 
 MODEL = made_weights.MODEL
@@ -35,7 +35,7 @@ def images():
 
 @pytest.mark.parametrize("weights", [None, "mnist"])
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
-def test_preprocess_input(published, images, dtype, weights):
+def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, weights):
     raw = images.astype(dtype)
     found = elu_zoo.preprocess_input(raw, MODEL, weights)
     assert found.dtype == np.float32 and not np.shares_memory(found, raw)
@@ -46,28 +46,30 @@ def test_preprocess_input(published, images, dtype, weights):
 
 
 @pytest.mark.parametrize(
-    ("scale", "said"),
+    ("scale", "warning"),
     [
         (1, ""),
         (0, ""),  # black on either scale
         (1 / 255, "5 of 5 images (images[0], images[1], images[2], ...) look like"),
     ],
 )
-def test_pixels_in_another_range(published, images, caplog, scale, said):
+def test_pixels_in_another_range_are_warned_of(
+    published, images, caplog, scale, warning
+):
     with caplog.at_level(logging.WARNING):
         elu_zoo.preprocess_input(images * scale, MODEL)
-    assert len(caplog.messages) == bool(said) and said in caplog.text
-    assert not said or "pixels in [0, 1]; expected 0..255." in caplog.text
+    assert len(caplog.messages) == bool(warning) and warning in caplog.text
+    assert not warning or "pixels in [0, 1]; expected 0..255." in caplog.text
 
 
-def test_preprocess_input_is_the_models_own(published, images):
+def test_preprocess_input_equals_the_layers_of_the_model(published, images):
     bare = elu_zoo.get_model(MODEL, weights="mnist", preprocessing=False)
     whole = elu_zoo.get_model(MODEL, weights="mnist")
     found = elu_zoo.preprocess_input(images, MODEL, "mnist")
     np.testing.assert_array_equal(np.asarray(bare(found)), np.asarray(whole(images)))
 
 
-def test_preprocess_input_of_other_weights(made, images, tmp_path):
+def test_preprocess_input_is_that_of_the_weights(made, images, tmp_path):
     entry, content, _ = made["elu"]
     double = {"kind": "rescale", "scale": 2.0}
     path = made_weights.write(tmp_path, {**entry, "preprocessing": double}, content)
@@ -76,8 +78,8 @@ def test_preprocess_input_of_other_weights(made, images, tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(28, 28, 1), (28, 28), (1, 1, 28, 28, 1), ()])
-def test_preprocess_input_rank(shape):
-    with pytest.raises(errors.UsageError, match="images has the shape.*Received"):
+def test_preprocess_input_needs_four_axes(shape):
+    with pytest.raises(errors.UsageError, match="images must have the.*Received"):
         elu_zoo.preprocess_input(np.zeros(shape), MODEL)
 
 
@@ -86,7 +88,7 @@ PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 
 
 @pytest.mark.parametrize("values", [LOGITS, PROBABILITIES, LOGITS.astype("f4")])
-def test_decode(published, values):
+def test_decode_names_the_most_probable_classes(published, values):
     decoded = elu_zoo.decode_predictions(values, MODEL, "mnist", top=3)
     names = [[name for name, _ in row] for row in decoded]
     # Ties go to the lower class.
@@ -101,31 +103,31 @@ def test_decode(published, values):
 
 
 @pytest.mark.parametrize(("top", "count"), [(1, 1), (5, 5), (10, 10), (99, 10)])
-def test_decode_top(published, top, count):
+def test_decode_returns_at_most_top_classes(published, top, count):
     (row,) = elu_zoo.decode_predictions(LOGITS[:1], MODEL, "mnist", top=top)
     assert len(row) == count
     assert [p for _, p in row] == sorted((p for _, p in row), reverse=True)
 
 
-def test_decode_large_logits(published):
+def test_decode_does_not_overflow(published):
     ((best,),) = elu_zoo.decode_predictions(
         LOGITS[:1] * 1000, MODEL, published["elu"]["tag"], top=1
     )
     assert best == ("digit 1", 1.0)
 
 
-def test_decode_with_the_weights_own_classes(published):
+def test_decode_uses_the_classes_of_the_weights(published):
     ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, "letters", top=1)
     assert best[0] == "b"
 
 
-def test_decode_with_the_weights_of_one_data_set(made, tmp_path, monkeypatch):
+def test_decode_needs_no_weights_for_one_data_set(made, tmp_path, monkeypatch):
     made_weights.publish(monkeypatch, tmp_path, made["elu"])
     ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
     assert best[0] == "digit 1"
 
 
-def test_decode_with_weights_of_several_data_sets(published):
+def test_decode_needs_weights_for_several_data_sets(published):
     with pytest.raises(errors.UsageError, match="data sets: letters, mnist. Pass"):
         elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
 
@@ -141,7 +143,7 @@ def test_decode_with_weights_of_several_data_sets(published):
         (2, [], ["a", "b", "c"], "The model has 2 classes, .* has 3 classes"),
     ],
 )
-def test_check_classes(count, trained, names, words):
+def test_classes_of_model_and_data_must_be_equal(count, trained, names, words):
     entry = {"tag": "tag", "classes": trained} if trained else None
     weights = Pretrained(MODEL, Path("tag.weights.h5"), entry, {"name": "elu"})
     if words is None:
@@ -152,12 +154,12 @@ def test_check_classes(count, trained, names, words):
 
 
 @pytest.mark.parametrize("shape", [(2, 9), (10,), (1, 2, 10), (2, 0)])
-def test_decode_width(published, shape):
+def test_decode_needs_a_column_per_class(published, shape):
     with pytest.raises(errors.UsageError, match=r"shape \(batch, 10\).*Received"):
         elu_zoo.decode_predictions(np.zeros(shape), MODEL, "mnist")
 
 
-def test_decode_without_any_weights(monkeypatch, tmp_path):
+def test_decode_needs_weights_with_classes(monkeypatch, tmp_path):
     made_weights.publish(monkeypatch, tmp_path)
     with pytest.raises(errors.UsageError, match="no published weights.*Pass weights="):
         elu_zoo.decode_predictions(LOGITS, MODEL)
@@ -165,24 +167,15 @@ def test_decode_without_any_weights(monkeypatch, tmp_path):
         elu_zoo.decode_predictions(LOGITS, "nothing")
 
 
-def test_decode_an_autoencoder():
+def test_decode_refuses_an_autoencoder():
     words = "mnist_autoencoder is an autoencoder: its output is an image and has no"
     with pytest.raises(errors.UsageError, match=words):
         elu_zoo.decode_predictions(np.zeros((2, 28, 28, 1)), "mnist_autoencoder")
 
 
-def test_decode_ties_among_many_classes(monkeypatch):
+def test_decode_keeps_the_order_of_ties(monkeypatch):
     names = [str(index) for index in range(1000)]
     monkeypatch.setattr(predictions, "_class_names", lambda *arguments: names)
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]
-
-
-def test_readouts():
-    assert registry.READOUTS == {
-        "softmax_cross_entropy": "softmax",
-        "squared_hinge": "softmax",
-        "sigmoid_cross_entropy": "sigmoid",
-        "half_squared_error": "linear",
-    }

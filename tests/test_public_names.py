@@ -1,4 +1,4 @@
-"""Public names of elu_zoo, and imports of `import elu_zoo`."""
+"""Public names of elu_zoo, and packages that `import elu_zoo` imports."""
 
 import importlib
 import subprocess
@@ -17,13 +17,13 @@ NAMES = """ELU elu elu_xla register_activation register_model get_model list_mod
 MODULES = {"errors": "EluZooError", "training": "train"}
 
 
-def test_the_list():
+def test_all_lists_the_public_names():
     assert set(elu_zoo.__all__) == {"__version__", *NAMES, *MODULES}
     assert set(elu_zoo.__all__) <= set(dir(elu_zoo))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_name(name):
+def test_each_name_is_a_documented_function_or_class(name):
     value = getattr(elu_zoo, name)
     assert callable(value) and value.__name__ == name
     assert value.__doc__ and value.__module__.startswith("elu_zoo.")
@@ -31,8 +31,7 @@ def test_each_name(name):
 
 
 @pytest.mark.parametrize(("module", "name"), MODULES.items())
-def test_each_module(module, name):
-    """In a new process."""
+def test_each_module_is_imported_on_first_use(module, name):
     code = f"import elu_zoo; print(elu_zoo.{module}.{name}.__name__)"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -40,12 +39,12 @@ def test_each_module(module, name):
     assert result.stdout == f"{name}\n"
 
 
-def test_unknown_attribute():
+def test_an_unknown_attribute_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'elu_zoo' has no attribute 'get_modle'"):
         elu_zoo.get_modle  # noqa: B018
 
 
-def test_import_is_light():
+def test_import_elu_zoo_imports_no_heavy_package():
     code = (
         "import sys, elu_zoo; dir(elu_zoo)\n"
         "heavy = {'keras', 'tensorflow', 'jax', 'numpy'}\n"
@@ -59,5 +58,5 @@ def test_import_is_light():
 
 def test_training_train_stays_a_function():
     module = importlib.import_module("elu_zoo.training.train")
-    training.train = module  # as Python does after the first import
+    training.train = module  # as the import system does after the first import
     assert training.train is module.train

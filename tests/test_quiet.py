@@ -31,7 +31,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_child_is_quiet(tmp_path):
+def test_a_child_prints_messages_of_elu_zoo_only(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     command = [sys.executable, path]
@@ -54,8 +54,8 @@ def test_only_a_child_of_a_command_is_quiet(monkeypatch, inherited):
     ("start", "fails", "shown"),
     [(True, False, ""), (True, True, "of C++\n"), (False, False, "of C++\n")],
 )
-def test_lines_of_native_code(monkeypatch, capfd, start, fails, shown):
-    """They are hidden unless the block fails."""
+def test_native_output_is_hidden(monkeypatch, capfd, start, fails, shown):
+    """The output is printed if the block fails, or without `quiet.start`."""
     monkeypatch.setenv("ELU_ZOO_QUIET", "1")
     if not start:
         monkeypatch.delenv("ELU_ZOO_QUIET")
@@ -67,21 +67,21 @@ def test_lines_of_native_code(monkeypatch, capfd, start, fails, shown):
 
 
 @pytest.fixture
-def said(monkeypatch, capsys):
-    """Logs a record of a file after `quiet.start`; returns the output on stderr."""
+def log(monkeypatch, capsys):
+    """A function that logs a record of a file and returns the output on stderr."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(quiet, "_import_tensorflow", lambda: None)
     monkeypatch.setenv("ELU_ZOO_QUIET", "")  # restored by pytest
 
-    def say(path, level, *arguments, problem=None):
+    def log(path, level, *arguments, cause=None):
         quiet.start()
-        found = (type(problem), problem, None) if problem else None
+        raised = (type(cause), cause, None) if cause else None
         logging.getLogger().handle(
-            logging.LogRecord("any", level, str(path), 7, *arguments, found)
+            logging.LogRecord("any", level, str(path), 7, *arguments, raised)
         )
         return capsys.readouterr().err
 
-    return say
+    return log
 
 
 OURS, KERAS = Path(zoo.__file__), Path(keras.__file__)
@@ -100,31 +100,31 @@ OURS, KERAS = Path(zoo.__file__), Path(keras.__file__)
         ("/home/me/units.py", logging.WARNING, "warning: a 1\n"),
     ],
 )
-def test_lines(said, path, level, expected):
-    assert said(path, level, "a %d", (1,)) == expected
+def test_lines_depend_on_origin_and_level(log, path, level, expected):
+    assert log(path, level, "a %d", (1,)) == expected
 
 
 @pytest.mark.parametrize(
     ("path", "expected"), [(KERAS, ""), ("/home/me/units.py", "warning: 100 % odd\n")]
 )
-def test_warnings_of_python(said, capsys, path, expected):
-    said(OURS, logging.INFO, "", ())
+def test_python_warnings_of_packages_are_hidden(log, capsys, path, expected):
+    log(OURS, logging.INFO, "", ())
     warnings.showwarning("100 % odd", FutureWarning, str(path), 3)
     assert capsys.readouterr().err == expected
 
 
-def test_an_installed_package_is_ours(said, monkeypatch):
+def test_an_installed_elu_zoo_is_not_hidden(log, monkeypatch):
     folder = Path("/venv/site-packages/elu_zoo")
     monkeypatch.setattr(quiet, "_OURS", folder)
-    assert said(folder / "data/load.py", logging.INFO, "a", ()) == "a\n"
-    assert said(folder.parent / "other/own.py", logging.INFO, "a", ()) == ""
+    assert log(folder / "data/load.py", logging.INFO, "a", ()) == "a\n"
+    assert log(folder.parent / "other/own.py", logging.INFO, "a", ()) == ""
 
 
-def test_control_characters_are_replaced(said):
-    found = said(OURS, logging.INFO, "class \x1b[31m%s\nsecond", ("\udce9",))
+def test_control_characters_are_replaced(log):
+    found = log(OURS, logging.INFO, "class \x1b[31m%s\nsecond", ("\udce9",))
     assert found == "class \ufffd[31m\ufffd\nsecond\n"
 
 
-def test_a_reason_stands_in_the_line(said):
-    found = said(OURS, logging.ERROR, "Failed.", (), problem=OSError("no disk"))
+def test_the_line_of_an_error_has_its_cause(log):
+    found = log(OURS, logging.ERROR, "Failed.", (), cause=OSError("no disk"))
     assert found == "warning: Failed. OSError: no disk\n"

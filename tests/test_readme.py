@@ -1,4 +1,4 @@
-"""Commands, flags, configs, Python and files in front page and guides exist."""
+"""Commands, flags, configs, Python names and links of the front page and the guides."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)
 
 
 def commands() -> list[list[str]]:
-    """Returns every elu-zoo command, from fences and from the running text."""
+    """Returns every elu-zoo command in code blocks and in the running text."""
     found = []
     shell = [text for kind, text in FENCES if kind in ("", "sh", "bash", "console")]
     for text in [*shell, *INLINE]:
@@ -33,7 +33,7 @@ def commands() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def helps():
-    """The --help of each command."""
+    """The help text of each command."""
     names = {command[0] for command in commands()}
     return {
         name: subprocess.run(
@@ -60,7 +60,7 @@ def test_flags_and_configs_exist(command, helps):
     options = [word for word in command[1:] if word.startswith("-")]
     config_of = [word.partition("=")[2] for word in options if "--config=" in word]
     if config_of:
-        config.resolved(command)  # raises for an unknown config, argument or entry
+        config.resolve_flag(command)  # raises for an unknown config, argument or entry
     for option in options:
         name = option.lstrip("-").partition("=")[0]
         if not name.startswith("config."):
@@ -79,11 +79,11 @@ def test_flags_in_the_running_text_exist(text, helps):
 
 def test_a_wrong_command_is_found():
     with pytest.raises(errors.UsageError, match="Did you mean 'quickstart'"):
-        config.resolved(["elu-zoo-train", "--config=quickstrat"])
+        config.resolve_flag(["elu-zoo-train", "--config=quickstrat"])
 
 
 @pytest.mark.parametrize("text", [t for kind, t in FENCES if kind in ("python", "py")])
-def test_python_compiles_and_names_what_exists(text):
+def test_python_compiles_and_uses_public_names(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id == "elu_zoo":
@@ -102,7 +102,7 @@ def test_links_lead_to_files_and_headings(name):
             assert not heading or heading in anchors(path.read_text()), link
 
 
-def test_front_page_and_guides_are_there_and_short():
+def test_front_page_and_guides_exist_and_are_short():
     places = [ROOT / "README.md"]
     places += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
     assert {path.relative_to(ROOT).as_posix() for path in places} == set(NAMES)

@@ -1,4 +1,4 @@
-"""Runs the shell and Python snippets of front page and guides."""
+"""Runs of the shell and Python snippets of the front page and the guides."""
 
 import contextlib
 import os
@@ -61,7 +61,7 @@ def write(path, pixels):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A reader's files: photographs, digits, ImageNet."""
+    """A folder with the files that the snippets use: photographs and ImageNet."""
     root = tmp_path_factory.mktemp("reader")
     for label, name in enumerate(("cats", "dogs", "owls")):
         for i in range(45):
@@ -80,7 +80,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(folder):
-    """Runs a script in that folder, with the commands of this installation."""
+    """A function that runs a command in `folder`, with the commands of elu_zoo."""
     commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def run(*command):
@@ -100,8 +100,8 @@ def run(folder):
 
 @pytest.mark.slow
 @pytest.mark.data("mnist", "cifar10", "cifar100")
-def test_snippets(run, folder):
-    """The shell snippets first: Python reads their exports and files."""
+def test_snippets_run(run, folder):
+    """The shell snippets run first, because Python reads their exports and files."""
     snippets = {kind: [t for k, t in FENCES if k == kind] for kind in ("sh", "python")}
     assert len(snippets["sh"]) >= 5 and len(snippets["python"]) >= 5
     modules = [t for t in snippets["python"] if t.startswith("# my_")]
@@ -123,8 +123,7 @@ def test_snippets(run, folder):
     assert (folder / "my_photos.keras").is_file() and "(3, 30)" in out
 
 
-def test_snippets_are_short():
-    """A user's activation and network have less than 20 lines each."""
+def test_the_users_activation_and_network_are_short():
     (text,) = [t for _, t in FENCES if t.startswith("# my_zoo.py")]
     parts = re.split(r"^@elu_zoo", text, flags=re.MULTILINE)[1:]
     assert len(parts) == 2

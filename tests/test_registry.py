@@ -1,4 +1,4 @@
-"""register_model: names, defaults, name clashes, checks of arguments."""
+"""register_model: names, defaults, and checks of names and arguments."""
 
 import math
 
@@ -26,7 +26,7 @@ def builder(name, module="theirs", file="net.py"):
     return scope[name]
 
 
-def test_plain_decorator():
+def test_the_plain_decorator_uses_defaults():
     net = builder("net")
     registered = elu_zoo.register_model(net)
     assert registered.__wrapped__ is net and registered.__name__ == "net"
@@ -39,7 +39,7 @@ def test_plain_decorator():
     assert "net" in registry.names() and "net" in elu_zoo.list_models()
 
 
-def test_decorator_with_arguments():
+def test_the_decorator_with_arguments_records_them():
     net = builder("net")
     how = {"kind": "rescale", "scale": 1.0}
     decorate = registry.register_model(section="4.2", preprocessing=how, classifier="c")
@@ -48,7 +48,7 @@ def test_decorator_with_arguments():
     assert (entry.section, entry.preprocessing, entry.classifier) == ("4.2", how, "c")
 
 
-def test_an_autoencoder():
+def test_an_autoencoder_has_a_code_and_no_classifier():
     net = builder("net")
     registry.register_model(code="middle", loss="half_squared_error")(net)
     entry = registry.entry("net")
@@ -64,7 +64,7 @@ def test_an_autoencoder():
         ("mnist_autoencoder", "4.1.2", None, "code", "sigmoid_cross_entropy"),
     ],
 )
-def test_the_papers_networks(name, section, classifier, code, loss):
+def test_the_papers_networks_are_registered(name, section, classifier, code, loss):
     entry = registry.entry(name)
     assert entry.name == name == entry.builder.__name__ and section in entry.section
     assert (entry.classifier, entry.code, entry.loss) == (classifier, code, loss)
@@ -83,7 +83,7 @@ def test_every_loss_is_a_loss_of_training():
     ("argument", "taken"),
     [("activation", True), ("num_classes", True), ("width", False)],
 )
-def test_takes(argument, taken):
+def test_takes_tells_whether_the_builder_has_an_argument(argument, taken):
     registry.register_model(builder("net"))
     assert registry.entry("net").takes(argument) is taken
 
@@ -92,12 +92,12 @@ def test_takes(argument, taken):
     ("argument", "default"),
     [("activation", "elu"), ("batch_norm", False), ("num_classes", None), ("x", None)],
 )
-def test_default(argument, default):
+def test_default_returns_the_default_of_an_argument(argument, default):
     registry.register_model(builder("net"))
     assert registry.entry("net").default(argument) == default
 
 
-def test_a_name_belongs_to_one_module():
+def test_a_name_that_another_module_uses_is_refused():
     registry.register_model(builder("net", "first"))
     with pytest.raises(
         errors.UsageError, match="'net' is registered already, by first"
@@ -109,7 +109,7 @@ def test_a_name_belongs_to_one_module():
 @pytest.mark.parametrize(
     ("module", "file"), [("theirs", "net.py"), ("theirs", "cell 2"), ("ours", "net.py")]
 )
-def test_code_may_be_run_again(module, file):
+def test_a_definition_that_runs_again_replaces_the_first(module, file):
     registry.register_model(builder("net"))
     again = builder("net", module, file)
     registry.register_model(again)
@@ -117,22 +117,22 @@ def test_code_may_be_run_again(module, file):
 
 
 @pytest.mark.parametrize("name", [None, b"nin"])
-def test_name_of_another_type(name):
-    with pytest.raises(TypeError, match=f"is a string.*{type(name).__name__}"):
+def test_a_name_must_be_a_string(name):
+    with pytest.raises(TypeError, match=f"must be a string.*{type(name).__name__}"):
         registry.entry(name)
 
 
-def test_unknown_name():
+def test_an_unknown_name_gets_a_hint():
     registry.register_model(builder("elu_cifar_99"))
     message = (
-        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* A model of "
-        "your own must be registered first: elu_zoo.register_model, .* --module"
+        "Unknown model 'elu_cifar99'.*mean 'elu_cifar_99'.*Known: .*mlp.* Register "
+        "your own model with elu_zoo.register_model; .* --module"
     )
     with pytest.raises(errors.UsageError, match=message):
         registry.entry("elu_cifar99")
 
 
-def test_a_loss_that_does_not_exist():
+def test_an_unknown_loss_is_refused():
     with pytest.raises(errors.UsageError, match="Unknown loss 'softmax'"):
         registry.register_model(loss="softmax")
 
@@ -145,7 +145,7 @@ REFUSED = [
     ("batch_norm", 1, "batch_norm is True or False. Received: 1"),
     ("num_classes", 0, "num_classes is an integer >= 1. Received: 0"),
     ("seed", -1, "seed is an integer >= 0. Received: -1"),
-    ("width", 0, "finite number > 0. Received: 0"),
+    ("width", 0, "must be finite and > 0. Received: 0"),
     ("width", math.nan, "Received: nan"),
     ("kernel_decay", -1, "kernel_decay is finite and >= 0. Received: -1"),
     ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
@@ -158,20 +158,20 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "value", "message"), REFUSED)
-def test_refused(name, value, message):
+def test_shared_arguments_out_of_range_are_refused(name, value, message):
     with pytest.raises(errors.UsageError, match=message):
         registry.register_model(shaped)(**{name: value})
 
 
 @pytest.mark.parametrize("shape", [[28, 28, 1], (1, 1, 1), (3, 32, 3), (1, 28, 4)])
-def test_accepted_shapes(shape):
+def test_image_shapes_become_tuples(shape):
     assert registry.register_model(shaped)(input_shape=shape) == tuple(shape)
     assert registry.check_image_shape(shape) == tuple(shape)
 
 
-def test_smallest_image():
+def test_images_below_the_smallest_size_are_refused():
     build = registry.register_model(smallest=4)(shaped)
     assert build(input_shape=(4, 5, 1)) == (4, 5, 1)
-    message = r"at least 4 x 4. Received: input_shape=\(5, 3, 1\)."
+    message = r"at least 4 x 4 pixels. Received: input_shape=\(5, 3, 1\)."
     with pytest.raises(errors.UsageError, match=message):
         build(input_shape=(5, 3, 1))

@@ -1,4 +1,4 @@
-"""Intervals against closed forms, rows of runs, and the paper's numbers."""
+"""Intervals compared with closed forms, rows of runs, and the paper's numbers."""
 
 import math
 import statistics
@@ -9,13 +9,13 @@ import pytest
 from elu_zoo import results
 from elu_zoo.weights import manifest
 
-Z = 1.959963984540054  # the normal distribution's quantile of 0.975
+Z = 1.959963984540054  # the 0.975 quantile of the normal distribution
 
 
 @pytest.mark.parametrize("count", [1, 10, 10_000])
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3524, 1.0])
-def test_wilson(share, count):
-    """The ends solve (share - p)^2 = z^2 p (1 - p) / count."""
+def test_wilson_solves_its_equation(share, count):
+    """The ends p of the interval solve (share - p)^2 = z^2 p (1 - p) / count."""
     z2 = Z**2 / count
     expected = sorted(np.roots([1 + z2, -2 * share - z2, share**2]).real)
     # A double root at 0 or 1 is exact to half of the digits.
@@ -45,7 +45,7 @@ def test_quantiles_of_student(freedom):
     ("values", "quantile"),
     [([1.0, 3.0], 12.7062), ([2.38, 2.5, 2.44], 4.30265), ([1.0, 2.0] * 30, 2.04227)],
 )
-def test_student(values, quantile):
+def test_student_is_the_interval_of_the_mean(values, quantile):
     mean = sum(values) / len(values)
     variance = sum((v - mean) ** 2 for v in values) / (len(values) - 1)
     half = quantile * math.sqrt(variance / len(values))
@@ -81,11 +81,11 @@ def row(seed=0, **changes):
     }
 
 
-def test_of_a_file():
-    found = results.of_file(ENTRY)
+def test_the_error_of_a_file_has_wilsons_interval():
+    found = results.file_error(ENTRY)
     assert found.name == "this file, on 10,000 test images"
     assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
-    found = results.of_file(SQUARED)
+    found = results.file_error(SQUARED)
     assert (found.value, found.interval) == ("3.17, squared", "")
 
 
@@ -108,8 +108,8 @@ def test_of_a_file():
         ),
     ],
 )  # fmt: skip
-def test_of_a_recipe(entry, rows, expected):
-    found = results.of_recipe(entry, rows)
+def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
+    found = results.recipe_error(entry, rows)
     assert (found.name, found.value, found.interval) == expected
 
 
@@ -125,15 +125,15 @@ def test_of_a_recipe(entry, rows, expected):
         ("epochs", "3"),
     ],
 )
-def test_runs_of_a_recipe(key, other):
-    assert results.runs_of(ENTRY, [row(), row(1, **{key: other})]) == [row()]
+def test_runs_of_another_recipe_are_not_found(key, other):
+    assert results.find_runs(ENTRY, [row(), row(1, **{key: other})]) == [row()]
 
 
 def test_batch_normalised_runs_are_another_recipe():
     arguments = ENTRY["arguments"] | {"batch_norm": True}
     normalised = row(1, batch_norm="True")
     entry = ENTRY | {"arguments": arguments}
-    assert results.runs_of(entry, [row(), normalised]) == [normalised]
+    assert results.find_runs(entry, [row(), normalised]) == [normalised]
 
 
 PAPER = {
@@ -166,39 +166,38 @@ ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
         ({}, PAPER | {"dataset": "cifar10"}, ("the paper", "no number")),
     ],
 )
-def test_of_the_paper(arguments, paper, expected):
+def test_the_papers_error_is_that_of_the_same_experiment(arguments, paper, expected):
     entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
-    found = results.of_paper(entry, [paper])
+    found = results.paper_error(entry, [paper])
     assert (found.name, found.value, found.interval) == (*expected, "")
 
 
-def test_the_paper_and_a_part_of_its_schedule():
-    found = results.of_paper(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
+def test_a_part_of_the_papers_schedule_is_told():
+    found = results.paper_error(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
     assert found.name.endswith(
-        " runs, at its whole schedule, of which this file has 2%"
+        " runs, after its whole schedule; this file had 2% of it"
     )
 
 
-def test_no_paper_for_other_recipes():
-    assert results.of_paper(ENTRY, [PAPER]) is None
+def test_other_recipes_have_no_error_of_the_paper():
+    assert results.paper_error(ENTRY, [PAPER]) is None
     assert "the paper" not in results.evaluation(ENTRY, [], [PAPER])
 
 
 @pytest.mark.parametrize("tag", manifest.list_weights())
 def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     entry = manifest.published()[tag]
-    runs = results.runs_of(entry, results.read("results.csv"))
+    runs = results.find_runs(entry, results.read("results.csv"))
     own = [run for run in runs if run["sha256"] == entry["sha256"]]
     assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
     assert own[0]["commit"] == entry["commit"]
     assert {k: float(own[0][k]) for k in entry["metrics"]} == entry["metrics"]
     values = [float(run[results.metric(entry)]) for run in runs]
-    found = results.of_recipe(entry, results.read("results.csv"))
+    found = results.recipe_error(entry, results.read("results.csv"))
     assert found.value.startswith(f"{statistics.mean(values):.2f}")
 
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
-    """Sorted by config and seed; equal weights are one run."""
     (tmp_path / "metrics.jsonl").write_text(
         '{"epoch": 1, "train_loss": 0.75}\n{"epoch": 2, "train_loss": 0.5}\n'
     )
@@ -213,11 +212,11 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert list(found[0]) == results.COLUMNS
     known = ("config", "activation", "batch_norm", "schedule", "test_error_percent")
     assert [found[0][k] for k in known] == ["net-fast30", "elu", "False", "fast", "2.5"]
-    assert found[0]["test_squared_error"] == ""  # it has none
+    assert found[0]["test_squared_error"] == ""
     assert results.read_file(tmp_path / "none.csv") == []
 
 
-def test_the_row_of_an_autoencoder_has_no_error(tmp_path):
+def test_the_row_of_an_autoencoder_has_a_squared_error_only(tmp_path):
     (tmp_path / "metrics.jsonl").write_text('{"train_loss": 0.5}\n')
     entry = SQUARED | {"seed": 0, "sha256": "a", "step": 60}
     results.add(tmp_path / "results.csv", results.row(tmp_path, entry))

@@ -1,4 +1,4 @@
-"""Sizes of functions and constructors; those of files are in test_import_ranks."""
+"""Sizes of functions and constructors; test_import_ranks checks sizes of files."""
 
 import ast
 from pathlib import Path
@@ -9,11 +9,11 @@ import elu_zoo
 
 ROOT = Path(elu_zoo.__file__).parent
 FUNCTION_LINES = 60  # without the docstring
-CONSTRUCTOR_ARGUMENTS = 7  # without self; those of dataclasses are no code
+CONSTRUCTOR_ARGUMENTS = 7  # without self; dataclasses are not checked
 
 
 def too_large(name: str, source: str) -> set[str]:
-    """Returns the functions of a file that are above a limit: `<file> <function>`."""
+    """Returns `<file> <function>` for each function of a file above a limit."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -21,8 +21,9 @@ def too_large(name: str, source: str) -> set[str]:
         lines = node.end_lineno - node.lineno + 1
         if ast.get_docstring(node) is not None:
             lines -= node.body[0].end_lineno - node.body[0].lineno + 1
-        given = node.args
-        arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs][1:]
+        parameters = node.args
+        arguments = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
+        arguments = arguments[1:]
         wide = node.name == "__init__" and len(arguments) > CONSTRUCTOR_ARGUMENTS
         if lines > FUNCTION_LINES or wide:
             found.add(f"{name} {node.name}")
@@ -36,7 +37,7 @@ def test_functions_and_constructors_are_small():
     assert found == set()
 
 
-def test_what_is_too_large_is_found():
+def test_functions_above_a_limit_are_found():
     body = "    x = 1\n"
     docstring = '    """Text.\n\n' + "    More.\n" * 70 + '    """\n'
     assert too_large("a", "def f():\n" + body * 60) == {"a f"}

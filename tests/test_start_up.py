@@ -1,4 +1,4 @@
-"""Imports of `import elu_zoo`, `--help` and early errors: no Keras, no TensorFlow."""
+"""`import elu_zoo`, `--help` and early errors, without Keras and TensorFlow."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ CASES = {
     **{name: binary(f"{name} --help") for name in BINARIES},
     **{line: binary(line) for line, _ in EARLY_ERRORS},
 }
-# Each case runs in a forked process.
+# Runs each case in a forked process, which saves the imports.
 DRIVER = """
 import contextlib, io, json, os, sys
 import absl.app, absl.logging, ml_collections.config_flags, numpy
@@ -99,13 +99,13 @@ def started():
 
 
 @pytest.mark.parametrize("name", ["elu_zoo", "dir", *BINARIES])
-def test_nothing_slow_is_imported(started, name):
+def test_imports_and_help_load_no_slow_package(started, name):
     exit_code, loaded, _ = started[name]
     assert (exit_code, loaded) == (0, [])
 
 
 @pytest.mark.parametrize("name", BINARIES)
-def test_help(started, name):
+def test_help_lists_the_flags(started, name):
     text = started[name][2]
     assert f"elu-zoo-{name} " in text
     own = OWN_FLAGS.get(name, "--weights")
@@ -114,10 +114,10 @@ def test_help(started, name):
 
 
 @pytest.mark.parametrize(("line", "message"), EARLY_ERRORS)
-def test_early_errors_import_nothing_slow(started, line, message):
+def test_early_errors_load_no_slow_package(started, line, message):
     exit_code, loaded, text = started[line]
     assert (exit_code, loaded) == (2, []) and message in text
 
 
-def test_names_known_without_imports():
+def test_names_of_experiments_are_known_without_imports():
     assert names.NAMES == tuple(experiments.EXPERIMENTS)

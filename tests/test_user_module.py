@@ -1,4 +1,4 @@
-"""A user's module: imported from a file or by name, or refused."""
+"""Import of the user's module of --module, from a file or by name."""
 
 import sys
 
@@ -9,7 +9,7 @@ from elu_zoo import errors, user_module
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The current folder; modules imported from it are removed afterwards."""
+    """The current folder. Modules imported from this folder are removed afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
@@ -37,7 +37,7 @@ def test_a_module_is_imported_once(folder, module):
         ("my_none.py", None, r"There is no file my_none.py \(--module\)."),
         ("json.py", "", "another module is named json. Rename the file"),
         ("pytest.py", "", "another module is named pytest. Rename the file"),
-        ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. --debug"),
+        ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. Set --d"),
         ("my_exit.py", "raise SystemExit(3)", "raises SystemExit: 3"),
         ("my_missing", None, "raises ModuleNotFoundError: No module named 'my_missing"),
         ("my_syntax.py", "def", "raises SyntaxError"),
@@ -48,7 +48,7 @@ def test_a_module_is_imported_once(folder, module):
         ),
     ],
 )
-def test_refused(folder, module, content, message):
+def test_modules_that_cannot_be_imported_are_refused(folder, module, content, message):
     if content is not None:
         (folder / module).write_text(content)
     with pytest.raises(errors.UsageError, match=message):

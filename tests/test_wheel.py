@@ -1,4 +1,4 @@
-"""The wheel: built, installed into a fresh virtual environment, and used there."""
+"""The wheel, installed into a new virtual environment."""
 
 import shutil
 import subprocess
@@ -35,7 +35,7 @@ def run(*command, **options):
 
 
 @pytest.mark.slow
-def test_wheel(tmp_path):
+def test_the_installed_wheel_has_files_and_commands(tmp_path):
     source, environment = tmp_path / "source", tmp_path / "environment"
     for name in ("elu_zoo", "configs"):
         ignored = shutil.ignore_patterns("__pycache__", "*.svg")

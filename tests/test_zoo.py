@@ -1,4 +1,4 @@
-"""get_model, list_models and model_info: names, weights, cuts, refused arguments."""
+"""get_model, list_models and model_info: names, weights, features and errors."""
 
 import logging
 
@@ -73,7 +73,7 @@ def more_models(monkeypatch):
         ("NIN", []),
     ],
 )
-def test_list_models(more_models, pattern, expected):
+def test_list_models_matches_a_pattern(more_models, pattern, expected):
     assert elu_zoo.list_models(pattern) == expected
 
 
@@ -81,14 +81,14 @@ def test_list_models(more_models, pattern, expected):
     ("weights", "expected"),
     [(True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])],
 )
-def test_list_models_with_weights(more_models, published, weights, expected):
+def test_list_models_selects_by_weights(more_models, published, weights, expected):
     assert elu_zoo.list_models(weights=weights) == expected
     assert elu_zoo.list_models("nin", weights=weights) == []
     assert len(elu_zoo.list_models(weights=False)) == 4
 
 
 @pytest.mark.parametrize("function", ["get_model", "model_info"])
-def test_unknown_names(function):
+def test_an_unknown_name_gets_a_hint(function):
     function = getattr(elu_zoo, function)
     with pytest.raises(ValueError, match=f"Unknown model.*mean '{MODEL}'.*Known"):
         function("mnist_mlp_8x182")
@@ -97,7 +97,7 @@ def test_unknown_names(function):
             function(name)
 
 
-def test_model_info(published):
+def test_model_info_counts_parameters_and_lists_weights(published):
     info = elu_zoo.model_info(MODEL, num_classes=3, input_shape=(4, 4, 2))
     assert info.name == MODEL and "4.1.1" in info.section
     assert info.input_shape == (4, 4, 2)
@@ -112,8 +112,7 @@ def test_model_info(published):
 
 
 @pytest.mark.parametrize(("raw", "first"), [({}, 1), ({"preprocessing": True}, 2)])
-def test_model_info_of_weights(published, raw, first):
-    """Preprocessing layers only count if they are requested."""
+def test_model_info_includes_preprocessing_on_request(published, raw, first):
     shapes = elu_zoo.model_info(MODEL, weights="mnist", **raw).output_shapes
     assert list(shapes)[first:][:2] == ["flatten", "dense1"]
     assert shapes["dense1"] == (13,)
@@ -134,7 +133,7 @@ def test_model_info_of_weights(published, raw, first):
         ({"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
     ],
 )
-def test_refused_arguments(arguments, message):
+def test_misspelt_arguments_get_a_hint(arguments, message):
     with pytest.raises(ValueError, match=message):
         elu_zoo.get_model(MODEL, **arguments)
 
@@ -152,7 +151,7 @@ def test_none_means_the_default():
         (["flatten", "act_dense8"], {"flatten": (5, 784), "act_dense8": (5, 13)}),
     ],
 )
-def test_features(images, features, shapes):
+def test_features_are_the_outputs_of_layers(images, features, shapes):
     whole = elu_zoo.get_model(MODEL, width=WIDTH)
     model = elu_zoo.get_model(MODEL, width=WIDTH, features=features)
     assert model.name == MODEL
@@ -164,14 +163,14 @@ def test_features(images, features, shapes):
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
-def test_without_top(images):
+def test_without_top_the_input_of_the_classifier_is_returned(images):
     model = elu_zoo.get_model(MODEL, width=WIDTH, include_top=False)
     last = elu_zoo.get_model(MODEL, width=WIDTH, features="act_dense8")
     np.testing.assert_array_equal(np.asarray(model(images)), np.asarray(last(images)))
     assert "classifier" not in [layer.name for layer in model.layers]
 
 
-def test_without_top_of_a_network_that_has_none(monkeypatch):
+def test_include_top_needs_a_classifier_or_code(monkeypatch):
     def topless(activation="elu", *, preprocessing=None):
         image = keras.Input((2, 2, 1))
         return keras.Model(image, keras.layers.Flatten()(image), name="topless")
@@ -183,7 +182,7 @@ def test_without_top_of_a_network_that_has_none(monkeypatch):
         elu_zoo.get_model("topless", include_top=False)
 
 
-def test_classifier_activation(images):
+def test_classifier_activation_is_applied_to_logits(images):
     model = elu_zoo.get_model(MODEL, width=WIDTH, classifier_activation="softmax")
     logits = np.asarray(elu_zoo.get_model(MODEL, width=WIDTH)(images), np.float64)
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -201,7 +200,7 @@ def test_classifier_activation(images):
         ({"weights": "letters"}, "letters"),
     ],
 )
-def test_weights(made, published, images, arguments, name):
+def test_weights_are_loaded(made, published, images, arguments, name):
     model = elu_zoo.get_model(MODEL, **arguments)
     trained = made[name][2]
     assert_equal_weights(body(model), body(trained), atol=1e-3)
@@ -218,7 +217,7 @@ def test_weights(made, published, images, arguments, name):
     ("arguments", "raw"),
     [({}, True), ({"preprocessing": True}, True), ({"preprocessing": False}, False)],
 )
-def test_raw_images(published, images, weights, arguments, raw):
+def test_preprocessing_is_a_part_of_models(published, images, weights, arguments, raw):
     model = elu_zoo.get_model(MODEL, weights=weights, **arguments)
     bare = elu_zoo.get_model(MODEL, weights=weights, preprocessing=False)
     assert ("rescale" in [layer.name for layer in model.layers]) == raw
@@ -226,7 +225,7 @@ def test_raw_images(published, images, weights, arguments, raw):
     np.testing.assert_array_equal(np.asarray(model(images)), np.asarray(expected))
 
 
-def test_other_num_classes(published, images, caplog):
+def test_another_num_classes_keeps_the_body(published, images, caplog):
     trained = elu_zoo.get_model(MODEL, weights="mnist")
     fresh = elu_zoo.get_model(MODEL, width=WIDTH, num_classes=3, seed=7)
     with caplog.at_level(logging.INFO, logger="absl"):
@@ -256,12 +255,12 @@ def test_other_num_classes(published, images, caplog):
         ({"input_shape": 28}, "Received: input_shape=28"),
     ],
 )
-def test_mismatch_with_a_tag(published, arguments, message):
+def test_arguments_that_differ_from_a_tag_are_refused(published, arguments, message):
     with pytest.raises(errors.UsageError, match=f"trained .*{message}"):
         elu_zoo.get_model(MODEL, weights=published["elu"]["tag"], **arguments)
 
 
-def test_mismatch_with_a_data_set(published):
+def test_arguments_without_weights_of_the_data_set_are_refused(published):
     with pytest.raises(errors.UsageError, match="no 'mnist' weights.*for: elu, elu_bn"):
         elu_zoo.get_model(
             MODEL, weights="mnist", activation={"name": "elu", "alpha": 2}
@@ -270,7 +269,7 @@ def test_mismatch_with_a_data_set(published):
         elu_zoo.get_model(MODEL, weights="mnist", width=0.5)
 
 
-def test_unverified_file(made, images, tmp_path):
+def test_an_unverified_file_needs_an_argument(made, images, tmp_path):
     path = tmp_path / "mine.weights.h5"
     path.write_bytes(made["elu"][1])
     with pytest.raises(errors.CorruptError, match="allow_unverified=True"):
@@ -285,14 +284,14 @@ def test_unverified_file(made, images, tmp_path):
         )
 
 
-def test_entry_of_a_newer_format(made, tmp_path):
+def test_an_entry_of_a_newer_format_is_refused(made, tmp_path):
     entry, content, _ = made["elu"]
     path = made_weights.write(tmp_path, {**entry, "format": 2}, content)
     with pytest.raises(errors.CorruptError, match="format 2.*reads format 1. Upgrade"):
         elu_zoo.get_model(MODEL, weights=path)
 
 
-def test_entry_with_an_unknown_argument(made, tmp_path):
+def test_an_entry_with_an_unknown_argument_is_refused(made, tmp_path):
     entry, content, _ = made["elu"]
     arguments = {**entry["arguments"], "paddign": "same"}
     path = made_weights.write(tmp_path, {**entry, "arguments": arguments}, content)

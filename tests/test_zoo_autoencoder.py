@@ -1,4 +1,4 @@
-"""get_model for autoencoders: activations of the output, refused arguments."""
+"""get_model for autoencoders: activations of the output, and errors."""
 
 import keras
 import numpy as np
@@ -16,7 +16,7 @@ def images():
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "linear"])
-def test_activation_of_an_untrained_autoencoder(activation, images):
+def test_an_untrained_autoencoder_has_either_readout(activation, images):
     arguments = {"width": WIDTH, "preprocessing": True}
     logits = elu_zoo.get_model("mnist_autoencoder", **arguments)(images)
     model = elu_zoo.get_model(
@@ -29,19 +29,22 @@ def test_activation_of_an_untrained_autoencoder(activation, images):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"classifier_activation": "softmax"}, "'sigmoid' or 'linear'. Received: 'so"),
-        ({"num_classes": 5}, "is an autoencoder and has no classes. Leave num_classes"),
+        ({"classifier_activation": "softmax"}, "'sigmoid' or 'linear', .*ed: 'softmax"),
+        (
+            {"num_classes": 5},
+            "is an autoencoder and has no classes. Remove num_classes",
+        ),
         ({"preprocesing": True}, "mean 'preprocessing'.*Known: .*weights"),
     ],
 )
-def test_refused_arguments(arguments, message):
+def test_wrong_arguments_are_refused(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model("mnist_autoencoder", **arguments)
 
 
-def test_activation_of_published_weights():
+def test_the_readout_of_weights_is_that_of_their_loss():
     arguments = {"weights": "mnist", "num_classes": None}
-    with pytest.raises(errors.UsageError, match="into pixels .*: 'sigmoid'. Received"):
+    with pytest.raises(errors.UsageError, match="must be 'sigmoid', .* is pixels in"):
         elu_zoo.get_model(
             "mnist_autoencoder", classifier_activation="linear", **arguments
         )

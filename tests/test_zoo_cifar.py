@@ -1,4 +1,4 @@
-"""get_model for the CIFAR networks: whitening, images of any size, weight files."""
+"""get_model for the CIFAR networks: whitening, sizes of images, and weight files."""
 
 import json
 
@@ -24,7 +24,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def trained():
-    """A small network with random weights that are exact in float16."""
+    """A small network with random weights that float16 represents exactly."""
     model = elu_zoo.get_model(NET, preprocessing="cifar10", **SMALL)
     draws = np.random.default_rng(1)
     for weight in model.weights:
@@ -72,7 +72,7 @@ def path(trained, tmp_path_factory):
     return path
 
 
-def test_registered():
+def test_the_cifar_networks_are_registered():
     assert elu_zoo.list_models("elu_cifar_*") == NETS
     assert elu_zoo.list_models("cifar_1") == NETS
     for name in NETS:
@@ -89,7 +89,7 @@ def test_registered():
         (WHITENED, "cifar10_zca-"),
     ],
 )
-def test_whitening(asked, statistics, images):
+def test_whitening_uses_the_statistics_of_a_data_set(asked, statistics, images):
     model = elu_zoo.get_model(NET, preprocessing=asked, **SMALL)
     assert [layer.name for layer in model.layers[1:3]] == ["normalize", "whiten"]
     used = model.get_layer("whiten").statistics
@@ -102,7 +102,7 @@ def test_whitening(asked, statistics, images):
     )
 
 
-def test_another_preprocessing(images):
+def test_a_description_replaces_whitening(images):
     description = {"kind": "rescale", "scale": 1 / 255}
     model = elu_zoo.get_model(NET, preprocessing=description, **SMALL)
     bare = elu_zoo.get_model(NET, preprocessing=False, **SMALL)
@@ -126,12 +126,12 @@ def test_another_preprocessing(images):
         ),
     ],
 )
-def test_refused(name, arguments, message):
+def test_wrong_preprocessing_is_refused(name, arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(name, width=0.02, **arguments)
 
 
-def test_weights(trained, path, images):
+def test_weights_bring_their_whitening(trained, path, images):
     model = elu_zoo.get_model(NET, weights=path)
     used = [m.get_layer("whiten").statistics for m in (model, trained)]
     assert used[0] == used[1]
@@ -141,7 +141,7 @@ def test_weights(trained, path, images):
 
 
 @pytest.mark.parametrize("shape", [(48, 48, 3), [64, 40, 3]])
-def test_weights_for_another_size(trained, path, shape):
+def test_weights_fit_images_of_another_size(trained, path, shape):
     model = elu_zoo.get_model(NET, weights=path, input_shape=shape, preprocessing=False)
     assert model.input_shape == (None, *shape)
     for value, other in zip(model.weights, trained.weights, strict=True):
@@ -164,12 +164,12 @@ def test_weights_for_another_size(trained, path, shape):
         ),
     ],
 )
-def test_refused_with_weights(path, arguments, message):
+def test_arguments_that_differ_from_weights_are_refused(path, arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(NET, weights=path, **arguments)
 
 
-def test_other_classes(trained, path, images):
+def test_another_number_of_classes_keeps_the_body(trained, path, images):
     model = elu_zoo.get_model(NET, weights=path, num_classes=3)
     assert model(images).shape == (5, 3)
     for layer in trained.layers:

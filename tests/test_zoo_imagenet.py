@@ -1,4 +1,4 @@
-"""get_model for the ImageNet network: means, crops, images of any size, weights."""
+"""get_model for the ImageNet network: means, crops, sizes of images, weight files."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def trained(mean, tmp_path):
     return model, path
 
 
-def test_raw_images(mean, images):
+def test_the_mean_is_subtracted_from_raw_images(mean, images):
     raw, plain = (
         elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, False)
     )
@@ -82,13 +82,13 @@ def test_raw_images(mean, images):
     )
 
 
-def test_preprocess_input(mean, images):
+def test_preprocess_input_subtracts_and_crops(mean, images):
     found = elu_zoo.preprocess_input(images, NET)
     centres = (images - mean)[:, 16:240, 16:240]
     np.testing.assert_allclose(found, centres, atol=1e-4)
 
 
-def test_weights(trained, images):
+def test_weights_are_loaded_with_their_arguments(trained, images):
     model, path = trained
     loaded = elu_zoo.get_model(NET, weights=path)
     np.testing.assert_array_equal(loaded(images), model(images))
@@ -116,12 +116,12 @@ def test_weights_fit_any_size(trained):
     ],
     ids=repr,
 )
-def test_refused_with_weights(trained, arguments, message):
+def test_arguments_that_differ_from_weights_are_refused(trained, arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(NET, weights=trained[1], **arguments)
 
 
-def test_another_number_of_classes(trained, images):
+def test_another_number_of_classes_keeps_the_body(trained, images):
     model, path = trained
     other = elu_zoo.get_model(NET, weights=path, num_classes=5)
     assert other(images).shape == (2, 5)
@@ -138,7 +138,7 @@ def test_another_number_of_classes(trained, images):
         ({"features": "pyramid"}, "pyramid", (50,)),
     ],
 )
-def test_cut(mean, arguments, layer, shape):
+def test_a_model_is_cut_at_a_layer(mean, arguments, layer, shape):
     model = elu_zoo.get_model(NET, **SMALL, **arguments, preprocessing=False)
     assert model.output_shape == (None, *shape)
     assert model.layers[-1].name == layer

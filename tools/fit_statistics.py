@@ -4,8 +4,8 @@ python tools/fit_statistics.py cifar10 cifar100
 
 The script writes one file per data set to elu_zoo/weights, named by a hash of the
 content, and reports older files of the same images. A data set takes about 15 s on two
-cores. The last digits of float64 eigenvectors differ between machines, so another
-machine may write another name.
+cores. The last digits of float64 eigenvectors differ between machines, so that the name
+of the file may differ, too.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def main(argv: list[str]) -> None:
         others = {*_WEIGHTS.glob(f"{data.images}_zca-*.npz")} - {path}
         print(path)
         if others:
-            print(f"There is another file of these images: {sorted(others)}. Keep one.")
+            print(f"Other files have the same images: {sorted(others)}. Keep one file.")
 
 
 if __name__ == "__main__":

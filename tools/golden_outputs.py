@@ -2,8 +2,8 @@
 
     python tools/golden_outputs.py
 
-The outputs of a published tag never change: existing rows are kept, and the tests
-compare every version of the package with them.
+The outputs of a published tag must never change. Therefore existing rows are kept, and
+tests compare the outputs of every version of the package with the rows.
 """
 
 import json
@@ -24,7 +24,7 @@ _FILE = flags.DEFINE_string(
 
 
 def outputs(entry: manifest.Entry) -> list[list[float]]:
-    """Returns the outputs for four images of seeded noise, to six digits."""
+    """Returns the outputs of weights for four images of noise, to six digits."""
     shape = (4, *entry["arguments"]["input_shape"])
     images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
     model = elu_zoo.get_model(entry["model"], weights=entry["tag"])

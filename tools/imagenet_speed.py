@@ -2,15 +2,15 @@
 
     python tools/imagenet_speed.py --folder=/data/imagenet_sample
 
-Each round times all methods once, in one process on one core. A line is the median
-over the rounds in images per second, and the ratio to "decode prepared" with quartiles.
+Each round times all methods once, in one process on one core. A line has the median of
+images per second over the rounds, and the ratio to "decode prepared" with quartiles.
 
 - decode prepared, decode originals: TensorFlow's JPEG decoder, image by image;
 - read prepared: the trainer's batches from the output of tools/prepare_data.py;
-- read originals: the trainer's batches from the folder, each image resized.
+- read originals: the trainer's batches from the folder, with each image resized.
 
-The last line is the number of such cores that a device with --tflops needs (three
-forward passes per image, two operations per multiply-accumulate).
+The last line is the number of such cores that a device of --tflops needs. It assumes
+that an image costs three forward passes, with two operations per multiply-accumulate.
 """
 
 import os

@@ -17,11 +17,11 @@ from absl import app, flags, logging
 from elu_zoo import errors
 
 _FOLDER = flags.DEFINE_string(
-    "folder", "", "Folder of images; tensorflow-datasets' imagenet2012 by default."
+    "folder", "", "Folder of images; by default imagenet2012 of tensorflow-datasets."
 )
 _OUTPUT = flags.DEFINE_string("output", None, "A new folder.", required=True)
 _DATA_DIR = flags.DEFINE_string(
-    "data_dir", None, "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR."
+    "data_dir", None, "Folder of tensorflow-datasets; $TFDS_DATA_DIR by default."
 )
 _IMAGE_SIZE = flags.DEFINE_integer("image_size", 256, "Height and width in pixels.")
 _QUALITY = flags.DEFINE_integer("quality", 85, "JPEG quality, 0 to 100.")
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> None:
     from elu_zoo.data import prepare
 
     logging.set_verbosity(logging.INFO)
-    # SIGTERM of a scheduler removes the unfinished folder, as Ctrl-C does.
+    # SIGTERM, which a scheduler sends, removes the unfinished folder like Ctrl-C.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         report = prepare.prepare(

@@ -1,11 +1,11 @@
-"""Trials of the schedule `quick`: errors on held-out training images, one row a run.
+"""Trials of the schedule `quick`, measured on held-out training images.
 
 python tools/recipe_trials.py --runs=$HOME/trials
 
 Every trial trains on 45,000 training images of CIFAR-100 and is measured on the other
 5,000; no test image is read. Each stage varies one setting of the best recipe of the
-previous stages. A trial in the table is not repeated, a stopped one is resumed. The
-table is configs/results/quick_trials.csv.
+previous stages. The table is configs/results/quick_trials.csv, with a row per trial. A
+trial in the table is not repeated, and a stopped trial is resumed.
 """
 
 import itertools
@@ -43,8 +43,8 @@ _BASE = {
 }
 _BOTH = "elu", "relu"
 _ALL = *_BOTH, "leaky_relu", "shifted_relu"
-# setting: (activations, values). The next stages use the value with the lowest mean
-# error of ELU and ReLU.
+# Activations and values to try, by setting. The next stages use the value with the
+# lowest mean error of ELU and ReLU.
 STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "init_scale": (_BOTH, (0.25, 0.5, 1.0, 1.5)),
     "sgd_factor": (_BOTH, (2.5, 5.0)),
@@ -53,8 +53,8 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "label_smoothing": (_BOTH, (0.0, 0.1)),
     "dropout": (_BOTH, (0.0, 0.25, 0.5)),
 }
-# Dropout at the length and width of the real run: half the network hardly overfits in
-# four epochs.
+# Dropout is tried again at the length and width of the final recipe, because half the
+# network hardly overfits in four epochs.
 _LONG = {"width": 1.0, "epochs": 30}
 _LONG_DROPOUT = 0.25, 0.5
 # The last stage: the two best recipes at full width, with paired seeds.
@@ -62,7 +62,7 @@ _FINAL = {"width": 1.0, "epochs": 8}
 _SEEDS = range(3)
 
 _RUNS = flags.DEFINE_string(
-    "runs", "runs/trials", "Folder for the folders of the trials."
+    "runs", "runs/trials", "Folder that holds the folder of each trial."
 )
 
 Rows = list[dict[str, str]]
@@ -84,8 +84,8 @@ def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "full_width", recipe | _FINAL | {"seed": seed, "activation": activation}
 
 
-def row_of(trial: dict[str, Any], rows: Rows) -> dict[str, str] | None:
-    """Returns the row of a trial, or None."""
+def find_row(trial: dict[str, Any], rows: Rows) -> dict[str, str] | None:
+    """Returns the row of a trial, or None if there is no row."""
     key = {k: str(v) for k, v in trial.items()}
     return next((row for row in rows if key.items() <= row.items()), None)
 
@@ -94,7 +94,7 @@ def _error(rows: Rows) -> Callable[[dict[str, Any]], float]:
     """Returns a function from a recipe to the mean error of ELU and ReLU."""
 
     def error(recipe: dict[str, Any]) -> float:
-        found = [row_of(recipe | {"activation": a}, rows) for a in _BOTH]
+        found = [find_row(recipe | {"activation": a}, rows) for a in _BOTH]
         if not all(found):
             return math.inf
         return sum(float(row["validation_error_percent"]) for row in found) / len(found)
@@ -102,7 +102,7 @@ def _error(rows: Rows) -> Callable[[dict[str, Any]], float]:
     return error
 
 
-def config_of(trial: dict[str, Any]) -> ConfigDict:
+def make_config(trial: dict[str, Any]) -> ConfigDict:
     """Returns the config of a trial."""
     config = elu_cifar_11.get_config(
         f"schedule=quick,epochs={trial['epochs']},validation=True,"
@@ -123,7 +123,7 @@ def config_of(trial: dict[str, Any]) -> ConfigDict:
 def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
     """Trains a trial, or resumes it, and returns its row."""
     name = "-".join(str(value) for value in trial.values())
-    entry = training.train(config_of(trial), runs / name)
+    entry = training.train(make_config(trial), runs / name)
     last = json.loads((runs / name / "metrics.jsonl").read_text().splitlines()[-1])
     measured = {"train_loss": last["train_loss"], "seconds": entry["wall_time_seconds"]}
     return trial | entry["metrics"] | measured
@@ -132,13 +132,13 @@ def run(trial: dict[str, Any], runs: Path) -> dict[str, Any]:
 def main(argv: list[str]) -> None:
     del argv
     rows = results.read_file(_TABLE)
-    missing = (each for each in trials(rows) if not row_of(each[1], rows))
+    missing = (each for each in trials(rows) if not find_row(each[1], rows))
     if found := next(missing, None):
         stage, trial = found
         row = {"stage": stage} | run(trial, Path(_RUNS.value))
         results.write(_TABLE, _COLUMNS, [*rows, {c: str(row[c]) for c in _COLUMNS}])
         logging.info("%s", row)
-        # A new process for the next trial frees a gigabyte of compiled programs.
+        # A new process for the next trial frees a gigabyte of compiled functions.
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
 

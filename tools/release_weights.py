@@ -41,9 +41,11 @@ _LIMIT_BYTES = 45_000_000
 _PACKAGE = "package"
 _HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)")
 
-_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows only.")
+_RESULTS_ONLY = flags.DEFINE_bool(
+    "results_only", False, "Add rows to results.csv only."
+)
 _TO = flags.DEFINE_string("to", _PACKAGE, "Destination: package, or hf:owner/repo.")
-_PUSH = flags.DEFINE_bool("push", False, "Release; without it, a dry run.")
+_PUSH = flags.DEFINE_bool("push", False, "Make the changes of the release.")
 _OUTPUT = flags.DEFINE_string(
     "output", str(_ROOT / "dist" / "weights"), "Folder for <tag>/, the release files."
 )
@@ -61,7 +63,8 @@ def check(runs: dict[Path, manifest.Entry], to: str) -> None:
         to: "package" or `hf:owner/repo`.
 
     Raises:
-        UsageError: a wrong `to`, a smoke run, a changed config, or missing statistics.
+        UsageError: `to` is wrong, a run is a smoke run, a config changed during the
+            run, or statistics are missing.
         ResourceError: the package would be too large.
         CorruptError: a weight file is damaged.
     """
@@ -81,14 +84,17 @@ def check(runs: dict[Path, manifest.Entry], to: str) -> None:
 
 def _check_hub(to: str, count: int) -> None:
     if not _HUB.fullmatch(to):
-        raise errors.UsageError(f"--to is package or hf:owner/repo, got {to!r}.")
+        raise errors.UsageError(
+            f"--to must be package or hf:owner/repo. Received: {to!r}."
+        )
     if count > 1:
         raise errors.UsageError(
-            f"{to} has one README.md, the card of one run. Received: {count} runs."
+            f"{to} must have one run, because its README.md is the model card of one "
+            f"run. Received: {count} runs."
         )
     if importlib.util.find_spec("huggingface_hub") is None:
         raise errors.UsageError(
-            f'--to={to} needs huggingface_hub: pip install "elu-zoo[hub]".'
+            f'--to={to} needs huggingface_hub. Run: pip install "elu-zoo[hub]"'
         )
 
 
@@ -97,8 +103,8 @@ def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
         raise errors.UsageError(f"{workdir} is a smoke run; it cannot be released.")
     if "config_changes" in entry:
         raise errors.UsageError(
-            f"The config of {workdir} changed during the run: no config reproduces the "
-            "weights. Train again with one config."
+            f"The config of {workdir} changed during the run, so that no config "
+            "reproduces the weights. Train again with one config."
         )
     statistics = entry["preprocessing"].get("statistics")
     if to != _PACKAGE:
@@ -106,7 +112,7 @@ def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
     elif statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
         raise errors.UsageError(
             f"{entry['tag']} needs the statistics {statistics}, which the package does "
-            "not have. Release both to a hub repository: --to=hf:<owner>/<repo>."
+            "not have. Set --to=hf:<owner>/<repo> to release both to a repository."
         )
 
 
@@ -117,13 +123,13 @@ def _check_size(new: list[manifest.Entry]) -> None:
     if sum(sizes.values()) > _LIMIT_BYTES:
         raise errors.ResourceError(
             f"With {', '.join(entry['tag'] for entry in new)} the package would have "
-            f"{sum(sizes.values())} bytes; {_LIMIT_BYTES} is the limit. Release to a "
-            "hub repository: --to=hf:owner/repo."
+            f"{sum(sizes.values())} bytes; {_LIMIT_BYTES} is the limit. Set "
+            "--to=hf:owner/repo to release to a repository."
         )
 
 
 def _statistics(entry: manifest.Entry) -> Path | None:
-    """Returns the statistics file of an entry that is not in the package, or None.
+    """Returns the statistics file of an entry, or None if the package has the file.
 
     Raises:
         NotFoundError: the file is not on this machine.
@@ -142,7 +148,7 @@ def published(entry: manifest.Entry, to: str) -> manifest.Entry:
 
 
 def build(workdir: Path, entry: manifest.Entry, folder: Path) -> None:
-    """Writes the files of a release into a folder, and replaces older ones."""
+    """Writes the files of a release into a folder, and replaces older files."""
     ours = {k: str(v) for k, v in results.row(workdir, entry).items()}
     rows = [other for other in _rows() if other["sha256"] != entry["sha256"]]
     rows.append({**dict.fromkeys(results.COLUMNS, ""), **ours})
@@ -154,11 +160,11 @@ def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     """Uploads the files of a release in one commit, and downloads them again.
 
     Raises:
-        ResourceError: the hub refused the files, or returned other ones.
+        ResourceError: the hub refused the files, or returned different files.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
-    # Not upload_folder: with hf_xet it may split a folder into several commits.
+    # Not upload_folder, which may split a folder into several commits.
     operations = [CommitOperationAdd(p.name, p) for p in sorted(folder.iterdir())]
     repository = _HUB.fullmatch(to)["repository"]
     try:
@@ -247,7 +253,7 @@ def main(argv: list[str]) -> None:
         if entry is None:
             raise errors.UsageError(f"{path} is not the folder of a finished run.")
     if not runs:
-        raise errors.UsageError("Name the folders of finished runs.")
+        raise errors.UsageError("Pass the folders of finished runs.")
     if _RESULTS_ONLY.value:
         for path, entry in runs.items():
             results.add(_RESULTS, results.row(path, entry))
@@ -257,4 +263,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    binary.run(main)
+    binary.run(main, lambda argv: None)

@@ -24,7 +24,7 @@ _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date
 
 
 def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
-    """Returns functions that make the text of each mark."""
+    """Returns the function that makes the text of a mark, by the name of the mark."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     networks = zoo.list_models()
     return {
@@ -32,13 +32,13 @@ def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
             published, found.runs, found.paper, networks, link
         ),
         "tally": lambda link: counts.tally(found.claims, link),
-        "finetune": lambda link: runs.finetuned(found.runs),
-        "reliability": lambda link: counts.survived(found.faults),
-        "speed": lambda link: speed.five(found.times, link),
+        "finetune": lambda link: runs.finetuning_table(found.runs),
+        "reliability": lambda link: counts.reliability(found.faults),
+        "speed": lambda link: speed.summary(found.times, link),
     }
 
 
-def made(root: Path) -> dict[str, str]:
+def generate(root: Path) -> dict[str, str]:
     """Returns the contents of the generated files of a repository, by path.
 
     Raises:
@@ -50,7 +50,7 @@ def made(root: Path) -> dict[str, str]:
     texts = {name: path.read_text() for name, path in readmes.items()}
     folder = measurements.FOLDER.as_posix()
     return {
-        **marks.filled(texts, contents(found)),
+        **marks.fill(texts, contents(found)),
         f"{folder}/cards.md": cards.page(found.runs, found.paper),
         f"{folder}/runs.md": runs.page(found.runs, found.paper),
         f"{folder}/speed.md": speed.page(found.times),
@@ -58,14 +58,14 @@ def made(root: Path) -> dict[str, str]:
     }
 
 
-def stale(root: Path, texts: Mapping[str, str]) -> list[str]:
-    """Returns the paths of generated files that differ from `texts`, see `made`."""
+def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """Returns the paths of generated files that differ from `texts`, see `generate`."""
     names = [
         name
         for name, text in texts.items()
         if not (root / name).is_file() or (root / name).read_text() != text
     ]
-    # The points decide: the bytes of the figure depend on matplotlib's version.
+    # Points are compared, because the bytes of a figure depend on matplotlib's version.
     if _POINTS in names or not (root / _PICTURE).is_file():
         names.append(_PICTURE)
     return names
@@ -73,8 +73,8 @@ def stale(root: Path, texts: Mapping[str, str]) -> list[str]:
 
 def write(root: Path) -> None:
     """Writes the generated files that are out of date."""
-    texts = made(root)
-    for name in stale(root, texts):
+    texts = generate(root)
+    for name in find_stale(root, texts):
         if name == _PICTURE:
             overview.draw(measurements.read(root).runs, root / overview.STEM)
         else:
@@ -85,7 +85,7 @@ def main(argv: list[str]) -> None:
     if not _CHECK.value:
         write(_ROOT)
         return
-    names = stale(_ROOT, made(_ROOT))
+    names = find_stale(_ROOT, generate(_ROOT))
     remedy = "Run python tools/results_table.py."
     sys.exit(f"Not up to date: {', '.join(names)}. {remedy}" if names else 0)
 

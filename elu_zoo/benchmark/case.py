@@ -1,4 +1,4 @@
-"""A training case of the benchmark: a network on noise, without dropout."""
+"""Training case of the benchmark: a network that trains on noise, without dropout."""
 
 import dataclasses
 import functools
@@ -11,14 +11,13 @@ from elu_zoo.data.dataset import Split
 from elu_zoo.models import cost
 
 MODELS = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")
-# A call has enough work to be timed.
-_FLOP_PER_CALL = 2e10
+_FLOP_PER_CALL = 2e10  # makes a call long enough to be timed
 _MAX_STEPS = 100
 
 
 @functools.cache
 def _multiply_accumulates(name: str) -> tuple[int, int]:
-    """Returns those of a network and those of its first layer, for one image."""
+    """Returns the multiply-accumulates per image of a network and its first layer."""
     model = zoo.get_model(name, preprocessing=False)
     kernels = (keras.layers.Dense, keras.layers.Conv2D)
     first = next(i for i, x in enumerate(model.layers) if isinstance(x, kernels))
@@ -33,10 +32,10 @@ class Case:
     Attributes:
         model: name of the network.
         activation: activation of the network.
-        batch_norm: whether it has batch normalisation.
-        batch_size: images per step; None for the paper's: 64 for dense networks
-            (MNIST) and 100 for convolutional ones (CIFAR).
-        steps: steps per call; None for enough work to be timed.
+        batch_norm: whether the network has batch normalisation.
+        batch_size: images per step; None for the paper's batch size, which is 64 for
+            dense networks (MNIST) and 100 for convolutional networks (CIFAR).
+        steps: training steps per call; None for a call long enough to be timed.
         rate: learning rate.
     """
 
@@ -72,8 +71,8 @@ class Case:
     def flop(self) -> int:
         """Floating-point operations in a step's matrix products and convolutions.
 
-        The backward pass has twice those of the forward pass, except that the first
-        layer needs no gradient of the images.
+        The backward pass has twice as many operations as the forward pass, except that
+        the first layer needs no gradient of the images.
         """
         total, first = _multiply_accumulates(self.model)
         return 2 * self.batch_size * (3 * total - first)
@@ -84,11 +83,11 @@ class Case:
         no_dropout = {}
         if registered.takes("dropout"):
             rates = registered.default("dropout")
-            is_one = isinstance(rates, float)
-            no_dropout = {"dropout": 0.0 if is_one else [0.0] * len(rates)}
+            has_one_rate = isinstance(rates, float)
+            no_dropout = {"dropout": 0.0 if has_one_rate else [0.0] * len(rates)}
         return zoo.get_model(
             self.model,
-            preprocessing=False,  # is not part of a step
+            preprocessing=False,  # preprocessing is not part of a step
             activation=self.activation,
             batch_norm=self.batch_norm,
             **no_dropout,

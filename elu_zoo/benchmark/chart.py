@@ -1,4 +1,4 @@
-"""A bar chart of the benchmark's times."""
+"""Bar chart of the benchmark's times."""
 
 import importlib.util
 import io
@@ -8,7 +8,7 @@ from pathlib import Path
 from elu_zoo import errors, files
 from elu_zoo.benchmark.report import Row
 
-_OURS, _OTHERS = "#0072b2", "#b0b0b0"  # distinct in grey, too
+_OURS, _OTHERS = "#0072b2", "#b0b0b0"  # differ in a grey print, too
 _SUFFIXES = ".png", ".svg", ".pdf"
 _PARTS = ("op", "step", "unit", "inference")
 
@@ -17,28 +17,28 @@ def check(parts: Sequence[str], path: Path) -> None:
     """Checks that a chart can be drawn, before the benchmark runs.
 
     Raises:
-        UsageError: matplotlib is missing, the file has another suffix, or no part has
-            a chart.
+        UsageError: matplotlib is missing, the suffix of the file is unknown, or none
+            of the parts has a chart.
         OSError: the folder cannot be written.
     """
     files.check_writable(path.resolve().parent)
     if importlib.util.find_spec("matplotlib") is None:
         raise errors.UsageError(
-            'A chart needs matplotlib: pip install "elu-zoo[paper]"'
+            'A chart needs matplotlib. Run: pip install "elu-zoo[paper]"'
         )
     if path.suffix not in _SUFFIXES:
         raise errors.UsageError(
-            f"A chart is a file {', '.join(_SUFFIXES)}. Received: {path}."
+            f"--chart must end in one of {', '.join(_SUFFIXES)}. Received: {path}."
         )
     if not set(parts) & set(_PARTS):
         raise errors.UsageError(
-            f"A chart shows the parts {', '.join(_PARTS)}. Received: "
+            f"A chart needs one of the parts {', '.join(_PARTS)}. Received: "
             f"{', '.join(parts)}."
         )
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draws a panel for each case: the time of each form, relative to the baseline."""
+    """Draws the time of each form relative to the baseline, in a panel per case."""
     from matplotlib.figure import Figure
 
     cases = {}

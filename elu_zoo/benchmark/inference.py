@@ -1,4 +1,4 @@
-"""Prediction: our SavedModel, Keras and other runtimes."""
+"""Forms of a prediction: our SavedModel, Keras and other runtimes."""
 
 import importlib.util
 from collections.abc import Callable
@@ -16,12 +16,10 @@ from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 BASELINE = "SavedModel"
 
 
-def exported(
-    name: str, batch_size: int, folder: Path
-) -> tuple[keras.Model, np.ndarray]:
-    """Exports an untrained network to `folder`/<name>/1; returns it and noise images.
+def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.ndarray]:
+    """Exports an untrained network to `folder`/<name>/1; returns it with noise images.
 
-    It takes raw images unless its preprocessing needs statistics of a data set.
+    The network takes raw images unless its preprocessing needs a data set's statistics.
     """
     registered = registry.entry(name)
     raw = registered.preprocessing["kind"] == "rescale"
@@ -37,14 +35,14 @@ def exported(
 
 
 def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """Returns predictions by our SavedModel, Keras and the runtimes installed, by name.
+    """Returns functions that predict a batch, by name, for the installed runtimes.
 
     Args:
-        name: name of the network, see `exported`.
+        name: name of the network, see `export`.
         batch_size: images per call.
         folder: an empty folder for the exported models.
     """
-    model, x = exported(name, batch_size, folder / "exports")
+    model, x = export(name, batch_size, folder / "exports")
     loaded = load_saved_model(folder / "exports" / name / "1")
     graph = tf.function(lambda x: model(x, training=False), jit_compile=False)
     compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)
@@ -72,7 +70,7 @@ def _litert(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], obj
     interpreter = Interpreter(path, num_threads=machine.cores())
     (source,) = interpreter.get_input_details()
     interpreter.resize_tensor_input(source["index"], x.shape)
-    with quiet.native():  # it prints the name of its delegate
+    with quiet.native():  # LiteRT prints the name of its delegate
         interpreter.allocate_tensors()
     (sink,) = interpreter.get_output_details()
 
@@ -91,7 +89,7 @@ def _onnx(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], objec
     model.export(path, format="onnx", verbose=False)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = machine.cores()
-    # Without spinning, its threads do not disturb the timing of other forms.
+    # Spinning threads would disturb the timing of other forms.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
     (source,) = session.get_inputs()

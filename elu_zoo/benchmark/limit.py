@@ -1,4 +1,4 @@
-"""The speed of matrix products, which bounds the speed of every network."""
+"""Matrix products, whose speed limits the speed of every network."""
 
 from collections.abc import Callable
 

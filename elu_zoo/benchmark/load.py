@@ -1,4 +1,4 @@
-"""Clients of a server on this machine, and the latencies of their requests."""
+"""Latencies of requests from concurrent clients to a server on this machine."""
 
 import asyncio
 import concurrent.futures
@@ -15,22 +15,22 @@ from elu_zoo import errors
 Latencies = np.ndarray  # seconds, in any order
 
 
-def in_threads(call: Callable[[], object], clients: int, requests: int) -> Latencies:
-    """Returns the latencies of `requests` calls, made by `clients` threads."""
+def time_threads(call: Callable[[], object], clients: int, requests: int) -> Latencies:
+    """Returns the latencies of `requests` calls by `clients` threads."""
 
     def client(_) -> list[float]:
-        found = []
+        seconds = []
         for _ in range(requests // clients):
             start = time.perf_counter()
             call()
-            found.append(time.perf_counter() - start)
-        return found
+            seconds.append(time.perf_counter() - start)
+        return seconds
 
     with concurrent.futures.ThreadPoolExecutor(clients) as pool:
         return np.concatenate(list(pool.map(client, range(clients))))
 
 
-def by_grpc(
+def time_grpc(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
     """Returns the latencies of Predict calls over one channel.
@@ -38,7 +38,7 @@ def by_grpc(
     Args:
         address: <host>:<port>.
         model: name of the model.
-        images: of each request, float32 (batch, height, width, channels).
+        images: images in each request, float32 (batch, height, width, channels).
         clients: number of concurrent requests.
         requests: number of requests in total.
     """
@@ -57,13 +57,12 @@ def by_grpc(
     return asyncio.run(run())
 
 
-def by_rest(
+def time_rest(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
     """Returns the latencies of HTTP requests, with one connection per client.
 
-    Args:
-        As of `by_grpc`; images are sent as whole numbers.
+    The arguments are those of `time_grpc`. Pixels are sent as integers.
     """
     body = json.dumps({"instances": np.floor(images).astype(int).tolist()}).encode()
     host, port = address.rsplit(":", 1)
@@ -81,7 +80,9 @@ def by_rest(
             writer.write(message)
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200"):
-                raise errors.EluZooError(f"The server answers {head!r}.")
+                raise errors.EluZooError(
+                    f"The server must respond with status 200. Received: {head!r}."
+                )
             (length,) = (
                 int(line.partition(b":")[2])
                 for line in head.lower().splitlines()
@@ -101,13 +102,13 @@ def by_rest(
 
 
 async def _measure(call: Callable, clients: int, requests: int) -> Latencies:
-    found: list[float] = []
+    seconds: list[float] = []
 
     async def client():
         for _ in range(requests // clients):
             start = time.perf_counter()
             await call()
-            found.append(time.perf_counter() - start)
+            seconds.append(time.perf_counter() - start)
 
     await asyncio.gather(*(client() for _ in range(clients)))
-    return np.array(found)
+    return np.array(seconds)

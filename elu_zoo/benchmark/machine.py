@@ -1,4 +1,4 @@
-"""The machine of a benchmark: its hardware and the versions of libraries."""
+"""Description of the machine that runs a benchmark: hardware and versions."""
 
 import datetime
 import importlib.metadata
@@ -14,7 +14,7 @@ _PACKAGES = (
 
 
 def describe() -> dict[str, str]:
-    """Returns hardware and versions, by name; nothing that identifies the user."""
+    """Returns hardware and versions by name, without the names of machine and user."""
     found = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": _processor(),
@@ -46,8 +46,8 @@ def cores() -> int:
 
 def _processor() -> str:
     path = Path("/proc/cpuinfo")
-    named = path.exists() and re.search(r"model name\s*: (.+)", path.read_text())
-    return named[1] if named else platform.processor() or platform.machine()
+    match = path.exists() and re.search(r"model name\s*: (.+)", path.read_text())
+    return match[1] if match else platform.processor() or platform.machine()
 
 
 def _memory_gib() -> float:

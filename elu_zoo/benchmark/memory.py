@@ -1,4 +1,4 @@
-"""Memory of training: the peak of a new process, without the imports."""
+"""Memory of training: the peak of a new process minus its memory after imports."""
 
 import concurrent.futures
 import dataclasses
@@ -11,8 +11,8 @@ from elu_zoo import quiet
 from elu_zoo.benchmark.case import Case
 
 
-def mebibytes(case: Case) -> float:
-    """Returns the memory of a few of our training steps.
+def measure(case: Case) -> float:
+    """Returns the memory of our training steps, in MiB.
 
     Raises:
         FileNotFoundError: the system has no /proc.
@@ -25,7 +25,7 @@ def mebibytes(case: Case) -> float:
 def _measure(case: Case) -> float:
     from elu_zoo.benchmark import step
 
-    # Imports what a network needs, so that the imports are not counted.
+    # The first network imports all modules, so that their memory is not counted.
     dataclasses.replace(case, model="mnist_mlp_8x128").create()
     gc.collect()
     before = _status("VmRSS")

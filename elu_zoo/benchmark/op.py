@@ -1,4 +1,4 @@
-"""The activation alone: our ELU, those of other libraries, and lower bounds."""
+"""Forms of the activation alone: our ELU, ELUs of other libraries, and lower bounds."""
 
 import importlib.util
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import tensorflow as tf
 from elu_zoo.activations import elu_xla
 
 PASSES = ("forward", "forward and backward")
-# exp(x) = 2^(x / ln 2): the integer part becomes the exponent of a float, the rest
-# interpolates between powers of two (Schraudolph, 1999; his shift for the least root
-# mean square error).
+# exp(x) = 2^(x / ln 2). The integer part of x / ln 2 becomes the exponent of a float,
+# the fractional part interpolates between powers of two. The shift by 366,393 minimises
+# the root mean square error (Schraudolph, 1999).
 _PER_UNIT = np.float32(2**23 / np.log(2))
 _ONE = np.float32(127 * 2**23 - 366_393)
 
@@ -35,8 +35,8 @@ APPROXIMATIONS = {
 def largest_error(function: Callable[[tf.Tensor], tf.Tensor]) -> float:
     """Returns the largest absolute error of an ELU in float32 on [-20, 0]."""
     x = np.linspace(-20, 0, 2_000_001, dtype=np.float32)
-    found = np.asarray(function(tf.constant(x)), np.float64)
-    return float(np.abs(found - np.expm1(x.astype(np.float64))).max())
+    y = np.asarray(function(tf.constant(x)), np.float64)
+    return float(np.abs(y - np.expm1(x.astype(np.float64))).max())
 
 
 _COMPILED = {
@@ -50,10 +50,10 @@ _COMPILED = {
 
 
 def forms(size: int, kind: str) -> dict[str, Callable[[], Any]]:
-    """Returns the functions to time, by name; of installed libraries only.
+    """Returns the functions to time by name, for the installed libraries.
 
     Args:
-        size: elements of the tensor, float32.
+        size: number of elements of the float32 tensor.
         kind: one of `PASSES`.
     """
     draws = np.random.Generator(np.random.Philox(0))
@@ -84,7 +84,7 @@ def _tensorflow(
     if compiled:
         timed = tf.function(timed, jit_compile=True)
 
-    # Reads a value: on a GPU a call may return before its work is done.
+    # A value is read because, on a GPU, a call may return before its work is done.
     return lambda: tf.nest.flatten(timed(*arguments))[-1][-1:].numpy()
 
 

@@ -1,4 +1,4 @@
-"""The parts of the benchmark; each returns its measurements as rows."""
+"""Parts of the benchmark, functions that return their measurements as rows."""
 
 import concurrent.futures
 import dataclasses
@@ -14,7 +14,7 @@ from elu_zoo import errors, quiet, registry
 from elu_zoo.benchmark import limit, report
 from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.report import Row
-from elu_zoo.benchmark.rounds import Extent, interleaved
+from elu_zoo.benchmark.rounds import Extent, time_interleaved
 
 _SIZES = 1_000_000, 10_000_000
 _BATCHES = 1, 64
@@ -31,7 +31,7 @@ class Settings:
 
     Attributes:
         models: names of networks.
-        batch_size: images per training step; None for the paper's.
+        batch_size: images per training step; None for the paper's batch sizes.
         rounds: rounds of every measurement; None for as many as fit into its time.
     """
 
@@ -42,7 +42,7 @@ class Settings:
     def extent(
         self, seconds: float, least: int = 15, most: int = 300, warm: bool = False
     ) -> Extent:
-        """Returns an extent of `rounds`, or else the one of the arguments."""
+        """Returns the extent of the arguments, with `rounds` rounds if they are set."""
         if self.rounds:
             return Extent(0, self.rounds, self.rounds, warm)
         return Extent(seconds, least, most, warm)
@@ -55,7 +55,7 @@ def _time_steps(
     part: str, case: Case, forms: dict, baseline: str, extent: Extent
 ) -> list[Row]:
     """Times forms of `case.steps` training steps per call."""
-    seconds = interleaved(forms, extent, dict.fromkeys(forms, case.steps))
+    seconds = time_interleaved(forms, extent, dict.fromkeys(forms, case.steps))
     return report.timed(part, _name(case), seconds, baseline)
 
 
@@ -64,14 +64,14 @@ def _name(case: Case) -> str:
 
 
 def op(settings: Settings) -> list[Row]:
-    """The ELU op: ours, other libraries', and the copy that is its limit."""
+    """The ELU op: ours, those of other libraries, and a copy as the lower limit."""
     from elu_zoo.benchmark import op
 
     found = []
     for size in _SIZES:
         for kind in op.PASSES:
             extent = settings.extent(12, least=40, most=100, warm=True)
-            seconds = interleaved(op.forms(size, kind), extent)
+            seconds = time_interleaved(op.forms(size, kind), extent)
             case = f"{kind}, {size:.0e} elements".replace("e+0", "e")
             found += report.timed("op", case, seconds, op.BASELINE)
     largest = {
@@ -83,7 +83,7 @@ def op(settings: Settings) -> list[Row]:
 
 
 def step(settings: Settings) -> list[Row]:
-    """A training step: ours, Keras' fit, PyTorch, JAX, and its matrix products."""
+    """A training step: ours, Keras' fit, PyTorch, JAX, and equal work in products."""
     from elu_zoo.benchmark import step
 
     found = []
@@ -95,7 +95,7 @@ def step(settings: Settings) -> list[Row]:
         }
         units |= dict.fromkeys(limits, limit.FLOP / case.flop)
         extent = settings.extent(120 if case.is_convolutional else 45)
-        seconds = interleaved(forms | limits, extent, units)
+        seconds = time_interleaved(forms | limits, extent, units)
         found += report.timed("step", _name(case), seconds, step.BASELINE)
     return found
 
@@ -116,13 +116,13 @@ def unit(settings: Settings) -> list[Row]:
 
 
 def memory(settings: Settings) -> list[Row]:
-    """The memory of our training, for the same three networks."""
+    """The memory of our training with ELU, with ReLU, and with batch normalisation."""
     from elu_zoo.benchmark import memory
 
     found = []
     for case in settings.cases():
         values = {
-            name: np.array([memory.mebibytes(dataclasses.replace(case, **network))])
+            name: np.array([memory.measure(dataclasses.replace(case, **network))])
             for name, network in _NETWORKS.items()
         }
         found += report.rows("memory", _name(case), values, "relu", "MiB")
@@ -142,11 +142,11 @@ def policy(settings: Settings) -> list[Row]:
         for compiled, calls in ((True, 100), (True, 1), (False, 10), (False, 1)):
             is_slow = compiled and case.is_convolutional
             if is_slow and calls > 1:
-                continue  # in a loop XLA's convolutions take minutes
-            # On a CPU they do not gain from bfloat16 either.
-            made = Compilation(compiled, calls)
+                continue  # on a CPU, convolutions in a loop of XLA take minutes
+            policy = Compilation(compiled, calls)
+            # On a CPU, XLA's convolutions are not faster in bfloat16.
             dtype = "float32" if is_slow else None
-            forms[_policy_name(made)] = step.ours(case, dtype, made)
+            forms[_policy_name(policy)] = step.ours(case, dtype, policy)
         extent = settings.extent(60 if case.is_convolutional else 20)
         found += _time_steps("policy", case, forms, _policy_name(chosen), extent)
     return found
@@ -157,7 +157,7 @@ def _policy_name(policy) -> str:
 
 
 def replicas(settings: Settings) -> list[Row]:
-    """Our training step on two logical CPU devices, and on one with the same cores."""
+    """Our training step on two logical CPU devices, or on one with the same cores."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
 
@@ -183,14 +183,14 @@ def inference(settings: Settings) -> list[Row]:
         for size in _BATCHES:
             with tempfile.TemporaryDirectory() as folder:
                 forms = inference.forms(name, size, Path(folder))
-                seconds = interleaved(forms, settings.extent(15, least=20))
+                seconds = time_interleaved(forms, settings.extent(15, least=20))
             case = f"{name}, batch of {size}"
             found += report.timed("inference", case, seconds, inference.BASELINE)
     return found
 
 
 def serving(settings: Settings) -> list[Row]:
-    """Our server, batching and not, over gRPC and REST, to 1, 8 and 32 clients."""
+    """Our server with or without batching, gRPC or REST, and 1, 8 or 32 clients."""
     from elu_zoo.benchmark import serving
 
     found = []
@@ -201,11 +201,11 @@ def serving(settings: Settings) -> list[Row]:
 
 
 def start_up(settings: Settings) -> list[Row]:
-    """New processes: imports and first predictions."""
+    """The time of new processes that import a library or predict one image."""
     from elu_zoo.benchmark import start_up
 
     extent = settings.extent(120, least=5, most=9)
-    seconds = interleaved(start_up.forms(), extent)
+    seconds = time_interleaved(start_up.forms(), extent)
     return report.timed("start_up", "a new process", seconds, start_up.BASELINE)
 
 
@@ -229,7 +229,7 @@ def measure(part: str, settings: Settings) -> list[Row]:
         except BrokenProcessPool:
             raise errors.ResourceError(
                 f"The process of the part {part} was killed, probably because memory "
-                "ran out. Name fewer --models, or a smaller --batch_size."
+                "ran out. Set fewer --models, or a smaller --batch_size."
             ) from None
 
 
@@ -239,8 +239,8 @@ def check(
     """Checks the names of parts and models, and the batch size.
 
     Raises:
-        UsageError: an unknown part or model, a part that needs TensorFlow on another
-            backend, or a batch that two devices cannot share.
+        UsageError: a part or model is unknown, a part needs TensorFlow but the backend
+            is another one, or two devices cannot share a batch.
     """
     for name in names:
         if name not in PARTS:
@@ -252,8 +252,8 @@ def check(
             )
     if "replicas" in names and (batch_size or 2) % 2:
         raise errors.UsageError(
-            "The part replicas halves each batch: batch_size is even. Received: "
-            f"{batch_size}. Choose an even batch_size, or leave out the part replicas."
+            "--batch_size must be even, because the part replicas halves each batch. "
+            f"Received: {batch_size}. Set another one, or remove replicas from --parts."
         )
     for name in models:
         registry.entry(name)

@@ -1,4 +1,4 @@
-"""Results of the benchmark: rows, tables, a CSV file."""
+"""Results of the benchmark as rows, tables and a CSV file."""
 
 import csv
 import dataclasses
@@ -18,18 +18,18 @@ class Row:
 
     Attributes:
         part: part of the benchmark, see `parts.PARTS`.
-        case: what was done, such as `forward, 1e7 elements`.
-        form: how it was done, such as `tf.nn.elu, XLA`.
-        unit: of the value: `ms`, `MiB`, `1/s` or `largest error`.
+        case: the work, such as `forward, 1e7 elements`.
+        form: the implementation of the work, such as `tf.nn.elu, XLA`.
+        unit: unit of the value: `ms`, `MiB`, `1/s` or `largest error`.
         rounds: number of measurements.
         value: median over the rounds.
-        lower_quartile: of the value.
-        upper_quartile: of the value.
-        baseline: the form that `ratio` compares to.
-        ratio: median over the rounds of the ratio to the baseline.
-        ratio_low: lower end of its 95 % bootstrap interval.
-        ratio_high: upper end.
-        machine: hardware and versions.
+        lower_quartile: lower quartile over the rounds.
+        upper_quartile: upper quartile over the rounds.
+        baseline: the form that `ratio` compares with.
+        ratio: median over the rounds of value / value of the baseline.
+        ratio_low: lower end of the ratio's 95 % bootstrap interval.
+        ratio_high: upper end of the ratio's 95 % bootstrap interval.
+        machine: hardware and versions, see `machine.line`.
     """
 
     part: str
@@ -54,7 +54,7 @@ def rows(
     baseline: str,
     unit: str = "ms",
 ) -> list[Row]:
-    """Returns a row for each form; `values` has one value per round and form."""
+    """Returns a row for each form; `values` holds an array `(rounds,)` per form."""
     found = []
     for form, of_form in values.items():
         low, median, high = (
@@ -71,12 +71,12 @@ def rows(
 def timed(
     part: str, case: str, seconds: Mapping[str, np.ndarray], baseline: str
 ) -> list[Row]:
-    """Returns rows in milliseconds for the result of `rounds.interleaved`."""
+    """Returns rows in milliseconds for the result of `rounds.time_interleaved`."""
     return rows(part, case, {k: 1e3 * v for k, v in seconds.items()}, baseline)
 
 
 def tables(found: Iterable[Row]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yields title and rows of a table for each case, for `bin.table`."""
+    """Yields the title and the rows of a table for each case, for `bin.table`."""
     by_case = {}
     for row in found:
         by_case.setdefault(row.case, []).append(row)
@@ -98,8 +98,8 @@ def check(path: Path) -> None:
     """Checks that `update` can write a file, before the benchmark runs.
 
     Raises:
-        CorruptError: the file exists and holds something else.
-        OSError: its folder cannot be written.
+        CorruptError: the file exists and was not written by `update`.
+        OSError: the folder cannot be written.
     """
     files.check_writable(path.resolve().parent)
     if path.exists():
@@ -107,10 +107,10 @@ def check(path: Path) -> None:
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows to a CSV file; they replace the rows of the same parts.
+    """Writes rows to a CSV file; the rows of the same parts are replaced.
 
     Raises:
-        CorruptError: the file exists and holds something else.
+        CorruptError: the file exists and was not written by `update`.
     """
     parts = {row.part for row in found}
     kept = read(path) if path.exists() else []
@@ -124,22 +124,23 @@ def update(path: Path, found: Sequence[Row]) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """Returns the rows of a file that `update` wrote; raises CorruptError."""
+    """Returns the rows of a CSV file; raises `CorruptError` for other files."""
     fields = dataclasses.fields(Row)
     try:
         table = list(csv.DictReader(path.read_text().splitlines(), strict=True))
         return [Row(*(f.type(row[f.name]) for f in fields)) for row in table]
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise errors.CorruptError(
-            f"{path} holds no rows of a benchmark: {error!r}. Write it with "
-            "elu-zoo-benchmark --csv."
+            f"{path} must be a CSV file of elu-zoo-benchmark: {error!r}. Set --csv to "
+            "a new file."
         ) from None
 
 
 def markdown(found: Iterable[Row]) -> str:
     """Returns the ratios of one part as a Markdown table.
 
-    Each form has a line and each case a column; the baseline also shows its value.
+    The table has a line for each form and a column for each case. The cell of the
+    baseline also has its value.
     """
     return _markdown((row, row.case, _ratio_text(row)) for row in found)
 

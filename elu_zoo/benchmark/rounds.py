@@ -1,4 +1,4 @@
-"""Interleaved timing: a slow phase of the machine affects all forms alike."""
+"""Interleaved timing, in which a slow phase of the machine affects all forms alike."""
 
 import dataclasses
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 _RESAMPLES = 4000
-# Threads of other libraries wait for more work for a while before they sleep.
+# Seconds before a timed call, in which idle threads of other libraries go to sleep.
 _PAUSE = 0.005
 _SEED = 1511_07289
 
@@ -17,10 +17,10 @@ class Extent:
     """Extent of a measurement.
 
     Attributes:
-        seconds: approximate time.
-        least: the least rounds, even if they take longer.
-        most: the most rounds.
-        warm: whether a form is called once more before each timed call, because
+        seconds: approximate time of all rounds.
+        least: smallest number of rounds, even if they take longer than `seconds`.
+        most: largest number of rounds.
+        warm: whether an untimed call of the same form precedes each timed call, because
             calls of milliseconds are slower after a pause.
     """
 
@@ -30,20 +30,21 @@ class Extent:
     warm: bool = False
 
 
-def interleaved(
+def time_interleaved(
     forms: Mapping[str, Callable[[], object]],
     extent: Extent,
     units: Mapping[str, float] | None = None,
 ) -> dict[str, np.ndarray]:
     """Times each form once per round, in a random order that differs by round.
 
-    Each form is called twice before: the first call compiles it.
+    Before the rounds each form is called twice: to compile it, and to estimate the
+    number of rounds that fit into the time.
 
     Args:
         forms: functions that return when their work is done, by name.
         extent: extent of the measurement.
-        units: units of work per call of each form, such as training steps; 1 by
-            default.
+        units: units of work per call of each form, such as training steps; by default
+            1.
 
     Returns:
         Seconds per unit, `(rounds,)` for each form.

@@ -1,4 +1,4 @@
-"""Serving: our server over gRPC and REST, and prediction in this process."""
+"""Benchmark of our server over gRPC and REST, and of predictions in this process."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
     """Returns the latencies and the throughput of a network, by number of clients.
 
     Args:
-        name: name of the network, see `inference.exported`.
+        name: name of the network, see `inference.export`.
         rounds: number of rounds; each measures every form once, in a random order.
         folder: an empty folder for the exported model.
 
@@ -38,12 +38,13 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
     """
     if importlib.util.find_spec("tensorflow_serving") is None:
         raise errors.UsageError(
-            "The part serving needs the extra: pip install 'elu-zoo[serving]'."
+            "The part serving needs an extra. Run: pip install 'elu-zoo[serving]'"
         )
-    # Not at the top: the server's process imports this file before it is quiet.
+    # Not at the top, because the server's process imports this file before
+    # `quiet.follow` hides the messages of TensorFlow.
     from elu_zoo.benchmark import inference
 
-    _, images = inference.exported(name, 1, folder)
+    _, images = inference.export(name, 1, folder)
     with contextlib.ExitStack() as stack:
         forms = _forms(name, images, folder, stack)
         found = []
@@ -60,19 +61,19 @@ def _forms(
 
     loaded = load_saved_model(folder / name)
     forms = {
-        BASELINE: functools.partial(load.in_threads, lambda: loaded.predict(images))
+        BASELINE: functools.partial(load.time_threads, lambda: loaded.predict(images))
     }
     for suffix, batched in (("", True), (", unbatched", False)):
         rest, grpc = stack.enter_context(_server(folder, batched))
-        forms[f"gRPC{suffix}"] = functools.partial(load.by_grpc, grpc, name, images)
-        forms[f"REST{suffix}"] = functools.partial(load.by_rest, rest, name, images)
+        forms[f"gRPC{suffix}"] = functools.partial(load.time_grpc, grpc, name, images)
+        forms[f"REST{suffix}"] = functools.partial(load.time_rest, rest, name, images)
     return forms
 
 
 def _statistics(
     forms: dict[str, _Load], clients: int, rounds: int
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Returns the statistics of each form by suffix of the case, `(rounds,)` each."""
+    """Returns arrays `(rounds,)` by form and by suffix of the case."""
     requests = clients * _REQUESTS_PER_CLIENT[clients]
     generator = np.random.Generator(np.random.Philox(_SEED))
     names = list(forms)
@@ -86,7 +87,7 @@ def _statistics(
                 "": 1e3 * np.median(seconds),
                 ", p95": 1e3 * np.percentile(seconds, 95),
                 ", p99": 1e3 * np.percentile(seconds, 99),
-                # Each client sends its next request as soon as it has an answer.
+                # Each client sends its next request right after each response.
                 ", throughput": clients / np.mean(seconds),
             }
             for suffix, value in values.items():
@@ -136,7 +137,7 @@ def _serve(folder: Path, batched: bool, connection) -> None:
         model_base_path=folder, port=0, rest_api_port=0, enable_batching=batched
     )
 
-    def started(running):
+    def send_addresses(running):
         connection.send((running.rest_address, running.grpc_address))
 
-    asyncio.run(server.serve(settings, started))
+    asyncio.run(server.serve(settings, send_addresses))

@@ -1,4 +1,4 @@
-"""Start-up: the time of programs that end with an import or a first prediction."""
+"""Start-up times: Python programs that import a library or predict one image."""
 
 import functools
 import subprocess

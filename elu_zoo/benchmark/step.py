@@ -1,4 +1,4 @@
-"""A training step: ours, Keras' `fit`, PyTorch and JAX."""
+"""Forms of a training step: ours, Keras' `fit`, PyTorch and JAX."""
 
 import importlib.util
 from collections.abc import Callable
@@ -16,23 +16,25 @@ from elu_zoo.training.pooled_first import pooled_first
 
 BASELINE = "ours"
 FIT = "Keras fit"
-# A call takes more steps than others, because starting an epoch takes time.
+# A call of `fit` takes this many times the steps of the other forms, because an epoch
+# takes time to start.
 FIT_CALLS = 4
-_NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed
+_NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed already
 
 
 def forms(case: Case) -> dict[str, Callable[[], object]]:
-    """Returns functions that take `case.steps` steps, by name.
+    """Returns functions that take `case.steps` training steps, by name.
 
-    Those of `FIT` take `FIT_CALLS` times as many. Missing libraries are left out.
+    Functions whose name begins with `FIT` take `FIT_CALLS` times as many. Libraries
+    that are not installed are left out.
     """
     found = {BASELINE: ours(case)}
     if case.is_convolutional:
         found[f"{BASELINE}, float32"] = ours(case, "float32")
     found[FIT] = keras_fit(case)
     found[f"{FIT}, jit_compile"] = keras_fit(case, jit_compile=True)
-    several = min(case.steps * FIT_CALLS, 50)
-    found[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=several)
+    steps = min(case.steps * FIT_CALLS, 50)
+    found[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=steps)
     found[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
     if case.model not in MODELS or case.batch_norm:
         return found
@@ -50,13 +52,13 @@ def ours(
     policy: Compilation | None = None,
     devices: int | None = None,
 ) -> Callable[[], np.ndarray]:
-    """Returns our trainer's step over all batches.
+    """Returns a function that runs our training step on all batches.
 
     Args:
         case: the network and its training.
         dtype: see `precision.PRECISIONS`; None for the precision of our configs.
         policy: compilation of steps; None for the trainer's choice.
-        devices: logical CPU devices that share each batch; None for one device.
+        devices: number of logical CPU devices for each batch; None for one device.
     """
     place = backends.place(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
@@ -84,7 +86,7 @@ def ours(
 def keras_fit(
     case: Case, dtype: str = "float32", **compiled: object
 ) -> Callable[[], object]:
-    """Returns Keras' `fit` over all batches, `FIT_CALLS` times."""
+    """Returns a function that runs Keras' `fit` on all batches, `FIT_CALLS` times."""
     keras.config.set_dtype_policy(dtype)
     model, (data, batches) = case.create(), case.data()
     keras.config.set_dtype_policy("float32")
@@ -105,7 +107,7 @@ def keras_fit(
 
 
 def pytorch(case: Case, bfloat16: bool = False) -> Callable[[], list[float]]:
-    """Returns the same training in PyTorch."""
+    """Returns a function that runs the same training in PyTorch."""
     from elu_zoo.benchmark.peers import pytorch as peer
 
     images, labels, batches, weights = _start(case)
@@ -115,7 +117,7 @@ def pytorch(case: Case, bfloat16: bool = False) -> Callable[[], list[float]]:
 
 
 def pure_jax(case: Case) -> Callable[[], list[float]]:
-    """Returns the same training in JAX."""
+    """Returns a function that runs the same training in JAX."""
     from elu_zoo.benchmark.peers import pure_jax as peer
 
     images, labels, batches, weights = _start(case)

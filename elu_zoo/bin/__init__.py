@@ -1,1 +1,1 @@
-"""Absl binaries, one per command; shared modules: config, early, flags, streams."""
+"""Absl binaries, one per command, and the modules that the binaries share."""

@@ -3,9 +3,9 @@
 elu-zoo-benchmark                       everything, about 20 minutes
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
-In each round all implementations run once. Times are medians over rounds; ratios are of
-times of one round, with 95 % bootstrap intervals. Other load on the machine disturbs
-both.
+Each round runs every implementation once. A time is the median over the rounds. A ratio
+compares two times of the same round; it is the median over the rounds, with a 95 %
+bootstrap interval. Other load on the machine disturbs both.
 """
 
 from pathlib import Path
@@ -17,21 +17,22 @@ from elu_zoo.bin import early, flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "op step unit memory policy replicas inference serving start_up; by default all.",
+    "Some of op, step, unit, memory, policy, replicas, inference, serving and "
+    "start_up; by default all.",
 )
 _MODELS = absl_flags.DEFINE_list(
-    "models", None, "Networks; by default two dense and one convolutional."
+    "models", None, "Networks; by default two dense and one convolutional network."
 )
 _BATCH = absl_flags.DEFINE_integer(
     "batch_size", None, "Images per training step; by default 64 or 100.", lower_bound=1
 )
 _ROUNDS = absl_flags.DEFINE_integer(
-    "rounds", None, "By default as many as fit into a fixed time.", lower_bound=1
+    "rounds", None, "Rounds; by default as many as fit into a fixed time.", 1
 )
 _CSV = absl_flags.DEFINE_string(
-    "csv", None, "CSV file for the rows; rows of other parts in it are kept."
+    "csv", None, "CSV file for the results; its rows of other parts are kept."
 )
-_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF of a bar chart.")
+_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for a chart.")
 
 
 def main(_: list[str]) -> None:
@@ -74,7 +75,7 @@ def main(_: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main, early.networks)
+    flags.run(main, early.check_networks)
 
 
 if __name__ == "__main__":

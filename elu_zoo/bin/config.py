@@ -1,4 +1,4 @@
-"""The flag --config: a path, or the bare name of an installed config."""
+"""The flag --config: the path of a config, or the name of an installed config."""
 
 import importlib
 import os
@@ -36,39 +36,39 @@ def installed() -> list[str]:
     return sorted(name for name in names if name not in _NOT_CONFIGS)
 
 
-def resolved(argv: list[str]) -> list[str]:
-    """Returns `argv` with the path of its config, after loading the config once.
+def resolve_flag(argv: list[str]) -> list[str]:
+    """Returns `argv` with the path of the config in --config.
 
-    absl replaces an exception that a config raises, or an unknown entry, by an error
-    without the cause; here the cause is in the message.
+    The function loads the config once to report errors with their causes, which absl
+    hides: exceptions of a config, and overrides of unknown entries.
 
     Raises:
-        UsageError: --config is missing, names no config or one that cannot be loaded,
-            or an override names an unknown entry.
+        UsageError: --config is missing or set twice, the config does not exist or
+            cannot be loaded, or an override sets an unknown entry.
     """
     argv = _joined(argv)
     names = [_flag_name(argument) for argument in argv]
-    given = [a for a, name in zip(argv, names, strict=True) if name == "config"]
-    if not given or not given[0].partition("=")[2]:
+    configs = [a for a, name in zip(argv, names, strict=True) if name == "config"]
+    if not configs or not configs[0].partition("=")[2]:
         for name in names:
             if name and name.partition(".")[0] not in flags.FLAGS:
                 raise errors.unknown("flag", f"--{name}", ["--config"])
         raise errors.UsageError(
-            "--config is missing: the path of a config, or one of "
+            "--config is missing. Set it to the path of a config, or to one of "
             f"{', '.join(installed())}."
         )
-    if len(given) > 1:
+    if len(configs) > 1:
         raise errors.UsageError(
-            f"--config is given once. Received: {' and '.join(given)}."
+            f"--config must be set once. Received: {' and '.join(configs)}."
         )
-    name, colon, arguments = given[0].partition("=")[2].partition(":")
+    name, colon, arguments = configs[0].partition("=")[2].partition(":")
     path = _path(name)
     config = _load(path, arguments)
     known = list(_entries(config))
     for flag in names:
         if flag.startswith("config."):
             _check_entry(config, flag.removeprefix("config."), known)
-    argv[argv.index(given[0])] = f"--config={path}{colon}{arguments}"
+    argv[argv.index(configs[0])] = f"--config={path}{colon}{arguments}"
     return argv
 
 
@@ -83,7 +83,7 @@ def command(argv: list[str]) -> str:
 
 
 def _flag_name(argument: str) -> str:
-    """Returns the name of a flag, "" for any other argument."""
+    """Returns the name of a flag, or "" for any other argument."""
     is_flag = argument.startswith("-")
     return argument.lstrip("-").partition("=")[0] if is_flag else ""
 
@@ -101,8 +101,8 @@ def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
         value = value[part]
     whole = shlex.quote(f"--config.{entry}={value}")
     raise errors.UsageError(
-        f"--config.{key} sets one item of an entry, which is not possible. Set the "
-        f"whole entry. Its value is now {whole}."
+        f"--config.{key} sets one item of an entry, but only whole entries can be set. "
+        f"Set the whole entry. Its value is now {whole}."
     )
 
 
@@ -128,8 +128,8 @@ def default_workdir(config: ConfigDict) -> Path:
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     """Returns a config that trains on the data of --data, named `<config>@<data>`.
 
-    Boundaries in iterations become shares of the run: the length of the run changes
-    with the number of images.
+    Boundaries in iterations become fractions of the run, because the number of
+    iterations changes with the number of images.
 
     Raises:
         UsageError: the config's name is not a relative path without "..".
@@ -139,14 +139,14 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
         not name or os.path.isabs(name) or ".." in name.split(os.sep)
     ):
         raise errors.UsageError(
-            "The config entry name is part of the path runs/<name>/: a relative path "
-            f'without "..". Received: {name!r}.'
+            'The config entry name must be a relative path without "..", because it is '
+            f"part of the path runs/<name>/. Received: {name!r}."
         )
     if data is None:
         return config
     if os.path.isdir(data):
-        data = data.rstrip(os.sep) or os.sep  # photos/ and photos are one config
-    _make_boundaries_shares(config)
+        data = data.rstrip(os.sep) or os.sep  # photos/ and photos make equal configs
+    _make_boundaries_fractions(config)
     name = re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
     config.name += f"@{name}"
     if "folder" in config.data and data != config.data.name:
@@ -156,7 +156,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     return config
 
 
-def _make_boundaries_shares(config: ConfigDict) -> None:
+def _make_boundaries_fractions(config: ConfigDict) -> None:
     from elu_zoo.data import load
 
     if config.data.name not in load.names():
@@ -207,13 +207,13 @@ def _load(path: Path, arguments: str) -> ConfigDict:
     # The user's code may raise anything.
     except Exception as error:
         raise errors.UsageError(
-            f"The config {path} raises {type(error).__name__}: {error}. --debug shows "
-            "the traceback."
+            f"The config {path} raises {type(error).__name__}: {error}. Set --debug to "
+            "see the traceback."
         ) from error
     if not isinstance(config, ConfigDict):
         raise errors.UsageError(
-            f"The config {path} needs a function get_config(arguments) that returns a "
-            "ml_collections.ConfigDict."
+            f"The config {path} must have a function get_config(arguments) that "
+            "returns an ml_collections.ConfigDict."
         )
     return config
 

@@ -1,4 +1,7 @@
-"""Checks of command lines before Keras and TensorFlow, whose import takes seconds."""
+"""Checks of command lines before Keras and TensorFlow are imported.
+
+Without these checks a user would wait seconds for the message of a misspelt name.
+"""
 
 from pathlib import Path
 
@@ -13,10 +16,10 @@ from elu_zoo.weights import pretrained
 
 
 def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that the values of --model, --weights and --data exist; "" is unchecked.
+    """Checks that a model, its weights and a data set exist; "" is not checked.
 
     Raises:
-        UsageError: an unknown model, or weights that the model does not have.
+        UsageError: the model is unknown or does not have these weights.
         NotFoundError: a file or folder does not exist.
     """
     if model:
@@ -27,51 +30,49 @@ def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
         load.check_exists(data)
 
 
-def shared(argv: list[str]) -> None:
-    """Checks --model, --weights and --data of a binary without other arguments."""
+def check_flags(argv: list[str]) -> None:
+    """Checks --model, --weights and --data, and that there are no arguments."""
     flags.no_arguments(argv)
-    _shared()
-
-
-def _shared() -> None:
     values = absl_flags.FLAGS
     data = values.data if "data" in values else ""
     check_exist(model=values.model, weights=values.weights, data=data)
 
 
-def networks(argv: list[str]) -> None:
+def check_networks(argv: list[str]) -> None:
     """Checks --models of the benchmark."""
     flags.no_arguments(argv)
     for model in absl_flags.FLAGS.models or ():
         check_exist(model=model)
 
 
-def images(argv: list[str]) -> None:
+def check_images(argv: list[str]) -> None:
     """Checks the images and the model of elu-zoo-predict."""
     paths, values = argv[1:], absl_flags.FLAGS
     if values["prefetch"].present:
-        flags.alone("prefetch", paths)
+        flags.check_alone("prefetch", paths)
         return
     if bool(paths) == bool(values.data):
-        raise errors.UsageError("Name IMAGE files or folders, or --data; not both.")
+        raise errors.UsageError("Pass image files or folders, or set --data; not both.")
     if paths and values["count"].present:
-        raise errors.UsageError("--count needs --data; leave it out for IMAGE files.")
+        raise errors.UsageError("--count needs --data. Remove --count for image files.")
     of_weights = [values.model, values.weights, values.activation]
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):
-        raise errors.UsageError("Give --saved_model alone, or --model and --weights.")
+        raise errors.UsageError("Set --saved_model alone, or --model and --weights.")
     if not values.picture.lower().endswith(".png"):
-        raise errors.UsageError(f"--picture ends in .png, got {values.picture!r}.")
-    _shared()
+        raise errors.UsageError(
+            f"--picture must end in .png. Received: {values.picture!r}."
+        )
+    check_flags(argv[:1])
     if values.saved_model:
         versions.find_version(Path(values.saved_model))
     image_files.check_exist(paths)
 
 
-def config(argv: list[str]) -> None:
+def check_config(argv: list[str]) -> None:
     """Checks model, weights and data of a config; `resolve` checks the other entries.
 
-    The images are not checked for a run whose folder exists: a finished run does not
-    need them.
+    The images are not checked for a run whose folder exists, because a finished run
+    does not need them.
     """
     flags.no_arguments(argv)
     values = absl_flags.FLAGS

@@ -52,8 +52,8 @@ def main(_: list[str]) -> None:
         print(f"note: {data.note}", file=sys.stderr)
     if own and entry.get("images", data.images) != data.images:
         print(
-            f"note: the images have changed since {entry['tag']} was trained: now "
-            f"{data.images}, then {entry['images']}.",
+            f"note: the images have changed since {entry['tag']} was trained, from "
+            f"{entry['images']} to {data.images}.",
             file=sys.stderr,
         )
     if own and seen and _SPLIT.value != "test":
@@ -75,7 +75,7 @@ def _load(values, shape: tuple[int, int, int], trained: dict):
 
 
 def run() -> None:
-    flags.run(main, early.shared)
+    flags.run(main, early.check_flags)
 
 
 if __name__ == "__main__":

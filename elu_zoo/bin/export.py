@@ -24,12 +24,12 @@ _FORMAT = absl_flags.DEFINE_enum(
     "format",
     "saved_model",
     ["saved_model", "onnx", "litert"],
-    "onnx and litert need the extra of that name: elu-zoo[onnx], elu-zoo[litert].",
+    "File format; onnx needs the extra elu-zoo[onnx], litert needs elu-zoo[litert].",
 )
 _VERSION = absl_flags.DEFINE_integer(
     "version",
     None,
-    "By default the next free number.",
+    "Version number; by default the next free number.",
     lower_bound=1,
 )
 _REPLACE = absl_flags.DEFINE_bool(
@@ -42,7 +42,7 @@ absl_flags.mark_flags_as_required(["model", "weights"])
 
 
 def check(argv: list[str]) -> None:
-    early.shared(argv)
+    early.check_flags(argv)
     versions.check_name(_name())
 
 

@@ -1,4 +1,4 @@
-"""Smaller default batches for fine-tuning on few images."""
+"""Reduction of the default batch size for fine-tuning on few images."""
 
 import sys
 
@@ -13,21 +13,17 @@ from elu_zoo.training.config import ResolvedConfig, resolve
 _FLAG = "config.train.batch_size"
 
 
-def fitted(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
+def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
     """Returns a resolved config whose batch is not larger than the training split.
 
-    Only configs that start from weights change, and only without
-    --config.train.batch_size.
-
-    Args:
-        config: the config; its `train.batch_size` may be reduced.
-        resolved: the resolved `config`.
+    `config.train.batch_size` is reduced only if the config starts from weights and
+    --config.train.batch_size is not set. `resolved` is the resolved `config`.
     """
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:
         return resolved
     try:
-        count = _images(resolved)
+        count = _count_images(resolved)
     except errors.EluZooError:  # raised again by `train` unless the run is finished
         return resolved
     size = config.train.batch_size
@@ -35,14 +31,14 @@ def fitted(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
         return resolved
     config.train.batch_size = order.smaller_batch_size(count)
     logging.warning(
-        "%d training images do not fill a batch of %d: the batch size is %d. Choose "
-        "another by --config.train.batch_size.",
+        "%d training images do not fill a batch of %d. The batch size is reduced to "
+        "%d. Set --config.train.batch_size for another batch size.",
         *(count, size, config.train.batch_size),
     )
     return resolve(config)
 
 
-def _images(resolved: ResolvedConfig) -> int:
+def _count_images(resolved: ResolvedConfig) -> int:
     """Returns the number of training images."""
     settings, data_dir = resolved.config.data, flags.FLAGS.data_dir
     if settings.name in load.names():

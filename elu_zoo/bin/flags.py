@@ -28,17 +28,17 @@ _STRINGS = {
     "<class>/<image>; or an .npz file.",
     "data_dir": "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR by default.",
     "module": "A Python file, or a module's name, that registers your own networks or "
-    "activations; it is imported first.",
+    "activations; the command imports it first.",
     "model": "Name of a model, see list_models().",
     "weights": "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
     "folder of a finished training run.",
-    "activation": "Activation by name; selects the file where --weights names a data "
-    "set.",
+    "activation": "Name of the activation; selects the weight file if --weights is the "
+    "name of a data set.",
 }
 _DEBUG = flags.DEFINE_bool(
     "debug",
     False,
-    "Show a traceback with an error, and all messages of libraries, with time and "
+    "Print the traceback of an error, and all messages of libraries with time and "
     "file.",
 )
 
@@ -77,17 +77,19 @@ def pretrained() -> "Pretrained | None":
 def no_arguments(argv: list[str]) -> None:
     """Checks that the command line has flags only."""
     if len(argv) > 1:
-        raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
-
-
-def alone(name: str, arguments: list[str]) -> None:
-    """Checks that a flag is given without other flags and arguments."""
-    others = sorted(set(flags.FLAGS) - _ABSL_FLAGS - {name, "debug"})
-    given = [f"--{other}" for other in others if flags.FLAGS[other].present]
-    if given or arguments:
         raise errors.UsageError(
-            f"--{name} takes no other flag and no argument. Received: "
-            f"{' '.join([*given, *arguments])}."
+            f"Unexpected arguments: {' '.join(argv[1:])}. Remove them."
+        )
+
+
+def check_alone(name: str, arguments: list[str]) -> None:
+    """Checks that a flag is set without other flags and arguments."""
+    others = sorted(set(flags.FLAGS) - _ABSL_FLAGS - {name, "debug"})
+    present = [f"--{other}" for other in others if flags.FLAGS[other].present]
+    if present or arguments:
+        raise errors.UsageError(
+            f"--{name} must be set alone, without other flags and arguments. Received: "
+            f"{' '.join([*present, *arguments])}."
         )
 
 
@@ -100,10 +102,10 @@ def run(
     """Runs a binary and exits: usage error 2, failure 1, resumable 143.
 
     Args:
-        main: takes the command line without its flags, and returns the exit code.
-        check: takes the same, and raises the errors that need neither Keras nor
-            TensorFlow, whose import takes seconds.
-        verbose: log progress as well as warnings.
+        main: function from the command line without its flags to the exit code.
+        check: function of the same argument that raises the errors which can be found
+            without Keras and TensorFlow, whose import takes seconds.
+        verbose: whether to log progress, in addition to warnings.
     """
     streams.protect()
     if _HELP & set(sys.argv[1:]):
@@ -165,7 +167,7 @@ def _fail(message: str, exit_code: int) -> None:
 def _parse(argv: list[str]) -> list[str]:
     """Parses the command line; raises `UsageError` for a wrong flag or config."""
     if "config" in flags.FLAGS:
-        argv = config.resolved(argv)
+        argv = config.resolve_flag(argv)
     try:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:

@@ -5,8 +5,8 @@ elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_imagenet_15.*'
 
-A folder stands for its PNG and JPEG files. An unreadable file among several is named
-and skipped; the exit code is then 1.
+A folder stands for its PNG and JPEG files. If some of several files cannot be read, the
+command reports and skips them, and its exit code is 1.
 """
 
 import json
@@ -21,18 +21,18 @@ from elu_zoo.weights import fetch_weights
 _SAVED_MODEL = absl_flags.DEFINE_string(
     "saved_model",
     None,
-    "Folder of an exported model, instead of --model --weights.",
+    "Folder of an exported model, instead of --model and --weights.",
 )
-_COUNT = absl_flags.DEFINE_integer("count", 10, "Test images of --data.", lower_bound=1)
-_TOP = absl_flags.DEFINE_integer("top", 3, "Classes per image.", lower_bound=1)
+_COUNT = absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
+_TOP = absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
 _PICTURE = absl_flags.DEFINE_string(
     "picture",
     "reconstructions.png",
-    "PNG of reconstructions; with --json only if given.",
+    "PNG file of reconstructions; with --json it is written only if this flag is set.",
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 _INVERT = absl_flags.DEFINE_bool(
-    "invert", False, "Invert images of dark digits on white."
+    "invert", False, "Invert the images, for dark digits on white."
 )
 _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match the pattern, and exit."
@@ -52,31 +52,31 @@ def main(argv: list[str]) -> int | None:
     load = predictor.from_weights if found else predictor.from_saved_model
     model = load(found or _SAVED_MODEL.value)
     if model.is_autoencoder and _TOP.present:
-        raise errors.UsageError("--top needs a classifier; this is an autoencoder.")
+        raise errors.UsageError("The model is an autoencoder. Remove --top.")
     if not model.is_autoencoder and _PICTURE.present:
-        raise errors.UsageError("--picture needs an autoencoder; this is a classifier.")
+        raise errors.UsageError("The model is a classifier. Remove --picture.")
     if paths:
-        given = inputs.of_files(paths, model)
+        images = inputs.of_files(paths, model)
     else:
-        given = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
-    given = given.inverse() if _INVERT.value else given
-    for sentence in given.complaints(model):
+        images = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
+    images = images.inverse() if _INVERT.value else images
+    for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
-    rows, pixels = given.answered(model, _TOP.value)
+    rows, pixels = images.answered(model, _TOP.value)
     note = ""
     if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
-        note = predictor.picture(_PICTURE.value, given.images, pixels)
+        note = predictor.picture(_PICTURE.value, images.images, pixels)
     if _JSON.value:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
     if note:
         print(note, file=sys.stderr if _JSON.value else sys.stdout)
-    return 1 if given.left_out else 0
+    return 1 if images.left_out else 0
 
 
 def run() -> None:
-    flags.run(main, early.images)
+    flags.run(main, early.check_images)
 
 
 if __name__ == "__main__":

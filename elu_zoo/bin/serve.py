@@ -16,7 +16,7 @@ from absl import flags as absl_flags
 from elu_zoo import errors
 from elu_zoo.bin import flags
 
-# The fields of serving.server.Settings.
+# Each of these flags is a field of serving.server.Settings.
 absl_flags.DEFINE_string(
     "model_base_path",
     None,
@@ -24,7 +24,7 @@ absl_flags.DEFINE_string(
     required=True,
 )
 absl_flags.DEFINE_string(
-    "host", "127.0.0.1", "Address; 0.0.0.0 accepts other machines, unprotected."
+    "host", "127.0.0.1", "Address; 0.0.0.0 accepts any machine, without access control."
 )
 absl_flags.DEFINE_integer("port", 8500, "Port of gRPC; 0: any free port.", 0, 65535)
 absl_flags.DEFINE_integer(
@@ -39,14 +39,16 @@ absl_flags.DEFINE_integer(
 absl_flags.DEFINE_integer(
     "max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1
 )
-absl_flags.DEFINE_integer("max_body_bytes", 32 << 20, "Limit of a request.", 1024)
-absl_flags.DEFINE_integer("rest_api_timeout_in_ms", 30_000, "Limit of a request.", 1)
-absl_flags.DEFINE_float(
-    "file_system_poll_wait_seconds", 1.0, "Interval of checks for new versions.", 0.01
+absl_flags.DEFINE_integer(
+    "max_body_bytes", 32 << 20, "Largest size of a request in bytes.", 1024
+)
+absl_flags.DEFINE_integer(
+    "rest_api_timeout_in_ms", 30_000, "Time limit of a request in milliseconds.", 1
 )
 absl_flags.DEFINE_float(
-    "drain_seconds", 30.0, "How long SIGTERM waits for running requests.", 0.0
+    "file_system_poll_wait_seconds", 1.0, "Seconds between checks for versions.", 0.01
 )
+absl_flags.DEFINE_float("drain_seconds", 30.0, "Wait for requests after SIGTERM.", 0.0)
 
 
 def check(argv: list[str]) -> None:
@@ -61,16 +63,16 @@ def main(_: list[str]) -> None:
         from elu_zoo.serving import server
     except ModuleNotFoundError as error:
         raise errors.UsageError(
-            f"{error.name} is not installed: pip install 'elu-zoo[serving]'."
+            f"{error.name} is not installed. Run: pip install 'elu-zoo[serving]'"
         ) from error
 
     names = [field.name for field in dataclasses.fields(server.Settings)]
     settings = server.Settings(**{name: absl_flags.FLAGS[name].value for name in names})
-    asyncio.run(server.serve(settings, _say))
+    asyncio.run(server.serve(settings, _print_addresses))
 
 
-def _say(started) -> None:
-    rest, grpc = started.rest_address, started.grpc_address
+def _print_addresses(running) -> None:
+    rest, grpc = running.rest_address, running.grpc_address
     print(f"REST http://{rest}/  gRPC {grpc}", flush=True)
 
 

@@ -13,10 +13,11 @@ _WAIT_MILLISECONDS = 1000  # until a message is dropped
 def protect() -> None:
     """Wraps the standard streams, so that lost output does not stop a run.
 
-    A closed stream becomes the null device: otherwise the next opened file would get
-    its descriptor, and messages would be written into that file. A message on stderr is
-    dropped if it cannot be written, a result on stdout if its reader has ended; a full
-    disk is an error for results. Characters outside a stream's encoding are escaped.
+    A closed stream is replaced by the null device, because otherwise the next opened
+    file would get the stream's descriptor and receive its messages. A message on stderr
+    is dropped if it cannot be written. A result on stdout is dropped if its reader has
+    ended, but a full disk raises an error. Characters outside the encoding of a stream
+    are escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -67,7 +68,7 @@ class _Messages(_Stream):
             return True
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
-        found = poll.poll(self._wait)
+        has_room = bool(poll.poll(self._wait))
         # A stopped reader delays only one message.
-        self._wait = _WAIT_MILLISECONDS if found else 0
-        return bool(found)
+        self._wait = _WAIT_MILLISECONDS if has_room else 0
+        return has_room

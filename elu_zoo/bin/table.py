@@ -8,9 +8,10 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows with equal keys; the keys are the heading.
+    """Prints rows with equal keys as a table with the keys as its heading.
 
-    A terminal's width wraps the cells. In a file or pipe each row is one line.
+    On a terminal, cells are wrapped to its width. In a file or pipe each row is one
+    line.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -20,7 +21,7 @@ def show(rows: list[dict[str, str]]) -> None:
     for name in rows[0]:
         table.add_column(name, overflow="fold")
     for row in rows:
-        # rich would take the file name [bold].png as markup.
+        # rich would read the file name [bold].png as markup.
         table.add_row(*(escape(errors.printable(cell)) for cell in row.values()))
     width = None if sys.stdout.isatty() else _UNBOUNDED
     Console(width=width).print(table)

@@ -1,4 +1,4 @@
-"""Trains a network by a config.
+"""Trains the network of a config.
 
 elu-zoo-train --config=quickstart
 elu-zoo-train --config=mnist_mlp_8x128:activation=relu,seed=3 --config.train.epochs=10
@@ -14,36 +14,36 @@ from elu_zoo.bin.config import command, default_workdir, with_data
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
     None,
-    "Folder of the run; the same folder resumes it. By default "
+    "Folder of the run. A run that was stopped in this folder is resumed. By default "
     "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
 )
-absl_flags.register_validator("workdir", lambda x: x != "", "Name a folder.")
+absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
 _STRATEGY = absl_flags.DEFINE_enum(
-    "strategy", "auto", ["auto", "one", "mirrored", "multi_worker"], "Of tf.distribute."
+    "strategy",
+    "auto",
+    ["auto", "one", "mirrored", "multi_worker"],
+    "Distribution strategy of TensorFlow.",
 )
 _NUM_DEVICES = absl_flags.DEFINE_integer(
     "num_devices", None, "Number of GPUs or logical CPU devices.", lower_bound=1
 )
 _COMPILE = absl_flags.DEFINE_enum(
-    "compile", "auto", ["auto", "on", "off"], "XLA for the training step."
+    "compile", "auto", ["auto", "on", "off"], "Whether XLA compiles the training step."
 )
 _STEPS_PER_CALL = absl_flags.DEFINE_integer(
-    "steps_per_call", None, "Iterations per compiled program.", lower_bound=1
+    "steps_per_call", None, "Iterations per call of the compiled function.", 1
 )
 _ACCUMULATE = absl_flags.DEFINE_integer(
-    "accumulate",
-    1,
-    "Parts into which each device splits its share of a batch, to save memory.",
-    lower_bound=1,
+    "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
 )
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
-    "allow_config_change", False, "Resume a run with another config."
+    "allow_config_change", False, "Resume a run with a changed config."
 )
 _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "activation_images",
     0,
-    "Number of training images over which each unit's mean and median activation is "
-    "recorded after each epoch, in activations/; -1 for all.",
+    "Number of training images for the mean and median activation of each unit, which "
+    "are recorded after each epoch in activations/; -1: all images.",
 )
 flags.define("config", "data", "data_dir", "module")
 
@@ -51,11 +51,11 @@ flags.define("config", "data", "data_dir", "module")
 def main(_: list[str]) -> None:
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
-    from elu_zoo.bin.fitting_batch import fitted
+    from elu_zoo.bin.fitting_batch import fit_batch_size
     from elu_zoo.training import Observe, loss, train
     from elu_zoo.training.config import resolve
 
-    resolved = fitted(config, resolve(config))
+    resolved = fit_batch_size(config, resolve(config))
     config = resolved.config
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
     entry = train(
@@ -78,7 +78,7 @@ def main(_: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main, early.config, verbose=True)
+    flags.run(main, early.check_config, verbose=True)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     values = ", ".join(f"{key} {value}" for key, value in unit.items())
     name += f" ({values})" * bool(values)
     name += " after batch normalisation" * entry["arguments"]["batch_norm"]
-    found, theirs = results.of_file(entry), results.of_paper(entry, paper)
+    found, theirs = results.file_error(entry), results.paper_error(entry, paper)
     interval = f" (95 %: {found.interval})" * bool(found.interval)
     beside = f"; {theirs.name}: {theirs.value}" if theirs else ""
     return (
@@ -186,7 +186,7 @@ def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> str:
         )
     elif share < 1:
         limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
-    if len(results.runs_of(entry, rows)) < 2:
+    if len(results.find_runs(entry, rows)) < 2:
         limits.append("One seed: the spread over seeds was not measured.")
     if classes:
         limits.append(

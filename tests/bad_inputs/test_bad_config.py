@@ -12,7 +12,7 @@ from binaries import run_here
 SMOKE = "--config=quickstart:smoke=True"
 RATES = "--config.train.learning_rates="
 BOUNDARIES = "--config.train.boundaries="
-NAME = "The config entry name is part of the path runs/<name>/"
+NAME = 'The config entry name must be a relative path without ".."'
 CASES = [
     ("misspelt_section", ["--config.trian.epochs=2"], "Did you mean 'train.epochs'?"),
     (
@@ -44,7 +44,7 @@ CASES = [
     (
         "two_configs",
         ["--config=mnist_mlp_8x128"],
-        f"--config is given once. Received: {SMOKE} and --config=mnist_mlp_8x128.",
+        f"--config must be set once. Received: {SMOKE} and --config=mnist_mlp_8x128.",
     ),
     (
         "boundary_after_the_last_iteration",
@@ -54,7 +54,7 @@ CASES = [
     (
         "name_that_leaves_the_folder",
         ["--config.name=../../x"],
-        f"{NAME}: a relative path",
+        f"{NAME}, because it is part of the path runs/<name>/",
     ),
     ("empty_name", ["--config.name="], NAME),
 ]

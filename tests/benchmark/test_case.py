@@ -14,19 +14,19 @@ from elu_zoo.benchmark.case import MODELS, Case
         (Case("elu_cifar_11", batch_size=8, steps=3), 8, 3, 0.9),
     ],
 )
-def test_sizes(case, batch_size, steps, momentum):
+def test_defaults_depend_on_the_network(case, batch_size, steps, momentum):
     assert (case.batch_size, case.steps) == (batch_size, steps)
     assert case.momentum == momentum
 
 
-def test_operations_of_a_step():
+def test_flop_of_a_training_step():
     first, others = 784 * 128, 7 * 128 * 128 + 128 * 10
     expected = 3 * 2 * (2 * first + 3 * others)
     assert Case("mnist_mlp_8x128", batch_size=3).flop == expected
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_data(name):
+def test_data_are_repeatable_noise_and_batches(name):
     case = Case(name, batch_size=3, steps=2)
     split, batches = case.data()
     assert split.images.shape == (6, *case.create().input_shape[1:])
@@ -35,7 +35,7 @@ def test_data(name):
     np.testing.assert_array_equal(case.data()[0].images, split.images)
 
 
-def test_no_dropout_and_no_preprocessing():
+def test_the_network_has_neither_dropout_nor_preprocessing():
     model = Case("elu_cifar_11", batch_norm=True).create()
     rates = [x.rate for x in model.layers if "drop" in x.name]
     assert len(rates) > 5 and not any(rates)
@@ -43,7 +43,7 @@ def test_no_dropout_and_no_preprocessing():
     assert names[1] == "stack1_conv1" and "norm_stack1_conv1" in names
 
 
-def test_matrix_products(monkeypatch):
+def test_matrix_products_compute_in_their_dtype(monkeypatch):
     monkeypatch.setattr(limit, "_SIZE", 64)
     exact, rounded = (float(np.ravel(call())[0]) for call in limit.forms().values())
     draws = np.random.Generator(np.random.Philox(0)).standard_normal((64, 64))

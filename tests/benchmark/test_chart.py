@@ -7,14 +7,14 @@ from elu_zoo.benchmark import chart, report
 SECONDS = {"ours": np.array([1.0, 2.0]), "other": np.array([2.0, 5.0])}
 
 
-def test_a_chart(tmp_path):
+def test_a_chart_has_times_and_ratios_only(tmp_path):
     pytest.importorskip("matplotlib")
     rows = report.timed("step", "a net", SECONDS, "ours")
     rows += report.rows("memory", "a net", SECONDS, "ours", "MiB")
     chart.draw(rows, tmp_path / "bars.svg")
     content = (tmp_path / "bars.svg").read_text()
     assert content.count("step: a net; 1 is ours") == 1
-    assert "memory" not in content  # is not a time
+    assert "memory" not in content
     for label in "1.00   1.5e+03 ms", "2.25   3.5e+03 ms":
         assert label in content
 
@@ -23,17 +23,17 @@ def test_a_chart(tmp_path):
     ("parts", "name", "words"),
     [
         (["memory", "policy"], "a.png", "op, step, unit, .* Received: memory, policy"),
-        (["op"], "bars.gif", "a file .png, .svg, .pdf. Received: .*bars.gif"),
+        (["op"], "bars.gif", "one of .png, .svg, .pdf. Received: .*bars.gif"),
     ],
 )
-def test_errors(parts, name, words, tmp_path):
+def test_wrong_parts_or_suffixes_are_refused(parts, name, words, tmp_path):
     pytest.importorskip("matplotlib")
     chart.check(["memory", "op"], tmp_path / "bars.svg")
     with pytest.raises(errors.UsageError, match=words):
         chart.check(parts, tmp_path / name)
 
 
-def test_without_matplotlib(tmp_path, monkeypatch):
+def test_missing_matplotlib_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(chart.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
         chart.check(["op"], tmp_path / "bars.png")

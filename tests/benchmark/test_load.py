@@ -12,9 +12,9 @@ from elu_zoo import errors
 from elu_zoo.benchmark import load
 
 
-def test_in_threads():
+def test_threads_share_the_requests():
     names = []
-    seconds = load.in_threads(
+    seconds = load.time_threads(
         lambda: names.append(threading.current_thread().name), clients=3, requests=10
     )
     assert seconds.shape == (9,) and len(names) == 9
@@ -22,7 +22,7 @@ def test_in_threads():
 
 
 @pytest.mark.parametrize("status", [200, 503])
-def test_by_rest(status):
+def test_rest_clients_send_integers_and_check_the_status(status):
     bodies = []
 
     class Handler(loopback.Handler):
@@ -36,9 +36,9 @@ def test_by_rest(status):
     with loopback.serve(Handler) as server:
         arguments = f"127.0.0.1:{server.server_port}", "net", images, 2, 6
         if status == 200:
-            assert load.by_rest(*arguments).shape == (6,)
+            assert load.time_rest(*arguments).shape == (6,)
             assert bodies == [b'{"instances": [[[[7]]]]}'] * 6
             assert server.requests[0][0] == "/v1/models/net:predict"
         else:
             with pytest.raises(errors.EluZooError, match="503 Service Unavailable"):
-                load.by_rest(*arguments)
+                load.time_rest(*arguments)

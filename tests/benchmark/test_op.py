@@ -15,7 +15,7 @@ def inputs():
 
 @pytest.fixture(scope="module")
 def results():
-    """Result of each form, by pass."""
+    """The result of each form, by pass and by name."""
     return {
         kind: {name: call() for name, call in op.forms(SIZE, kind).items()}
         for kind in op.PASSES
@@ -23,8 +23,8 @@ def results():
 
 
 @pytest.mark.parametrize("form", ["ours, XLA", "tf.nn.elu, XLA", "tf.nn.elu, eager"])
-def test_forms_of_tensorflow_compute_elu(results, form):
-    """Each returns its last element: of the gradient where there is one."""
+def test_tensorflow_forms_return_the_last_element(results, form):
+    """The last element of the ELU, or of its gradient in the backward pass."""
     x, dy = (values[-1] for values in inputs())
     value, slope = (x, 1) if x > 0 else (np.expm1(x), np.exp(x))
     found = [of_pass[form] for of_pass in results.values()]
@@ -32,7 +32,7 @@ def test_forms_of_tensorflow_compute_elu(results, form):
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
-def test_forms_of_other_libraries_compute_elu(results, library):
+def test_other_libraries_compute_elu(results, library):
     pytest.importorskip(library)
     x, dy = inputs()
     y = np.where(x > 0, x, np.expm1(x))
@@ -44,7 +44,7 @@ def test_forms_of_other_libraries_compute_elu(results, library):
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-7)
 
 
-def test_largest_errors():
+def test_largest_errors_are_within_their_bounds():
     found = {n: op.largest_error(f) for n, f in op.APPROXIMATIONS.items()}
     assert found[op.BASELINE] < 2**-24
     # At most 6.1 % of an exponential that is at most 1 (Schraudolph, 1999).

@@ -1,4 +1,4 @@
-"""Each part of the benchmark, for one round of the smallest network."""
+"""Parts of the benchmark, in one round with the smallest network."""
 
 import functools
 import os
@@ -15,13 +15,13 @@ SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
 
 @pytest.fixture(scope="module")
 def measured():
-    """Returns the rows of a part, measured once, in this process."""
+    """A function that measures a part in this process and caches its rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "_SIZES", (1000,))
         yield functools.cache(lambda part: PARTS[part](SMALL))
 
 
-# A warning of the package that converts to ONNX.
+# tf2onnx, which converts to ONNX, raises this warning.
 @pytest.mark.filterwarnings("ignore:In the future `np.object`:FutureWarning")
 @pytest.mark.parametrize(
     ("part", "forms"),
@@ -33,7 +33,6 @@ def measured():
             {"SavedModel", "model.predict", "tf.function, XLA"},
             marks=pytest.mark.slow,
         ),
-        # tests/bin has a test of this one, too.
         pytest.param("replicas", {"two devices"}, marks=pytest.mark.slow),
         pytest.param(
             "step",
@@ -49,7 +48,7 @@ def measured():
         pytest.param("policy", {"plain, 10 a call"}, marks=pytest.mark.slow),
     ],
 )
-def test_rows(measured, part, forms):
+def test_each_part_compares_forms_with_one_baseline(measured, part, forms):
     rows = measured(part)
     assert {row.part for row in rows} == {part}
     assert forms <= {row.form for row in rows}
@@ -65,7 +64,7 @@ def kill(settings):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_process_that_is_killed(monkeypatch):
+def test_a_killed_process_raises_a_resource_error(monkeypatch):
     monkeypatch.setitem(PARTS, "unit", kill)
     with pytest.raises(errors.ResourceError, match="part unit was killed, probably"):
         parts.measure("unit", SMALL)
@@ -74,31 +73,31 @@ def test_a_process_that_is_killed(monkeypatch):
 @pytest.mark.parametrize(
     ("names", "models", "batch_size", "backend", "words"),
     [
-        (["replicas"], [], 7, "tensorflow", "batch_size is even. Received: 7"),
+        (["replicas"], [], 7, "tensorflow", "batch_size must be even, .* Received: 7"),
         (["steps"], [], None, "tensorflow", "Unknown part 'steps'. Did you mean 'step"),
         (["step"], ["mlp"], None, "tensorflow", "mlp"),
         (["step", "op"], [], None, "jax", "The part op needs KERAS_BACKEND=tensorflow"),
     ],
 )
-def test_errors(names, models, batch_size, backend, words):
+def test_wrong_arguments_are_refused(names, models, batch_size, backend, words):
     with pytest.raises(errors.EluZooError, match=words):
         parts.check(names, models, batch_size, backend)
 
 
-def test_no_errors():
+def test_right_arguments_pass():
     parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(list(PARTS), ["elu_cifar_11"], None, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
 
 
-def test_extents():
+def test_rounds_replace_the_extent():
     settings = Settings(["elu_cifar_11"])
     assert settings.extent(20, least=40) == parts.Extent(20, 40, 300, False)
     assert SMALL.extent(20, least=40, warm=True) == parts.Extent(0, 1, 1, True)
 
 
 @pytest.mark.slow
-def test_start_up():
+def test_start_up_times_are_in_order():
     rows = parts.measure("start_up", SMALL)
     seconds = {row.form: row.value for row in rows}
     assert seconds["import elu_zoo"] < seconds["import tensorflow"]

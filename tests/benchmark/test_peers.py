@@ -1,4 +1,4 @@
-"""Other libraries train the same networks: equal losses from equal weights."""
+"""Training of the same networks by other libraries, from the same weights."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from elu_zoo.benchmark import step
 from elu_zoo.benchmark.case import Case
 
-RATES = {"elu_cifar_11": 0.003}  # else its loss hardly changes in ten steps
+RATES = {"elu_cifar_11": 0.003}  # a smaller rate hardly changes the loss in ten steps
 PEERS = {"torch": step.pytorch, "jax": step.pure_jax}
 
 
@@ -20,12 +20,13 @@ PEERS = {"torch": step.pytorch, "jax": step.pure_jax}
     ],
 )
 @pytest.mark.parametrize("library", PEERS)
-def test_ten_steps(model, activation, library):
+def test_ten_steps_have_equal_losses(model, activation, library):
     pytest.importorskip(library)
     rate = RATES.get(model, 1e-3)
     case = Case(model, activation, batch_size=8, steps=10, rate=rate)
     losses = step.ours(case, "float32")()
     assert np.ptp(losses) > 5e-3 * losses[0]
-    # Two values of a pooling that differ by rounding alone send gradients elsewhere.
+    # If two inputs of a max pooling are almost equal, rounding decides which of them
+    # gets the gradient.
     tolerance = 1e-3 if case.is_convolutional else 1e-4
     np.testing.assert_allclose(PEERS[library](case)(), losses, rtol=tolerance)

@@ -19,7 +19,7 @@ def path(tmp_path):
     return tmp_path / "rows.csv"
 
 
-def test_rows(found):
+def test_rows_have_quartiles_and_ratios(found):
     ours, other = found
     assert (ours.part, ours.case, ours.unit) == ("step", "a net", "ms")
     assert (ours.form, other.form) == ("ours", "other")
@@ -42,10 +42,10 @@ def test_update_replaces_the_rows_of_its_parts(found, path):
     assert report.read(path) == [*more, *again]
 
 
-def test_a_file_that_cannot_be_updated(tmp_path):
+def test_other_files_are_not_overwritten(tmp_path):
     report.check(tmp_path / "new" / "rows.csv")
     (tmp_path / "notes.txt").write_text("my notes\nof today")
-    with pytest.raises(errors.CorruptError, match="notes.txt holds no rows"):
+    with pytest.raises(errors.CorruptError, match="notes.txt must be a CSV"):
         report.check(tmp_path / "notes.txt")
     with pytest.raises(OSError, match="notes.txt is"):
         report.check(tmp_path / "notes.txt" / "rows.csv")
@@ -60,14 +60,14 @@ def test_a_file_that_cannot_be_updated(tmp_path):
         ("ours", '"'),
     ],
 )
-def test_a_file_of_another_kind(path, old, new, found):
+def test_a_damaged_file_is_refused(path, old, new, found):
     report.update(path, found)
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(errors.CorruptError, match="rows.csv holds no rows.*--csv"):
+    with pytest.raises(errors.CorruptError, match="rows.csv must be a CSV.*--csv"):
         report.read(path)
 
 
-def test_tables_for_the_terminal(found):
+def test_tables_have_a_title_and_cells_per_form(found):
     more = report.rows("memory", "its memory", SECONDS, "other", "MiB")
     (title, rows), (second, others) = report.tables([*found, *more])
     assert (title, second) == ("a net, 3 rounds", "its memory, 3 rounds")
@@ -81,7 +81,7 @@ def test_tables_for_the_terminal(found):
     assert others[0]["MiB"] == "2" and others[1]["by other"] == "1.000"
 
 
-def test_markdown(found):
+def test_markdown_tables_have_ratios_or_values(found):
     close = {"ours": np.array([1.0, 1.0]), "third": np.array([1.01, 1.02])}
     more = report.timed("step", "another", close, "ours")
     assert report.markdown([*found, *more]).splitlines() == [

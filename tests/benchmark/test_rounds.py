@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from elu_zoo.benchmark import rounds
-from elu_zoo.benchmark.rounds import Extent, interleaved
+from elu_zoo.benchmark.rounds import Extent, time_interleaved
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that only its calls advance."""
+    """A function that advances the clock, which stands still otherwise."""
     now = [0.0]
     monkeypatch.setattr(rounds.time, "perf_counter", lambda: now[0])
 
@@ -17,10 +17,10 @@ def clock(monkeypatch):
     return advance
 
 
-def test_seconds_per_unit(clock):
+def test_times_are_seconds_per_unit(clock):
     lengths = iter([1000, 0, 2, 4, 6])  # the first call compiles
     forms = {"rising": lambda: clock(next(lengths)), "even": lambda: clock(3)}
-    found = interleaved(forms, Extent(0, 3, 3), {"rising": 2})
+    found = time_interleaved(forms, Extent(0, 3, 3), {"rising": 2})
     assert list(found["rising"]) == [1, 2, 3]
     assert list(found["even"]) == [3, 3, 3]
 
@@ -29,25 +29,25 @@ def test_seconds_per_unit(clock):
     ("extent", "expected"),
     [(Extent(30, 1, 100), 10), (Extent(30, 15, 100), 15), (Extent(30, 1, 4), 4)],
 )
-def test_rounds_fit_into_the_time(clock, extent, expected):
+def test_the_number_of_rounds_fits_into_the_time(clock, extent, expected):
     lengths = iter([1000] + [1] * 101)  # the first call compiles
     forms = {"a": lambda: clock(next(lengths)), "b": lambda: clock(2)}
-    found = interleaved(forms, extent)
+    found = time_interleaved(forms, extent)
     assert len(found["a"]) == len(found["b"]) == expected
 
 
 @pytest.mark.parametrize(("warm", "calls", "pauses"), [(True, 8, 0), (False, 5, 3)])
-def test_a_call_or_a_pause_before_each_timed_call(monkeypatch, warm, calls, pauses):
+def test_a_call_or_a_pause_precedes_each_timed_call(monkeypatch, warm, calls, pauses):
     slept, called = [], []
     monkeypatch.setattr(rounds.time, "sleep", slept.append)
-    found = interleaved({"a": lambda: called.append(1)}, Extent(0, 3, 3, warm))
+    found = time_interleaved({"a": lambda: called.append(1)}, Extent(0, 3, 3, warm))
     assert (len(called), len(slept), len(found["a"])) == (calls, pauses, 3)
 
 
 def test_the_order_differs_by_round():
     called = []
     forms = {name: lambda name=name: called.append(name) for name in "abc"}
-    interleaved(forms, Extent(0, 20, 20))
+    time_interleaved(forms, Extent(0, 20, 20))
     orders = ["".join(called[i : i + 3]) for i in range(6, len(called), 3)]
     assert len(orders) == 20 and len(set(orders)) > 3
     assert all(sorted(order) == ["a", "b", "c"] for order in orders)
@@ -58,7 +58,7 @@ def test_a_ratio_compares_the_same_rounds():
     assert rounds.ratio(1.1 * phases, phases) == pytest.approx((1.1, 1.1, 1.1))
 
 
-def test_the_interval_of_a_ratio():
+def test_the_interval_of_a_ratio_has_the_expected_width():
     n, s = 400, 0.05
     draws = np.random.default_rng(0).normal(1.2, s, n)
     median, low, high = rounds.ratio(draws, np.ones(n))

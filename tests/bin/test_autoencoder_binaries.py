@@ -1,4 +1,4 @@
-"""elu-zoo-export and elu-zoo-predict of an autoencoder, as a user types them."""
+"""elu-zoo-export and elu-zoo-predict with an autoencoder."""
 
 import json
 
@@ -50,9 +50,9 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
     pairs = pictures.pairs(test.images, reconstructions).astype(int)
     for index, model in enumerate((of_weights, ["--saved_model=exports"])):
         picture = tmp_path / "new" / f"{index}.png"
-        asked = cli("predict", *model, *of_data, "--json", "--picture", picture)
-        found = rows(asked)
-        assert asked.err.splitlines()[-1] == (
+        result = cli("predict", *model, *of_data, "--json", "--picture", picture)
+        found = rows(result)
+        assert result.err.splitlines()[-1] == (
             f"3 of 3 images, each above its reconstruction: {picture}"
         )
         for i, row in enumerate(found):
@@ -73,7 +73,7 @@ def test_json_alone_writes_no_picture(cli, exported, tmp_path):
     assert len(rows(result)) == 2 and list(tmp_path.iterdir()) == []
 
 
-def test_the_table(cli, exported, tmp_path):
+def test_the_table_has_errors_but_no_codes(cli, exported, tmp_path):
     image = load.load("mnist_5k").test.images[0]
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
     result = cli("predict", exported, "digit.png")
@@ -92,13 +92,13 @@ def test_the_table(cli, exported, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--top=3"], 2, "--top needs a classifier; this is an autoencoder."),
-        (["--picture=a.jpg"], 2, "--picture ends in .png, got 'a.jpg'."),
-        (["--picture="], 2, "--picture ends in .png, got ''."),
+        (["--top=3"], 2, "The model is an autoencoder. Remove --top."),
+        (["--picture=a.jpg"], 2, "--picture must end in .png. Received: 'a.jpg'."),
+        (["--picture="], 2, "--picture must end in .png. Received: ''."),
         (["--picture=folder.png"], 1, "Cannot write folder.png: Is a directory."),
     ],
 )
-def test_a_mistake(cli, exported, tmp_path, arguments, code, message):
+def test_a_mistake_is_refused(cli, exported, tmp_path, arguments, code, message):
     (tmp_path / "folder.png").mkdir()
     result = cli("predict", exported, "--data=mnist_5k", *arguments)
     assert result.code == code and message in result.error

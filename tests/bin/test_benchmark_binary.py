@@ -10,7 +10,7 @@ SMALL = ("--models=mnist_mlp_8x128", "--batch_size=8", "--rounds=1")
 
 @pytest.fixture
 def measured(monkeypatch):
-    """The calls of `parts.measure`, which returns at once."""
+    """The arguments of the calls of `parts.measure`, which measures nothing."""
     calls = []
 
     def measure(part, settings):
@@ -23,7 +23,7 @@ def measured(monkeypatch):
 
 
 @pytest.mark.slow
-def test_one_part(cli, tmp_path):
+def test_one_part_is_printed_and_written(cli, tmp_path):
     result = cli("benchmark", "--parts=replicas", *SMALL, "--csv=rows.csv")
     assert result.code == 0, result.err
     assert "two logical CPU devices" in result.out and "two devices" in result.out
@@ -33,7 +33,7 @@ def test_one_part(cli, tmp_path):
     assert all("tensorflow 2." in row["machine"] for row in rows)
 
 
-def test_defaults(cli, measured):
+def test_by_default_all_parts_are_measured(cli, measured):
     result = cli("benchmark")
     assert result.code == 0, result.err
     assert [part for part, _ in measured] == list(parts.PARTS)
@@ -42,7 +42,7 @@ def test_defaults(cli, measured):
     assert settings == parts.Settings(models, None, None)
 
 
-def test_a_chart(cli, measured, tmp_path):
+def test_a_chart_is_drawn(cli, measured, tmp_path):
     pytest.importorskip("matplotlib")
     result = cli("benchmark", "--parts=step,unit", *SMALL, "--chart=bars.png")
     assert result.code == 0, result.err
@@ -60,7 +60,9 @@ def test_a_chart(cli, measured, tmp_path):
         (["--partz=op"], "Unknown flag --partz. Did you mean '--parts'"),
     ],
 )
-def test_refusals_before_work(cli, measured, tmp_path, arguments, words):
+def test_mistakes_are_refused_before_measuring(
+    cli, measured, tmp_path, arguments, words
+):
     (tmp_path / "file").touch()
     result = cli("benchmark", *arguments)
     assert result.code in (1, 2)

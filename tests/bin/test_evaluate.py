@@ -1,4 +1,4 @@
-"""elu-zoo-evaluate, as a user types it."""
+"""elu-zoo-evaluate: measures, notes and errors."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ DATA = "--data=mnist_5k"
 
 
 @pytest.mark.slow
-def test_measures_are_those_of_the_run(process, cli, trained):
+def test_measures_equal_those_of_the_run(process, cli, trained):
     entry = json.loads(next(trained.glob("mnist_*.json")).read_text())
     result = process("evaluate", MODEL, "--weights", trained, DATA)
     assert result.code == 0, result.err
@@ -35,8 +35,7 @@ def test_measures_are_those_of_the_run(process, cli, trained):
     }
 
 
-def test_an_autoencoder(cli, tmp_path):
-    """The loss and the readout are those of the run, not those of the network."""
+def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     folder = tmp_path / "run"
     result = cli(
         *("train", "--config=mnist_autoencoder_mse:smoke=True"),
@@ -65,7 +64,7 @@ def test_an_autoencoder(cli, tmp_path):
     }
 
 
-def test_note_of_a_data_set_that_the_weights_do_not_know(cli, trained, tmp_path):
+def test_a_note_tells_that_another_data_set_gives_no_test_error(cli, trained, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(trained, other)
     entry = json.loads((other / "outcome.json").read_text())
@@ -88,8 +87,8 @@ def unverified(tmp_path):
     return path
 
 
-def test_an_unverified_autoencoder(cli, tmp_path):
-    """The loss of the network; at logits of 0 each pixel costs log 2 and is 1/2."""
+def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_path):
+    """At logits of 0 each pixel is 1/2, and its cross-entropy is log 2."""
     model = zoo.get_model("mnist_autoencoder")
     for variable in model.get_layer("pixels").weights:
         variable.assign(0 * variable)
@@ -107,11 +106,11 @@ def test_an_unverified_autoencoder(cli, tmp_path):
     assert found["squared_error"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_unverified_weights(cli, unverified):
+def test_unverified_weights_need_a_flag(cli, unverified):
     result = cli("evaluate", MODEL, "--weights", unverified, DATA)
     assert result.code == 1 and "allow_unverified" in result.error
     result = cli("evaluate", MODEL, "--weights", unverified, DATA, "--allow_unverified")
-    assert result.code == 0 and "error 9" in result.out  # of weights never trained
+    assert result.code == 0 and "error 9" in result.out  # 90 %, as without training
     assert result.err.startswith("note: ")
 
 
@@ -131,12 +130,12 @@ def test_unverified_weights(cli, unverified):
         ([MODEL, "--weights=RUN", DATA, "extra"], "Unexpected arguments: extra."),
     ],
 )
-def test_a_mistake(cli, trained, arguments, message):
+def test_a_mistake_is_refused(cli, trained, arguments, message):
     result = cli("evaluate", *(a.replace("RUN", str(trained)) for a in arguments))
     assert result.code == 2 and message in result.error
 
 
-def test_a_damaged_weight_file(cli, trained, tmp_path):
+def test_a_damaged_weight_file_is_refused(cli, trained, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(trained, other)
     path = next(other.glob("*.weights.h5"))
@@ -145,16 +144,9 @@ def test_a_damaged_weight_file(cli, trained, tmp_path):
     assert result.code == 1 and "SHA-256" in result.error
 
 
-def test_debug_shows_where(cli, trained):
-    arguments = ["--weights", trained, DATA, "--activation=relu", "--debug"]
-    result = cli("evaluate", MODEL, *arguments)
-    assert result.code == 2 and "Traceback" in result.err
-    assert "pretrained.py" in result.err
-
-
 @pytest.fixture
 def letters(monkeypatch):
-    """mnist gets the classes a to j."""
+    """Loads data of the name mnist with the classes a to j."""
     data = load.load("mnist_5k")
     renamed = dataclasses.replace(
         data, name="mnist", class_names=tuple("abcdefghij"), note=""
@@ -162,23 +154,25 @@ def letters(monkeypatch):
     monkeypatch.setattr(load, "load", lambda *_: renamed)
 
 
-def test_data_of_other_classes(cli, trained, letters):
+def test_data_with_other_classes_are_refused(cli, trained, letters):
     result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
     assert result.code == 2 and "but the data set mnist has 10 cl" in result.err
 
 
 @pytest.mark.parametrize(
-    ("split", "seen", "said"),
+    ("split", "on_validation", "has_note"),
     [("train", False, True), ("validation", True, True), ("validation", False, False)],
 )
-def test_note_of_training_images(cli, trained, tmp_path, split, seen, said):
+def test_a_note_tells_that_images_were_trained_on(
+    cli, trained, tmp_path, split, on_validation, has_note
+):
     folder = tmp_path / "copy"
     shutil.copytree(trained, folder)
     for path in (folder / "outcome.json", *folder.glob("mnist_mlp_8x128*.json")):
         entry = json.loads(path.read_text())
-        entry["config"]["data"]["train_on_validation"] = seen
+        entry["config"]["data"]["train_on_validation"] = on_validation
         entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
         path.write_text(json.dumps(entry))
     result = cli("evaluate", MODEL, "--weights", folder, DATA, f"--split={split}")
     assert result.code == 0, result.err
-    assert (f"was trained on these {split} images" in result.err) == said
+    assert (f"was trained on these {split} images" in result.err) == has_note

@@ -1,4 +1,4 @@
-"""elu-zoo-export, as a user types it."""
+"""elu-zoo-export: versions, names, formats and errors."""
 
 import importlib.util
 import json
@@ -22,7 +22,7 @@ def test_help_keeps_the_line_break_of_the_example(cli):
     assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
 
 
-def test_versions(process, cli, trained, tmp_path):
+def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
     arguments = [MODEL, "--weights", trained, "--export_dir=out"]
     result = process("export", *arguments)
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n"), result.err
@@ -41,8 +41,9 @@ def test_versions(process, cli, trained, tmp_path):
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/7\n")
 
 
-def test_another_name(cli, process, trained, tmp_path, monkeypatch):
-    """Other weights under the name of an export are refused or replace it."""
+def test_other_weights_need_another_name_or_replace(
+    cli, process, trained, tmp_path, monkeypatch
+):
     entry = json.loads((trained / "outcome.json").read_text())
     (published,) = [
         t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")
@@ -70,7 +71,9 @@ def test_another_name(cli, process, trained, tmp_path, monkeypatch):
     assert line.endswith(f"version 2 of {NET} replaces version 1: {change}")
 
 
-def test_a_wrong_name(cli, trained, tmp_path, monkeypatch):
+def test_a_wrong_name_is_refused_before_the_lookup_of_weights(
+    cli, trained, tmp_path, monkeypatch
+):
     monkeypatch.setattr(origin, "of_weights", pytest.fail)
     arguments = MODEL, "--weights", trained, "--export_dir=o", "--name=../net"
     result = cli("export", *arguments)
@@ -78,7 +81,7 @@ def test_a_wrong_name(cli, trained, tmp_path, monkeypatch):
     assert not (tmp_path / "o").exists()
 
 
-def test_unverified_weights(cli, tmp_path):
+def test_unverified_weights_need_a_flag(cli, tmp_path):
     path = tmp_path / "alone.weights.h5"
     path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128")))
     arguments = [MODEL, "--weights", path, "--export_dir=out"]
@@ -98,13 +101,13 @@ def test_unverified_weights(cli, tmp_path):
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
     ],
 )
-def test_a_mistake(cli, trained, tmp_path, arguments, message):
+def test_a_mistake_is_refused(cli, trained, tmp_path, arguments, message):
     result = cli("export", *(a.replace("RUN", str(trained)) for a in arguments))
     assert result.code == 2 and message in result.error
     assert not (tmp_path / "o").exists()
 
 
-def test_a_folder_that_cannot_be_made(cli, trained, tmp_path):
+def test_a_file_in_place_of_the_export_folder_is_refused(cli, trained, tmp_path):
     (tmp_path / "file").touch()
     result = cli("export", MODEL, "--weights", trained, "--export_dir=file")
     assert result.code == 1 and "Cannot export to file" in result.error
@@ -117,14 +120,16 @@ def test_a_folder_that_cannot_be_made(cli, trained, tmp_path):
         ("litert", "model.tflite", "ai_edge_litert"),
     ],
 )
-def test_formats(cli, tmp_path, monkeypatch, format, file, package):
+def test_other_formats_need_their_package(
+    cli, tmp_path, monkeypatch, format, file, package
+):
     arguments = [MODEL, "--weights=mnist", f"--format={format}", "--export_dir=out"]
     with monkeypatch.context() as patch:
-        there = importlib.util.find_spec
+        find = importlib.util.find_spec
         patch.setattr(
             importlib.util,
             "find_spec",
-            lambda name, *rest: None if name == package else there(name, *rest),
+            lambda name, *rest: None if name == package else find(name, *rest),
         )
         result = cli("export", *arguments)
     assert result.code == 2 and f'pip install "elu-zoo[{format}]"' in result.error

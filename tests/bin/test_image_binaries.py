@@ -1,4 +1,4 @@
-"""The ImageNet network, as a user types it: on folders of images."""
+"""Commands with the ImageNet network, on folders of images."""
 
 import json
 
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 
 
 def measures(workdir):
-    """The entry of a run, and its test measures as the binaries print them."""
+    """Returns the entry of a run, and its test measures as numbers and as text."""
     (path,) = workdir.glob("elu_imagenet_15*.json")
     entry = json.loads(path.read_text())
     found = {key[5:]: value for key, value in entry["metrics"].items()
@@ -32,7 +32,7 @@ def measures(workdir):
     return entry, found, text
 
 
-def test_a_run_its_evaluation_and_its_export(cli, tmp_path, folder):
+def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     result = cli(
         *("train", SMOKE, *SMALL, f"--config.data.folder={folder}"),
         *("--accumulate=2", "--config.train.epochs=2"),
@@ -83,7 +83,7 @@ def test_a_run_its_evaluation_and_its_export(cli, tmp_path, folder):
         (["--config.model.spp_level=(1,)"], 2, "Did you mean 'model.spp_levels'?"),
     ],
 )
-def test_a_mistake(cli, tmp_path, arguments, code, message):
+def test_a_mistake_is_refused(cli, tmp_path, arguments, code, message):
     (tmp_path / "empty").mkdir()
     result = cli("train", SMOKE, *arguments)
     assert result.code == code and message in result.error
@@ -92,7 +92,7 @@ def test_a_mistake(cli, tmp_path, arguments, code, message):
 
 @pytest.mark.data("imagenet_sample")
 @pytest.mark.slow
-def test_the_smoke_run_of_real_images(cli, tmp_path):
+def test_a_smoke_run_of_real_images_is_evaluated_and_exported(cli, tmp_path):
     sample = small_images.sample()
     result = cli("train", SMOKE, f"--config.data.folder={sample}")
     assert result.code == 0, result.err
@@ -101,7 +101,7 @@ def test_the_smoke_run_of_real_images(cli, tmp_path):
     assert result.out.startswith(f"test {text}\n") and "top-5 error" in text
     rows = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [5, 10]
-    # A network that knows nothing: log 1000, 6.9.
+    # An untrained network of 1,000 classes has the loss log 1000 = 6.9.
     assert 6 < entry["metrics"]["test_loss"] < 9
     result = cli("evaluate", MODEL, "--weights", run, "--data", sample)
     assert (
@@ -120,5 +120,5 @@ def test_the_smoke_run_of_real_images(cli, tmp_path):
     assert found["probabilities"].shape == (3, 1000)
     named = [exported.class_names[i] for i in found["probabilities"].argmax(1)]
     result = cli("predict", "--saved_model=exports/elu_imagenet_15/1", "--json", *files)
-    told = [json.loads(line)["class"] for line in result.out.splitlines()]
-    assert [name.partition(" (class")[0] for name in told] == named
+    printed = [json.loads(line)["class"] for line in result.out.splitlines()]
+    assert [name.partition(" (class")[0] for name in printed] == named

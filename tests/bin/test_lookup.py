@@ -1,4 +1,4 @@
-"""Lookups of --weights: each command has one."""
+"""Number of lookups of --weights in each command."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_a_command_looks_weights_up_once(
     weights = trained if is_folder else "mnist"
     looked_up = []
 
-    def recorded(function):
+    def record(function):
         def call(name, *others):
             looked_up.append(name)
             return function(name, *others)
@@ -31,7 +31,7 @@ def test_a_command_looks_weights_up_once(
         return call
 
     for name in ("_from_manifest", "_from_path"):
-        monkeypatch.setattr(pretrained, name, recorded(getattr(pretrained, name)))
+        monkeypatch.setattr(pretrained, name, record(getattr(pretrained, name)))
     result = cli(command, *(each.format(weights) for each in arguments))
     assert result.code == 0, result.err
     assert looked_up == [weights]

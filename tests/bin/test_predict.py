@@ -1,4 +1,4 @@
-"""elu-zoo-predict, as a user types it."""
+"""elu-zoo-predict: predictions, warnings and errors."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_weights_and_saved_model_agree(cli, trained, exported, digits):
             )
 
 
-def test_names_of_files(cli, exported, digits, tmp_path):
+def test_rows_have_the_names_of_files(cli, exported, digits, tmp_path):
     single = tmp_path / "single.png"
     write_png(single, np.zeros((40, 30, 3), np.uint8))  # another size, in colour
     found = rows(cli("predict", "--saved_model", exported, single, digits, "--json"))
@@ -65,7 +65,7 @@ def test_names_of_files(cli, exported, digits, tmp_path):
     assert all("true" not in row for row in found)
 
 
-def test_the_table(process, exported):
+def test_the_table_has_a_row_per_image(process, exported):
     result = process(
         "predict", "--saved_model", exported, "--data=mnist_5k", "--count=2", "--top=1"
     )
@@ -77,16 +77,16 @@ def test_the_table(process, exported):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Name IMAGE files or folders, or --data"),
+        ([], "Pass image files or folders, or set --data"),
         (["--saved_model=EXPORT", "a.png", "--data=mnist_5k"], "not both"),
-        (["a.png"], "Give --saved_model alone, or --model and --weights."),
-        (["--saved_model=EXPORT", MODEL, "a.png"], "Give --saved_model alone"),
+        (["a.png"], "Set --saved_model alone, or --model and --weights."),
+        (["--saved_model=EXPORT", MODEL, "a.png"], "Set --saved_model alone"),
         (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
         (["--saved_model=EXPORT", "--count=3", "a.png"], "--count needs --data"),
         (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
         (
             ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
-            "--picture needs an autoencoder; this is a classifier.",
+            "The model is a classifier. Remove --picture.",
         ),
         (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
@@ -95,12 +95,12 @@ def test_the_table(process, exported):
         (["--save_model=x", "a.png"], "Did you mean '--saved_model'?"),
     ],
 )
-def test_a_mistake(cli, exported, arguments, message):
+def test_a_mistake_is_refused(cli, exported, arguments, message):
     result = cli("predict", *(a.replace("EXPORT", str(exported)) for a in arguments))
     assert result.code == 2 and message in result.error
 
 
-def test_files_without_an_image(cli, exported, tmp_path):
+def test_files_without_an_image_are_refused(cli, exported, tmp_path):
     (tmp_path / "text.png").write_text("no image")
     (tmp_path / "empty.png").touch()
     (tmp_path / "folder").mkdir()
@@ -113,7 +113,7 @@ def test_files_without_an_image(cli, exported, tmp_path):
         assert result.code == 1 and message in result.error
 
 
-def test_a_folder_with_other_files(cli, exported, digits):
+def test_other_files_of_a_folder_are_skipped_with_a_warning(cli, exported, digits):
     (digits / "my.gif").write_bytes(b"GIF89a" + bytes(9))
     (digits / "notes.txt").write_text("not an image")
     result = cli("predict", "--saved_model", exported, digits, "--json")
@@ -124,8 +124,8 @@ def test_a_folder_with_other_files(cli, exported, digits):
     assert result.err.splitlines() == [f"warning: {digits}/my.gif {reason}"]
 
 
-def test_a_bad_file_among_others(process, exported, digits):
-    """One damaged file among several; messages of the decoder are hidden."""
+def test_one_damaged_file_among_several_is_skipped(process, exported, digits):
+    """The messages of the decoder are hidden."""
     image = np.random.default_rng(0).integers(0, 256, (96, 96, 1), np.uint8)
     photo = tf.io.encode_jpeg(image)
     (digits / "1.png").write_bytes(photo.numpy()[:-3000])
@@ -138,7 +138,7 @@ def test_a_bad_file_among_others(process, exported, digits):
     assert result.err == f"warning: {digits}/1.png {reason}\n"
 
 
-def test_dark_digits_on_white(cli, trained, exported, digits, tmp_path):
+def test_dark_digits_on_white_need_invert(cli, trained, exported, digits, tmp_path):
     for path in digits.iterdir():
         image = tf.io.decode_png(path.read_bytes())
         write_png(tmp_path / "paper" / path.name, 255 - image)
@@ -148,13 +148,13 @@ def test_dark_digits_on_white(cli, trained, exported, digits, tmp_path):
         found = cli("predict", *model, "--invert", "paper", "--json")
         classes = [row["class"] for row in rows(found)]
         assert classes == [row["class"] for row in expected] and found.err == ""
-    told = cli("predict", *of_weights, "paper", "--json")
-    assert told.code == 0 and told.err == (
+    result = cli("predict", *of_weights, "paper", "--json")
+    assert result.code == 0 and result.err == (
         "warning: 3 of 3 images (paper/0.png, paper/1.png, paper/2.png) are dark on "
         "light; this network was trained on light digits on black: pass --invert.\n"
     )
-    told = cli("predict", *of_export, "--invert", digits / "0.png", "--json")
-    assert told.err == (
+    result = cli("predict", *of_export, "--invert", digits / "0.png", "--json")
+    assert result.err == (
         f"warning: {digits}/0.png is light on dark already: leave --invert out.\n"
     )
 

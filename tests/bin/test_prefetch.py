@@ -1,4 +1,4 @@
-"""elu-zoo-predict --prefetch, as a user types it."""
+"""elu-zoo-predict --prefetch: downloads and errors."""
 
 import loopback
 import published_weights as made_weights
@@ -9,7 +9,7 @@ from elu_zoo.weights import manifest
 
 @pytest.fixture
 def published(tmp_path, monkeypatch):
-    """Two tags by activation: a server has all files, this machine that of relu."""
+    """The tags of two weight files by activation; only that of relu is downloaded."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     content = {}
 
@@ -34,7 +34,7 @@ def path(folder, tag):
     return folder / "home" / "weights" / (tag + manifest.SUFFIX)
 
 
-def test_prefetch(cli, published, tmp_path):
+def test_missing_weights_are_downloaded(cli, published, tmp_path):
     paths = [path(tmp_path, published[name]) for name in ("elu", "relu")]
     result = cli("predict", "--prefetch=mnist_mlp_*")
     assert (result.code, result.err) == (0, "")
@@ -47,18 +47,18 @@ def test_prefetch(cli, published, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["a.png"], 2, "takes no other flag and no argument. Received: a.png."),
-        (["--model=x", "--json", "a"], 2, "argument. Received: --json --model a."),
+        (["a.png"], 2, "without other flags and arguments. Received: a.png."),
+        (["--model=x", "--json", "a"], 2, "arguments. Received: --json --model a."),
         (["--prefetch=mnist_mpl*"], 2, "Unknown weights 'mnist_mpl*'. Did you mean"),
         (["--prefetch="], 2, "Unknown weights ''."),
     ],
 )
-def test_a_mistake(cli, published, arguments, code, message):
+def test_a_mistake_is_refused(cli, published, arguments, code, message):
     result = cli("predict", "--prefetch=*", *arguments)
     assert result.code == code and message in result.error
 
 
-def test_a_failure(cli, tmp_path, monkeypatch):
+def test_a_failed_download_is_an_error(cli, tmp_path, monkeypatch):
     made = made_weights.make(sources=["http://127.0.0.1:1"])
     made_weights.publish(monkeypatch, tmp_path / "home", made)
     path(tmp_path, made[0]["tag"]).unlink()

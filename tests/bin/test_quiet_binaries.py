@@ -1,4 +1,4 @@
-"""stderr of a command: sentences only; with --debug all messages."""
+"""stderr of a command, with and without --debug."""
 
 import re
 
@@ -11,7 +11,7 @@ NOISE = re.compile(
 TRAIN = "train", "--config=quickstart:smoke=True"
 
 
-def test_train(process):
+def test_training_prints_sentences_only(process):
     result = process(*TRAIN)
     assert result.code == 0 and not NOISE.search(result.out + result.err), result
     rows = result.err.splitlines()
@@ -19,7 +19,7 @@ def test_train(process):
     assert [x.split()[0] for x in result.out.splitlines()] == ["test", "weights"]
 
 
-def test_debug(process, trained):
+def test_debug_prints_all_messages(process, trained):
     result = process(*TRAIN, "--workdir", trained, "--debug")
     assert result.code == 0
     assert re.search(rf"{PREFIX}resuming\.py:\d+\] .* is finished", result.err, re.M)
@@ -27,8 +27,8 @@ def test_debug(process, trained):
 
 
 @pytest.mark.slow
-def test_benchmark(process):
-    """Parts run in processes, which start more processes."""
+def test_nested_processes_print_nothing(process):
+    """The process of each part starts further processes."""
     parts = "--parts=memory,serving", "--models=mnist_mlp_8x128", "--rounds=1"
     result = process("benchmark", *parts)
     assert (result.code, result.err) == (0, ""), result.err

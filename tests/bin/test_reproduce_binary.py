@@ -18,7 +18,7 @@ def called(monkeypatch):
     return found
 
 
-def test_defaults(cli, called, monkeypatch):
+def test_defaults_reach_the_plan(cli, called, monkeypatch):
     monkeypatch.setattr(runner, "default_jobs", lambda: 7)
     result = cli("reproduce", "fig2")
     assert result.code == 0, result.err
@@ -44,7 +44,7 @@ def test_everything(cli, called):
     assert named["jobs"] == 2
 
 
-def test_experiments_that_train_nothing(cli, tmp_path):
+def test_experiments_without_training_write_figures_and_report(cli, tmp_path):
     result = cli("reproduce", "table1", "fig1", "--budget=smoke", "--output=out")
     assert result.code == 0, result.err
     assert result.out.splitlines()[-1] == "out/reproduction.md"
@@ -70,7 +70,7 @@ def test_experiments_that_train_nothing(cli, tmp_path):
         (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
     ],
 )
-def test_refusals_before_work(cli, called, tmp_path, arguments, words):
+def test_mistakes_are_refused_before_any_run(cli, called, tmp_path, arguments, words):
     (tmp_path / "file").touch()
     result = cli("reproduce", *arguments)
     assert result.code in (1, 2)
@@ -81,7 +81,7 @@ def test_refusals_before_work(cli, called, tmp_path, arguments, words):
 
 @pytest.mark.data("cifar100")
 @pytest.mark.slow
-def test_missing_data_are_left_out(cli, monkeypatch, tmp_path):
+def test_an_experiment_without_its_data_is_skipped(cli, monkeypatch, tmp_path):
     """An experiment without its data is skipped; the report is written."""
     monkeypatch.setattr(timing, "compute", lambda plan: [])
     result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")

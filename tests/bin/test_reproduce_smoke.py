@@ -1,4 +1,4 @@
-"""All experiments, as short as they can be."""
+"""elu-zoo-reproduce all, with the smallest budget."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 
 @pytest.mark.slow
 @pytest.mark.data("mnist", "cifar100")
-def test_all_leaves_every_figure_and_the_report(tmp_path):
+def test_all_experiments_write_their_figures_and_the_report(tmp_path):
     command = [sys.executable, "-m", "elu_zoo.bin.reproduce", "all", "--budget=smoke"]
     subprocess.run(command, cwd=tmp_path, check=True)
     folder = tmp_path / "reproduction"
@@ -22,5 +22,5 @@ def test_all_leaves_every_figure_and_the_report(tmp_path):
             for suffix in ("png", "svg"):
                 assert (folder / "figures" / f"{name}.{suffix}").stat().st_size > 5000
     rows = (folder / "claims.csv").read_text().splitlines()[1:]
-    # Smoke runs decide nothing.
+    # Smoke runs are too short to decide a claim.
     assert rows and all(row.endswith(",not tested") for row in rows)

@@ -1,4 +1,4 @@
-"""Binaries with standard streams that are closed, full, without a reader, or ASCII."""
+"""Binaries whose standard streams are closed, full, without a reader, or ASCII."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ FAILURE = "error: no data"
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the binary behind shell redirections: (exit code, stdout, stderr)."""
+    """A function that runs SCRIPT with redirections: (exit code, stdout, stderr)."""
     (tmp_path / "script.py").write_text(SCRIPT)
 
     def run(redirections="", argument="", **environment):
@@ -60,7 +60,7 @@ def run(tmp_path):
         ("<&- 2>&-", "fail", 1),
     ],
 )
-def test_messages_are_dropped(run, redirection, argument, code):
+def test_messages_that_cannot_be_written_are_dropped(run, redirection, argument, code):
     assert run(redirection, argument) == (code, "result \N{SNOWMAN}\n", "")
 
 
@@ -68,7 +68,7 @@ def test_messages_are_dropped(run, redirection, argument, code):
     ("redirection", "argument", "code"),
     [(">&-", "", 0), ("> >(true)", "one", 1), ("2>&1 | head -n 1 > head", "", 0)],
 )
-def test_results_without_a_reader(run, redirection, argument, code):
+def test_results_without_a_reader_are_dropped(run, redirection, argument, code):
     found, out, error = run(f"{redirection}; exit ${{PIPESTATUS[0]}}", argument)
     assert (found, out, "error" in error) == (code, "", False)
 
@@ -78,7 +78,7 @@ def test_results_on_a_full_disk_fail(run):
     assert code == 1 and error.splitlines()[-1].startswith("error: [Errno 28]")
 
 
-def test_a_pipe_whose_reader_stopped(run):
+def test_a_stopped_reader_of_messages_does_not_stop_the_run(run):
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     try:
@@ -97,7 +97,7 @@ def test_a_pipe_whose_reader_stopped(run):
 
 
 @pytest.mark.parametrize("argument", ["", "fail"])
-def test_an_ascii_terminal(run, argument):
+def test_characters_outside_ascii_are_escaped(run, argument):
     ascii_only = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     code, out, error = run("", argument, **ascii_only)
     assert (code, out) == (bool(argument), "result \\u2603\n")

@@ -1,4 +1,4 @@
-"""Tables on a terminal and in a file."""
+"""Printed tables, on a terminal and in a file."""
 
 import re
 

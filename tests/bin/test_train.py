@@ -1,4 +1,4 @@
-"""elu-zoo-train, as a user types it."""
+"""elu-zoo-train: runs, configs, flags and errors."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ def get_config(arg=""):
 """
 
 
-def test_a_run_and_its_rerun(process, tmp_path):
+def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
     first = process("train", SMOKE)
     assert first.code == 0, first.err
     measures, weights = first.out.splitlines()
@@ -33,14 +33,13 @@ def test_a_run_and_its_rerun(process, tmp_path):
     assert again.err.splitlines()[-1] == f"{RUN} is finished."
 
 
-def test_another_config_in_the_folder_of_a_run(cli, trained):
-    # Refused before anything of the run is touched.
+def test_another_config_is_refused_in_the_folder_of_a_run(cli, trained):
     result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
     assert result.code == 2
     assert "seed: 0 -> 1" in result.error and "Pass another --workdir" in result.error
 
 
-def test_a_config_by_path_with_an_argument(cli, tmp_path):
+def test_a_config_is_loaded_by_path_with_an_argument(cli, tmp_path):
     (tmp_path / "mine.py").write_text(CONFIG)
     result = cli("train", "--config", "mine.py:other", "--config.train.epochs=1")
     assert result.code == 0, result.err
@@ -54,7 +53,7 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--config is missing: the path of a config, or one of elu_cifar_11,"),
+        ([], "--config is missing. Set it to the path of a config, or to one of elu_"),
         (["--config"], "--config is missing"),
         (["--config=quickstar"], "Unknown config 'quickstar'. Did you mean 'quicks"),
         (["--config=arguments"], "Unknown config 'arguments'"),
@@ -65,7 +64,7 @@ def test_a_config_by_path_with_an_argument(cli, tmp_path):
         (["--config=quickstart:seed=-1"], "seed"),
     ],
 )
-def test_a_bad_config(cli, arguments, message):
+def test_a_bad_config_is_refused(cli, arguments, message):
     result = cli("train", *arguments)
     assert result.code == 2 and message in result.error
 
@@ -87,7 +86,7 @@ def test_a_bad_config(cli, arguments, message):
         ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
         ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean '--workdir'?"),
         ("--workdir", "Missing value for flag --workdir"),
-        ("--workdir=", "--workdir=: Name a folder."),
+        ("--workdir=", "--workdir=: Set it to a folder."),
         ("--strategy=mirored", "value should be one of <auto|one|mirrored"),
         ("--compile=yes", "value should be one of <auto|on|off>"),
         ("--num_devices=0", "0 is not a positive integer"),
@@ -101,7 +100,7 @@ def test_a_bad_config(cli, arguments, message):
         ("extra", "Unexpected arguments: extra."),
     ],
 )
-def test_a_bad_flag(cli, argument, message):
+def test_a_bad_flag_is_refused(cli, argument, message):
     result = cli("train", SMOKE, argument)
     assert result.code == 2 and message in result.error
 
@@ -121,7 +120,7 @@ def test_a_bad_flag(cli, argument, message):
         (["--workdir=a_file"], "a_file"),
     ],
 )
-def test_a_failure(cli, tmp_path, arguments, message):
+def test_a_failure_is_an_error_of_one_line(cli, tmp_path, arguments, message):
     (tmp_path / "a_file").touch()
     result = cli("train", SMOKE, *arguments)
     assert result.code == 1 and message in result.error
@@ -134,11 +133,11 @@ def test_a_failure(cli, tmp_path, arguments, message):
         ("def get_config(arg=''\n", "raises SyntaxError"),
         ("import no_such_module", "raises ModuleNotFoundError"),
         ("open('no_such_file')", "raises FileNotFoundError"),
-        ("x = 1", "needs a function get_config"),
-        ("def get_config(arg=''):\n    pass", "returns a ml_collections.ConfigDict"),
+        ("x = 1", "must have a function get_config"),
+        ("def get_config(arg=''):\n    pass", "returns an ml_collections.ConfigDict"),
     ],
 )
-def test_a_config_that_does_not_load(cli, tmp_path, content, message):
+def test_the_error_of_a_config_names_its_cause(cli, tmp_path, content, message):
     (tmp_path / "mine.py").write_text(content)
     result = cli("train", "--config=mine.py")
     assert result.code == 2 and message in result.error
@@ -148,21 +147,17 @@ def test_a_config_that_does_not_load(cli, tmp_path, content, message):
     ("argument", "place"),
     [("--config.train.epochs=0", "config_checks.py"), ("--config.new=1", "config.py")],
 )
-def test_debug_shows_where(cli, argument, place):
+def test_debug_prints_the_traceback(cli, argument, place):
     result = cli("train", SMOKE, argument, "--debug")
     assert result.code == 2
     assert "Traceback" in result.err and place in result.err
     assert result.err.splitlines()[-1].startswith("error: ")
 
 
-def test_a_mistake_in_a_process_of_its_own(process):
-    result = process("train", SMOKE, "--config.train.epoch=3")
-    assert result.code == 2 and "Did you mean 'train.epochs'?" in result.error
-
-
 @pytest.mark.slow
-def test_random_layers_on_two_devices_of_a_new_process(process):
-    # Describing such a layer starts TensorFlow, after which devices cannot be made.
+def test_random_layers_are_trained_on_two_devices(process):
+    # Logical devices must be made before the description of such a layer starts
+    # TensorFlow.
     result = process(
         *("train", f"{SMOKE},activation=rrelu", "--compile=off"),
         *("--strategy=mirrored", "--num_devices=2"),
@@ -179,7 +174,7 @@ def test_random_layers_on_two_devices_of_a_new_process(process):
         ("torch", "the package torch is not installed. Install it."),
     ],
 )
-def test_a_backend_that_is_not_there(cli, monkeypatch, backend, message):
+def test_a_missing_backend_is_refused(cli, monkeypatch, backend, message):
     monkeypatch.setenv("KERAS_BACKEND", backend)
     find = importlib.util.find_spec
     monkeypatch.setattr(

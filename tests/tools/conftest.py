@@ -1,4 +1,4 @@
-"""Puts tools/ on sys.path, as for its scripts."""
+"""Adds tools/ to sys.path, as Python does for the scripts of this folder."""
 
 import sys
 from pathlib import Path

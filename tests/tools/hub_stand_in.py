@@ -1,6 +1,6 @@
 """A fake Hugging Face Hub for uploads and downloads.
 
-Files are `regular`, base64 in the commit; the real hub stores large files elsewhere.
+A commit contains all files in base64. The real hub stores large files outside commits.
 """
 
 import base64
@@ -13,11 +13,11 @@ TOKEN = "secret"
 
 
 class Hub(loopback.Handler):
-    """A hub with one repository: its files by name, and summaries of its commits."""
+    """A hub with one repository."""
 
-    files: dict[str, bytes]
-    commits: list[str]
-    damages = False
+    files: dict[str, bytes]  # contents by name
+    commits: list[str]  # summaries
+    damages = False  # whether downloads are damaged
 
     def do_POST(self):
         body = self.body()
@@ -59,7 +59,7 @@ class Hub(loopback.Handler):
             self.answer(content[:-1] + b"?" if self.damages else content)
 
     def body(self) -> bytes:
-        """Returns the body of a request, of known length or in chunks."""
+        """Returns the body of a request with a Content-Length or in chunks."""
         if "Content-Length" in self.headers:
             return self.rfile.read(int(self.headers["Content-Length"]))
         parts = []

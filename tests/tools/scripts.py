@@ -1,4 +1,4 @@
-"""The scripts of tools/, loaded once: flags can be defined only once."""
+"""Scripts of tools/, which are loaded once because flags can be defined only once."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The README's table of weights, counts of claims and faults, and figure."""
+"""Generated parts of README files: table of weights, counts, and the figure."""
 
 import re
 
@@ -66,7 +66,7 @@ def lines(published, rows=(), networks=("elu_cifar_11",)):
         ),
     ],
 )  # fmt: skip
-def test_rows(published, expected):
+def test_the_table_has_a_row_per_recipe(published, expected):
     assert lines(published)[1] == [f"| `elu_cifar_11` | {row}" for row in expected]
 
 
@@ -84,7 +84,7 @@ def test_other_activations_get_a_column():
 @pytest.mark.parametrize(
     ("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")]
 )
-def test_several_runs_of_a_recipe(seeds, cell):
+def test_several_runs_of_a_recipe_have_a_mean(seeds, cell):
     own = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
     own |= {"config": "elu_cifar_11-cifar100-fast30", "schedule": "fast"}
     rows = [
@@ -96,13 +96,13 @@ def test_several_runs_of_a_recipe(seeds, cell):
     assert lines([entry()], rows)[1][0].split(" | ")[2] == cell
 
 
-def test_networks_without_weights():
+def test_networks_without_weights_are_listed():
     last = lines([entry()], networks=("dsn", "elu_cifar_11", "nin"))[2]
     assert last == "No weights yet: `dsn`, `nin`."
     assert "No weights" not in lines([entry()])[2]
 
 
-def test_the_tally():
+def test_the_tally_counts_verdicts():
     verdicts = ["mixed", "reproduced", "reproduced", "reproduced in early training"]
     found = counts.tally([{"verdict": verdict} for verdict in verdicts], str)
     assert found.startswith(
@@ -120,7 +120,7 @@ def test_the_tally_links_a_section_of_the_report():
     ]
 
 
-def test_survived():
+def test_kinds_of_runs_are_added():
     fields = "fault", "what", "tried", "as_promised"
     rows = [
         dict(zip(fields, row, strict=True))
@@ -131,7 +131,7 @@ def test_survived():
             ("damage", "files", "5", "5"),
         ]
     ]
-    assert counts.survived(rows) == (
+    assert counts.reliability(rows) == (
         "- **kill**: runs 3 of 4; starts 7 of 7\n- **damage**: files 5 of 5"
     )
 
@@ -152,7 +152,7 @@ RUN |= {"test_error_percent": "2.5"}
         ({"schedule_share": "0.5"}, False),
     ],
 )
-def test_points_of_the_figure(changes, shown):
+def test_the_figure_shows_whole_schedules_of_its_panels(changes, shown):
     assert len(overview.points([RUN | changes])) == shown
 
 

@@ -1,4 +1,4 @@
-"""Marks of README.md files: found, checked, and filled."""
+"""Marks of README.md files."""
 
 import pytest
 from pages import marks
@@ -18,11 +18,11 @@ BOTH = block("runs") + "between\n" + block("tally")
 
 
 def test_only_text_between_marks_changes():
-    found = marks.filled({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
+    found = marks.fill({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
     all_ = "[all](configs/results/claims.csv)"
     new = block("runs", "new") + "between\n" + block("tally", all_)
     assert found == {"README.md": f"before\n{new}after\n"}
-    assert marks.filled(found, CONTENTS) == found
+    assert marks.fill(found, CONTENTS) == found
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_only_text_between_marks_changes():
 )
 def test_links_are_relative_to_the_page(page, target):
     texts = {"other/README.md": block("runs"), page: block("tally")}
-    assert f"[all]({target})" in marks.filled(texts, CONTENTS)[page]
+    assert f"[all]({target})" in marks.fill(texts, CONTENTS)[page]
 
 
 BEGINS, ENDS = (mark.format("runs") + "\n" for mark in (marks.BEGIN, marks.END))
@@ -53,19 +53,19 @@ BEGINS, ENDS = (mark.format("runs") + "\n" for mark in (marks.BEGIN, marks.END))
         ),
         (
             {"a": BEGINS + block("tally")},
-            "The marks of a have to be pairs .* runs begin, ta",
+            "The marks of a must be pairs .* runs begin, ta",
         ),
         (
             {"a": ENDS + block("tally")},
-            "The marks of a have to be pairs .* runs end, tall",
+            "The marks of a must be pairs .* runs end, tall",
         ),
-        ({"a": ENDS + BEGINS + block("tally")}, "The marks of a have to be pairs"),
-        ({"a": BEGINS + block("tally") + ENDS}, "The marks of a have to be pairs"),
+        ({"a": ENDS + BEGINS + block("tally")}, "The marks of a must be pairs"),
+        ({"a": BEGINS + block("tally") + ENDS}, "The marks of a must be pairs"),
     ],
 )
-def test_wrong_marks(texts, message):
+def test_wrong_marks_are_refused(texts, message):
     with pytest.raises(errors.UsageError, match=message):
-        marks.filled(texts, CONTENTS)
+        marks.fill(texts, CONTENTS)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_wrong_marks(texts, message):
         ("env/lib", False),
     ],
 )
-def test_skipped_folders(folder, found, tmp_path):
+def test_ignored_folders_are_skipped(folder, found, tmp_path):
     (tmp_path / ".gitignore").write_text("*.svg\n/runs/\n")
     (tmp_path / "env").mkdir()
     (tmp_path / "env/pyvenv.cfg").touch()

@@ -1,4 +1,4 @@
-"""tools/prepare_data.py with its command line."""
+"""tools/prepare_data.py: flags, output and errors."""
 
 import importlib.util
 import json
@@ -28,7 +28,7 @@ def _remove_flags():
 
 @pytest.fixture
 def run():
-    """Runs the script with the flags of a new process."""
+    """A function that runs the script with flags as in a new process."""
     verbosity = logging.get_verbosity()
 
     def run(*arguments):
@@ -45,7 +45,7 @@ def run():
 
 @pytest.fixture
 def images(tmp_path):
-    """Ten JPEGs of two classes, a grey one and an empty file among them."""
+    """A folder with ten JPEGs of two classes; one is grey, one is an empty file."""
     folder = tmp_path / "images"
     for i in range(10):
         path = folder / "ab"[i % 2] / f"{i}.JPEG"
@@ -55,7 +55,7 @@ def images(tmp_path):
     return folder
 
 
-def test_prepares_a_folder(run, images, tmp_path, capsys):
+def test_a_folder_is_prepared_and_reported(run, images, tmp_path, capsys):
     output = tmp_path / "out"
     options = ("--image_size=16", "--max_bad_examples=1")
     run(f"--folder={images}", f"--output={output}", *options)
@@ -73,7 +73,7 @@ def test_prepares_a_folder(run, images, tmp_path, capsys):
     assert len(data.train) + len(data.test) == 9
 
 
-def test_report_without_unusual_images(run, images, tmp_path, capsys):
+def test_a_report_without_unusual_images_says_none(run, images, tmp_path, capsys):
     for name in ("a/4", "b/7"):
         (images / f"{name}.JPEG").unlink()
     run(f"--folder={images}", f"--output={tmp_path / 'out'}", "--image_size=8")
@@ -81,7 +81,7 @@ def test_report_without_unusual_images(run, images, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "arguments"),
+    ("options", "arguments"),
     [
         ((), ("", {"data_dir": None, "image_size": 256, "quality": 85})),
         (
@@ -91,20 +91,20 @@ def test_report_without_unusual_images(run, images, tmp_path, capsys):
         (("--max_bad_examples=3",), ("", {"max_bad_examples": 3})),
     ],
 )
-def test_every_flag_arrives(run, monkeypatch, given, arguments):
+def test_every_flag_is_passed_on(run, monkeypatch, options, arguments):
     calls = []
 
-    def prepared(*positional, **named):
+    def record(*positional, **named):
         calls.append((positional, named))
         return prepare.Report({}, {}, [])
 
-    monkeypatch.setattr(prepare, "prepare", prepared)
-    run("--output=out", *given)
+    monkeypatch.setattr(prepare, "prepare", record)
+    run("--output=out", *options)
     (((folder, output), named),) = calls
     assert (folder, output) == (arguments[0], "out")
     assert named.keys() == {"data_dir", "image_size", "quality", "max_bad_examples"}
     assert named | arguments[1] == named
-    assert given or named["max_bad_examples"] == 0
+    assert options or named["max_bad_examples"] == 0
 
 
 def test_an_error_is_one_line(run, images, tmp_path, capsys):
@@ -120,12 +120,12 @@ def test_an_error_is_one_line(run, images, tmp_path, capsys):
 def test_sigterm_removes_the_output(run, images, tmp_path, monkeypatch):
     write_mean = statistics_file.write_mean
 
-    def stopped(*arguments):
+    def write_and_stop(*arguments):
         write_mean(*arguments)
         assert len(list(tmp_path.iterdir())) == 2
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(statistics_file, "write_mean", stopped)
+    monkeypatch.setattr(statistics_file, "write_mean", write_and_stop)
     before = signal.getsignal(signal.SIGTERM)
     options = ("--image_size=16", "--max_bad_examples=1")
     with pytest.raises(SystemExit, match="^error: interrupted; nothing was written.$"):
@@ -134,7 +134,7 @@ def test_sigterm_removes_the_output(run, images, tmp_path, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_refuses_other_arguments(run):
+def test_other_arguments_are_refused(run):
     with pytest.raises(app.UsageError, match=r"^Unexpected arguments: a b\.$"):
         run("--output=x", "a", "b")
     with pytest.raises(flags.IllegalFlagValueError, match="output"):

@@ -1,4 +1,4 @@
-"""Trials of the schedule quick: their configs and order, without test images."""
+"""Trials of the schedule quick: configs, order, and committed rows."""
 
 import csv
 from pathlib import Path
@@ -11,20 +11,20 @@ ROOT = Path(__file__).parents[2]
 
 
 def _rows_with_errors_from(error_of):
-    """Returns the rows of all trials, and the trials in their order."""
+    """Returns the rows of all trials, and pairs of stage and trial in order."""
     rows, done = [], []
     for stage, trial in recipe_trials.trials(rows):
         done.append((stage, trial))
-        if not recipe_trials.row_of(trial, rows):
+        if not recipe_trials.find_row(trial, rows):
             error = error_of(trial)
             row = {k: str(v) for k, v in trial.items()}
             rows.append(row | {"validation_error_percent": str(error)})
     return rows, done
 
 
-def test_each_config_is_its_trials_and_reads_no_test_image():
+def test_each_config_has_the_settings_of_its_trial_and_reads_no_test_image():
     for _, trial in _rows_with_errors_from(lambda trial: trial["peak"])[1]:
-        config = recipe_trials.config_of(trial)
+        config = recipe_trials.make_config(trial)
         config_checks.check(config)
         assert not config.data.measure_test and not config.data.train_on_validation
         assert config.model.activation.name == trial["activation"]
@@ -37,9 +37,9 @@ def test_each_config_is_its_trials_and_reads_no_test_image():
             assert {k: part[k] for k in keys} == {k: trial[k] for k in keys}
 
 
-def test_a_stage_keeps_what_was_best_for_elu_and_relu_together():
+def test_a_stage_keeps_the_best_value_for_elu_and_relu_together():
     def error(trial):
-        # ELU alone would choose the scale 2, leaky ReLU alone the peak .01.
+        # ELU alone would choose another scale, leaky ReLU alone another peak.
         relu = trial["activation"] == "relu"
         scale = (3 if relu else -1) * abs(trial["init_scale"] - 1.5)
         peak = 1000 * abs(trial["peak"] - 0.015)
@@ -61,12 +61,12 @@ def test_a_stage_keeps_what_was_best_for_elu_and_relu_together():
     assert len(rows) == len({tuple(row.items()) for row in rows})
 
 
-def test_the_committed_rows_are_of_trials():
+def test_the_committed_rows_belong_to_trials():
     path = ROOT / "configs" / "results" / "quick_trials.csv"
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert rows
     keys = next(recipe_trials.trials([]))[1]
     for row in rows:
         trial = {key: type(value)(row[key]) for key, value in keys.items()}
-        config_checks.check(recipe_trials.config_of(trial))
-        assert recipe_trials.row_of(trial, rows) == row
+        config_checks.check(recipe_trials.make_config(trial))
+        assert recipe_trials.find_row(trial, rows) == row

@@ -1,4 +1,4 @@
-"""Releases: built files, refusals, and changes by --push."""
+"""tools/release_weights.py: files of releases, refused runs, and changes by --push."""
 
 import csv
 import gzip
@@ -26,7 +26,7 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.weights import manifest
 
 TO = "hf:owner/repo"
-# Read now: other tests remove the flags.
+# The defaults are read at import, because other tests remove the flags.
 DEFAULTS = {
     name: getattr(release_weights, f"_{name.upper()}").default
     for name in ("results_only", "push", "to", "output")
@@ -34,7 +34,7 @@ DEFAULTS = {
 LAST = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
 
 
-def finished(folder, **changes):
+def finish_run(folder, **changes):
     """Writes the folder of a finished run of a small network; returns the entry."""
     made, content, _ = made_weights.make()
     of_weights = "tag model arguments sha256 bytes parameters".split()
@@ -50,14 +50,14 @@ def finished(folder, **changes):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """(folder, entry) of a finished run; read only."""
+    """The folder and the entry of a finished run. Tests must not change the folder."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    return folder, finished(folder)
+    return folder, finish_run(folder)
 
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """Points the script at a repository without weights."""
+    """The folder of a repository without weights, which the script changes."""
     weights = tmp_path / "repository" / "weights"
     weights.mkdir(parents=True)
     monkeypatch.setattr(release_weights, "_RESULTS", weights.parent / "results.csv")
@@ -68,7 +68,7 @@ def repository(tmp_path, monkeypatch):
 
 @pytest.fixture
 def hub(monkeypatch):
-    """A fake hub server for huggingface_hub."""
+    """The handler class of a fake hub, which huggingface_hub uses."""
     monkeypatch.setattr(hub_stand_in.Hub, "files", {}, raising=False)
     monkeypatch.setattr(hub_stand_in.Hub, "commits", [], raising=False)
     monkeypatch.setenv("HF_TOKEN", hub_stand_in.TOKEN)
@@ -98,7 +98,7 @@ def rows(repository):
     return list(csv.DictReader((repository / "results.csv").read_text().splitlines()))
 
 
-def test_a_dry_run(run, repository, tmp_path):
+def test_a_dry_run_writes_files_outside_the_package_only(run, repository, tmp_path):
     workdir, entry = run
     lines = release_weights.release({workdir: entry}, "package", tmp_path / "o", False)
     assert tree(repository) == {}
@@ -120,7 +120,8 @@ def test_a_dry_run(run, repository, tmp_path):
 
     with tarfile.open(folder / names[2]) as tar:
         members = tar.getmembers()
-        # The first releases of Python 3.11 have no filters, later ones want one.
+        # The first releases of Python 3.11 have no filters; later releases warn without
+        # a filter.
         options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         tar.extractall(tmp_path / "unpacked", **options)
     assert {m.name.split("/")[0] for m in members} == {entry["model"]}
@@ -136,19 +137,19 @@ def test_a_dry_run(run, repository, tmp_path):
 def test_an_archive_is_reproducible(tmp_path):
     contents = {"b/1/x.pb": b"x" * 9000, "b/1/variables/y": b"", "a": b"z"}
     archives = []
-    for turn, names in enumerate((list(contents), list(contents)[::-1])):
-        folder = tmp_path / str(turn)
+    for number, names in enumerate((list(contents), list(contents)[::-1])):
+        folder = tmp_path / str(number)
         for name in names:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(contents[name])
-            path.chmod(0o600 + turn)
-            os.utime(path, (turn * 1e6, turn * 1e6))
-        target = tmp_path / f"{turn}.tar.gz"
+            path.chmod(0o600 + number)
+            os.utime(path, (number * 1e6, number * 1e6))
+        target = tmp_path / f"{number}.tar.gz"
         release.archive(folder, target)
         archives.append(target.read_bytes())
     assert archives[0] == archives[1]
-    assert archives[0][4:8] == bytes(4)  # gzip's own time
+    assert archives[0][4:8] == bytes(4)  # the time in the gzip header
     with tarfile.open(tmp_path / "0.tar.gz") as tar:
         members = tar.getmembers()
         found = {m.name: tar.extractfile(m).read() for m in members if m.isfile()}
@@ -163,7 +164,7 @@ def test_an_archive_is_reproducible(tmp_path):
 
 @pytest.fixture
 def cheap(monkeypatch):
-    """Builds releases without an export, to save time."""
+    """Replaces the export of a release by small files, to save time."""
 
     def write(weights, entry, rows, folder, statistics=None):
         made_weights.write(folder, entry, weights.read_bytes())
@@ -174,7 +175,7 @@ def cheap(monkeypatch):
     monkeypatch.setattr(release_weights.export_release, "write", write)
 
 
-def test_a_push_to_the_package(run, repository, tmp_path, cheap):
+def test_a_push_adds_weights_to_the_package_once(run, repository, tmp_path, cheap):
     workdir, entry = run
     for _ in range(2):  # the second time changes nothing
         release_weights.release({workdir: entry}, "package", tmp_path / "o", True)
@@ -186,7 +187,7 @@ def test_a_push_to_the_package(run, repository, tmp_path, cheap):
         assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
 
 
-def test_a_push_to_the_hub(run, repository, tmp_path, hub):
+def test_a_push_to_the_hub_uploads_one_commit(run, repository, tmp_path, hub):
     workdir, entry = run
     lines = release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
     folder = tmp_path / "o" / entry["tag"]
@@ -228,7 +229,7 @@ def test_statistics_outside_the_package_are_uploaded(
         statistics_file.cache_folder(), "images", np.zeros((2, 2, 3))
     )
     described = {"kind": "mean_crop", "statistics": path.stem}
-    entry = finished(tmp_path / "run", preprocessing=described)
+    entry = finish_run(tmp_path / "run", preprocessing=described)
     message = f"{path.stem}, which the package does not have"
     with pytest.raises(errors.UsageError, match=message):
         release_weights.check({tmp_path / "run": entry}, "package")
@@ -255,12 +256,12 @@ def test_known_sources_are_kept(run, monkeypatch):
 @pytest.mark.parametrize(
     ("to", "message"),
     [
-        ("hub", "--to is package or hf:owner/repo, got 'hub'"),
-        ("hf:owner", "--to is package or hf:owner/repo"),
-        (TO, "has one README.md, the card of one run. Received: 2 runs"),
+        ("hub", "--to must be package or hf:owner/repo. Received: 'hub'"),
+        ("hf:owner", "--to must be package or hf:owner/repo"),
+        (TO, "must have one run, .* Received: 2 runs"),
     ],
 )
-def test_refused_destinations(run, to, message):
+def test_wrong_destinations_are_refused(run, to, message):
     workdir, entry = run
     with pytest.raises(errors.UsageError, match=message):
         release_weights.check({workdir: entry, workdir / "x": entry}, to)
@@ -273,7 +274,9 @@ def test_the_hub_needs_its_library(run, monkeypatch):
         release_weights.check({workdir: entry}, TO)
 
 
-def test_refused_runs(run, repository, tmp_path, monkeypatch):
+def test_runs_that_cannot_be_reproduced_or_do_not_fit_are_refused(
+    run, repository, tmp_path, monkeypatch
+):
     workdir, entry = run
     smoke = {**entry, "config": {**entry["config"], "smoke": True}}
     with pytest.raises(errors.UsageError, match="is a smoke run"):
@@ -286,7 +289,7 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
     monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * entry["bytes"] - 1)
     release_weights.check({workdir: entry}, "package")
     (repository / "weights" / (entry["tag"] + manifest.SUFFIX)).write_bytes(b"0")
-    release_weights.check({workdir: entry}, "package")  # is replaced, not added
+    release_weights.check({workdir: entry}, "package")  # the file is replaced
     (repository / "weights" / "x.npz").write_bytes(bytes(entry["bytes"]))
     with pytest.raises(errors.ResourceError, match=r"limit. .*--to=hf:owner/repo"):
         release_weights.check({workdir: entry}, "package")
@@ -297,11 +300,14 @@ def test_refused_runs(run, repository, tmp_path, monkeypatch):
 
 @pytest.fixture
 def script(monkeypatch, tmp_path, capsys):
-    """Runs the script with values of its flags, which other tests may have removed."""
+    """A function that runs the script with values for its flags.
 
-    def script(*workdirs, **given):
+    The flags are replaced, because other tests may have removed them.
+    """
+
+    def script(*workdirs, **values):
         for name, default in DEFAULTS.items():
-            value = types.SimpleNamespace(value=given.get(name, default))
+            value = types.SimpleNamespace(value=values.get(name, default))
             monkeypatch.setattr(release_weights, f"_{name.upper()}", value)
         release_weights.main(["", *map(str, workdirs)])
         return capsys.readouterr().out
@@ -309,20 +315,20 @@ def script(monkeypatch, tmp_path, capsys):
     return script
 
 
-def test_a_run_that_is_not_finished(script, run, tmp_path):
+def test_folders_of_finished_runs_are_required(script, run, tmp_path):
     with pytest.raises(errors.UsageError, match="is not the folder of a finished run"):
         script(run[0], tmp_path)
-    with pytest.raises(errors.UsageError, match="Name the folders"):
+    with pytest.raises(errors.UsageError, match="Pass the folders"):
         script()
 
 
-def test_flags(script, run, repository, tmp_path, cheap, hub):
+def test_flags_select_the_changes(script, run, repository, tmp_path, cheap, hub):
     workdir, entry = run
     output = tmp_path / "o"
     assert script(workdir, output=output).endswith("--push makes the changes.\n")
     assert tree(repository) == {} and len(tree(output)) == 3
-    said = script(workdir, results_only=True)
-    assert said.startswith(f"{entry['tag']}: error ") and len(said.splitlines()) == 1
+    out = script(workdir, results_only=True)
+    assert out.startswith(f"{entry['tag']}: error ") and len(out.splitlines()) == 1
     assert list(tree(repository)) == ["results.csv"]
     script(workdir, output=output, push=True, to=TO)
     assert entries(repository)[entry["tag"]]["sources"] == [TO]

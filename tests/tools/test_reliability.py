@@ -1,4 +1,4 @@
-"""tools/reliability.py with few faults."""
+"""tools/reliability.py with a few faults."""
 
 import csv
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 TOOL = Path(__file__).parents[2] / "tools" / "reliability.py"
 
 
-def figures(path, kills, corruptions):
-    """Returns the counts of the tool by fault and kind."""
+def count_trials(path, kills, corruptions):
+    """Runs the tool, and returns the number of trials by fault and promise."""
     done = subprocess.run(
         [
             sys.executable,
@@ -31,9 +31,10 @@ def figures(path, kills, corruptions):
 
 
 @pytest.mark.slow
-def test_damaged_checkpoints(tmp_path):
-    tried = figures(tmp_path / "reliability.csv", kills=0, corruptions=3)
-    # Of two files: cut at each tenth, four other damages, three flipped bits.
+def test_damaged_checkpoints_are_skipped(tmp_path):
+    tried = count_trials(tmp_path / "reliability.csv", kills=0, corruptions=3)
+    # Each of two files is cut at ten lengths, damaged in four other kinds, and gets a
+    # flipped bit three times.
     assert tried == {
         ("damage", "damaged checkpoints passed over and said"): 2 * 17,
         ("damage", "damaged checkpoints that were not loaded"): 2 * 17,
@@ -42,8 +43,8 @@ def test_damaged_checkpoints(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10")
-def test_all_faults(tmp_path):
-    tried = figures(tmp_path / "reliability.csv", kills=10, corruptions=10)
+def test_runs_survive_all_faults(tmp_path):
+    tried = count_trials(tmp_path / "reliability.csv", kills=10, corruptions=10)
     assert {fault for fault, _ in tried} >= {"damage", "stop", "kill"}
     kills = {
         what: count

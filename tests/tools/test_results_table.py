@@ -1,4 +1,4 @@
-"""tools/results_table.py: generated files, and files that are out of date."""
+"""tools/results_table.py: files that are out of date, and generated pages."""
 
 import re
 import shutil
@@ -16,16 +16,18 @@ PICTURE = "configs/results/figures/overview.png"
 
 
 def test_the_committed_files_are_up_to_date():
-    texts = results_table.made(ROOT)
+    texts = results_table.generate(ROOT)
     readmes = [name for name in texts if name not in (*PAGES, POINTS)]
     assert list(texts) == [*readmes, *PAGES, POINTS] and "README.md" in readmes
-    assert results_table.stale(ROOT, texts) == []
+    assert results_table.find_stale(ROOT, texts) == []
 
 
 @pytest.fixture
 def copy(tmp_path):
-    """A copy of the sources of generated files, and of these files."""
-    readmes = [name for name in results_table.made(ROOT) if name.endswith("README.md")]
+    """A copy of the generated files and of the files they are generated from."""
+    readmes = [
+        name for name in results_table.generate(ROOT) if name.endswith("README.md")
+    ]
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     for name in (".gitignore", *readmes):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +36,7 @@ def copy(tmp_path):
 
 
 def stale(root):
-    return results_table.stale(root, results_table.made(root))
+    return results_table.find_stale(root, results_table.generate(root))
 
 
 @pytest.mark.parametrize("name", ["README.md", *PAGES])
@@ -75,7 +77,7 @@ def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monke
     less = {key: value for key, value in entry.items() if key != field}
     monkeypatch.setattr(manifest, "published", lambda: {tag: less})
     with pytest.raises(errors.CorruptError, match=f"{tag} lacks {field}, which"):
-        results_table.made(copy)
+        results_table.generate(copy)
 
 
 def test_the_card_page_has_a_linked_section_for_every_file():

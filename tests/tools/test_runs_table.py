@@ -1,4 +1,4 @@
-"""Tables of training runs: their rows, and the paper's numbers."""
+"""Tables of training runs: rows, errors, and the paper's numbers."""
 
 import pytest
 from pages import runs
@@ -29,7 +29,7 @@ RUN = {
         ("finetune-a-none-5@cifar10", "1.0", False),
     ],
 )
-def test_runs_that_the_table_shows(config, share, shown):
+def test_the_table_shows_whole_schedules(config, share, shown):
     row = RUN | {"config": config, "schedule_share": share}
     assert (f"| {config} |" in runs.table([row], [])) == shown
 
@@ -48,14 +48,14 @@ def test_the_table_joins_the_seeds_of_an_activation():
         ([{"test_error_percent": "", "test_squared_error": "4"}], "4.00, squared"),
     ],
 )
-def test_error(of, text):
+def test_errors_have_their_unit(of, text):
     assert runs.error(of) == text
 
 
 @pytest.mark.parametrize(
     ("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")]
 )
-def test_spread(values, text):
+def test_spread_is_mean_and_deviation(values, text):
     assert runs.spread(values) == text
 
 
@@ -63,7 +63,7 @@ def test_spread(values, text):
     ("share", "text"),
     [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")],
 )
-def test_schedule(share, text):
+def test_a_part_of_a_schedule_is_told(share, text):
     run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
     assert runs.schedule(run) == text
 
@@ -81,9 +81,9 @@ def test_schedule(share, text):
         ({"schedule_share": "0.0212"}, ""),
     ],
 )
-def test_the_papers_figure(changed, text):
+def test_the_papers_number_is_that_of_the_same_experiment(changed, text):
     paper = results.read_file(TOOLS.parent / "configs/results/paper.csv")
-    assert runs.published([RUN | changed], paper) == text
+    assert runs.papers_error([RUN | changed], paper) == text
 
 
 def test_the_papers_number_needs_the_papers_schedule():
@@ -94,8 +94,7 @@ def test_the_papers_number_needs_the_papers_schedule():
     assert cells and beside == {"paper, 140 epochs"}
 
 
-def test_table_of_fine_tuned_runs():
-    """Errors 30, 31, 32 with ELU, of the same seeds 33, 35, 34 with ReLU."""
+def test_fine_tuned_runs_are_compared_by_seed():
     errors_of = {
         ("cifar100", "elu"): (30, 31, 32),
         ("cifar100", "relu"): (33, 35, 34),
@@ -112,12 +111,15 @@ def test_table_of_fine_tuned_runs():
         for (weights, activation), values in errors_of.items()
         for seed, error in enumerate(values)
     ]
-    title, _, row = runs.finetuned([{**RUN, "config": "other"}, *rows]).splitlines()
+    title, _, row = runs.finetuning_table(
+        [{**RUN, "config": "other"}, *rows]
+    ).splitlines()
     assert title == (
         "| labels | runs | from cifar100, elu | from cifar100, relu | "
         "from nothing, elu | elu - relu |"
     )
-    # Of -3, -4, -2: the deviation is 1, t of two degrees of freedom is 4.303.
+    # The differences are -3, -4 and -2. Their standard deviation is 1, and the quantile
+    # of Student's t for two degrees of freedom is 4.303.
     half = 4.30265 / 3**0.5
     assert row == (
         "| 5,000 | 3 | 31.00 ± 1.00 % | 34.00 ± 1.00 % | 61.00 ± 1.73 % | "

@@ -1,4 +1,4 @@
-"""Tables and five numbers of the benchmark's rows."""
+"""speed.md and the README's summary, from rows of the benchmark."""
 
 import pytest
 from pages import speed
@@ -45,7 +45,7 @@ TIMES = [
         ),
     ],
 )
-def test_tables(part, expected):
+def test_each_part_has_a_table(part, expected):
     assert speed.table(part, TIMES) == expected
 
 
@@ -70,9 +70,9 @@ FIVE = [
 ]
 
 
-def test_five_numbers():
+def test_the_summary_has_five_measurements():
     """Times are twice the ratio, in milliseconds."""
-    found = speed.five(FIVE, lambda target: f"../{target}")
+    found = speed.summary(FIVE, lambda target: f"../{target}")
     for words in (
         "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.50 to 7.00) times as long",
         "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
@@ -80,7 +80,8 @@ def test_five_numbers():
         "`tf.nn.elu` takes 3.50 (0.50 to 7.00) times as long as ours",
         "that training step 4.50 (0.50 to 7.00) times as long",
         "SavedModel takes 0.5 ms; `model.predict` takes 5.50 (",
-        "answers 1,200 images a second: 75% of",
+        "predicts 1,200 images a second over gRPC",
+        ": 75% of the rate of 32 threads",
         "](../configs/results/speed.md)",
     ):
         assert words in found, words
@@ -88,10 +89,10 @@ def test_five_numbers():
 
 
 @pytest.mark.parametrize("index", range(len(FIVE)))
-def test_a_missing_row(index):
+def test_a_missing_row_names_the_part_to_measure(index):
     left = FIVE[:index] + FIVE[index + 1 :]
     with pytest.raises(errors.UsageError, match=f"--parts={FIVE[index].part} --csv"):
-        speed.five(left, str)
+        speed.summary(left, str)
 
 
 def test_the_page_has_every_table():

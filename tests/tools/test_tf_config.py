@@ -1,4 +1,4 @@
-"""TF_CONFIG of tools/cluster: by script, on Kubernetes, under SLURM."""
+"""TF_CONFIG of tools/cluster: of the script, on Kubernetes and under SLURM."""
 
 import json
 import os
@@ -47,7 +47,7 @@ esac
 
 @pytest.fixture
 def stand_ins(tmp_path):
-    """An environment that finds these commands first."""
+    """An environment whose PATH begins with substitutes for the cluster's commands."""
     commands = {"elu-zoo-train": TRAIN, "srun": SRUN, "scontrol": SCONTROL}
     for name, text in commands.items():
         (tmp_path / name).write_text(text)
@@ -59,17 +59,17 @@ def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def parsed(line):
-    """Splits a line of TRAIN into TF_CONFIG and the command."""
+def parse(line):
+    """Splits an output line of TRAIN into TF_CONFIG and the command."""
     text, *command = line.split("\t")
     return text, command
 
 
 def train_commands(stand_ins):
     """Returns the commands of JobSet, SLURM and Vertex."""
-    found = [parsed(in_pod(stand_ins, 0, 2))[1]]
+    found = [parse(in_pod(stand_ins, 0, 2))[1]]
     done = run("sh", "-c", SBATCH, env=stand_ins, cwd=CLUSTER.parents[1])
-    found += [parsed(line)[1] for line in done.stdout.splitlines()]
+    found += [parse(line)[1] for line in done.stdout.splitlines()]
     for pool in yaml.safe_load(VERTEX)["workerPoolSpecs"]:
         container = pool["containerSpec"]
         found.append([*container["command"], *container["args"]])
@@ -103,7 +103,7 @@ def in_pod(stand_ins, index, machines):
     "hosts",
     [["a:1"], ["a:1", "b-2.c_d:2222", "10.0.0.7:80"], ["[::1]:22", "[fe80::2]:22"]],
 )
-def test_script(hosts, monkeypatch):
+def test_the_script_prints_tf_config(hosts, monkeypatch):
     for index in range(len(hosts)):
         done = run("sh", SCRIPT, str(index), *hosts)
         assert (done.returncode, done.stderr) == (0, "")
@@ -118,19 +118,19 @@ def test_script(hosts, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "INDEX is a number from 0. Received: ''"),
+        ([], "INDEX must be an integer >= 0. Received: ''"),
         (["01", "a:1", "b:1"], "Received: '01'"),
-        (["9" * 30, "a:1"], "INDEX is a number"),
-        (["0"], "there are no hosts"),
-        (["2", "a:1", "b:1"], "INDEX is 2, and the number of hosts 2"),
-        (["0", "a"], "'a' is no HOST:PORT"),
-        (["0", ":1"], "':1' is no HOST:PORT"),
-        (["0", "a:b1"], "'a:b1' is no HOST:PORT"),
-        (["0", 'a":1'], "is no HOST:PORT"),
-        (["0", "a b:1"], "'a b:1' is no HOST:PORT"),
+        (["9" * 30, "a:1"], "INDEX must be an integer"),
+        (["0"], "HOST:PORT is missing"),
+        (["2", "a:1", "b:1"], "less than the number of hosts, 2. Received: 2"),
+        (["0", "a"], "'a' is not HOST:PORT"),
+        (["0", ":1"], "':1' is not HOST:PORT"),
+        (["0", "a:b1"], "'a:b1' is not HOST:PORT"),
+        (["0", 'a":1'], "is not HOST:PORT"),
+        (["0", "a b:1"], "'a b:1' is not HOST:PORT"),
     ],
 )
-def test_script_refuses(arguments, message):
+def test_the_script_refuses_wrong_arguments(arguments, message):
     done = run("sh", SCRIPT, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr and done.stderr.count("\n") == 1
@@ -139,13 +139,13 @@ def test_script_refuses(arguments, message):
 
 @pytest.mark.parametrize("machines", [1, 2, 11])
 def test_pods_name_each_other_as_jobset_does(machines, stand_ins, monkeypatch):
-    """<jobset>-<replicated job>-<job's index>-<pod's index>.<subdomain, the jobset>"""
+    """<jobset>-<replicated job>-<index of job>-<index of pod>.<jobset as subdomain>"""
     (port,) = (each["containerPort"] for each in CONTAINER["ports"])
     name = f"{JOBSET['metadata']['name']}-{REPLICATED['name']}"
     subdomain = JOBSET["metadata"]["name"]
     hosts = [f"{name}-{i}-0.{subdomain}:{port}" for i in range(machines)]
     for index in range(machines):
-        text, _ = parsed(in_pod(stand_ins, index, machines))
+        text, _ = parse(in_pod(stand_ins, index, machines))
         assert text + "\n" == run("sh", SCRIPT, str(index), *hosts).stdout
         monkeypatch.setenv("TF_CONFIG", text)
         assert cluster.place() == (index, machines)
@@ -159,7 +159,7 @@ def test_kubernetes_does_not_change_the_command():
 
 
 def test_a_pod_is_a_machine_on_the_shared_folder(stand_ins):
-    """One pod per job, because host names end in -0; all files are on the claim."""
+    """Host names end in -0, so that each job must have one pod."""
     network = JOBSET["spec"]["network"]
     assert network["enableDNSHostnames"] and "subdomain" not in network
     assert (JOB["parallelism"], JOB["completions"]) == (1, 1)
@@ -171,20 +171,20 @@ def test_a_pod_is_a_machine_on_the_shared_folder(stand_ins):
     assert claim == CLAIM["metadata"]["name"]
     assert CLAIM["spec"]["accessModes"] == ["ReadWriteMany"]
     (data,) = (v["value"] for v in CONTAINER["env"] if v["name"] == "TFDS_DATA_DIR")
-    _, command = parsed(in_pod(stand_ins, 0, 1))
+    _, command = parse(in_pod(stand_ins, 0, 1))
     (workdir,) = (w.partition("=")[2] for w in command if w.startswith("--workdir="))
     assert all(path.startswith(f"{mount['mountPath']}/") for path in (data, workdir))
 
 
 @pytest.mark.parametrize("code", [0, 1, 143])
-def test_slurm_script(code, stand_ins, monkeypatch):
+def test_the_slurm_script_requeues_resumable_runs(code, stand_ins, monkeypatch):
     environment = {**stand_ins, "CODE": str(code), "SLURM_JOB_ID": "17"}
     done = run("sh", "-c", SBATCH, env=environment, cwd=CLUSTER.parents[1])
     assert (done.returncode, done.stderr) == (code, "")
     *machines, last = [*done.stdout.splitlines(), ""][:3]
     assert last == ("scontrol requeue 17" if code == 143 else "")
     for index, line in enumerate(machines):
-        text, _ = parsed(line)
+        text, _ = parse(line)
         monkeypatch.setenv("TF_CONFIG", text)
         assert cluster.place() == (index, 2)
         hosts = json.loads(text)["cluster"]["worker"]
@@ -198,6 +198,6 @@ def test_flags_and_configs_exist(stand_ins):
     for command in commands:
         assert command[0] == "elu-zoo-train"
         assert "--strategy=multi_worker" in command
-        config.resolved(command)  # raises for an unknown config, argument or entry
+        config.resolve_flag(command)  # raises for an unknown config, argument or entry
         for word in command[1:]:
             assert f"  {word.partition('=')[0]}\n" in shown

@@ -28,8 +28,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
-    file, recipe = results.of_file(entry), results.of_recipe(entry, ROWS)
-    theirs = results.of_paper(entry, results.read("paper.csv"))
+    file, recipe = results.file_error(entry), results.recipe_error(entry, ROWS)
+    theirs = results.paper_error(entry, results.read("paper.csv"))
     for promised in (
         f"`{entry['model']}`",
         f"`{entry['arguments']['activation']['name']}`",
@@ -47,8 +47,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         else f"hours on {entry['hardware']} |",
         f"| {file.name} | {file.value} | {file.interval} |",
         f"| {recipe.name} | {recipe.value} | {recipe.interval} |",
-        "The error is the last step's",
-        "picks neither step nor run by its test error",
+        "Errors were measured after the last step",
+        "Neither steps nor runs were selected by test errors",
         "rounded to float16",
         f'weights = "{tag}"',
         entry["sha256"],
@@ -92,7 +92,7 @@ NORMALISED = MNIST["arguments"] | {"batch_norm": True}
             "to 36.18 %); the paper, section 4.2, 10 runs: ",
         ),
         (IMAGES, {}, "Test error **3.17, squared**; the paper: no number."),
-        (IMAGES, {}, "The squared error is that of pixels in [0, 1], summed"),
+        (IMAGES, {}, "The squared error is the sum over the pixels of an image, w"),
         (CIFAR, {}, "Sorts colour images of 32 x 32 pixels into the 100 classes of c"),
         (CIFAR, {}, "people (among the classes: baby, boy, girl, man, woman)"),
         (CIFAR, {}, "- Trained with our schedule `fast` instead of the paper's. "),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints one machine's TF_CONFIG: tf_config.sh INDEX HOST:PORT...
-# All machines are given the same hosts in the same order; the first writes the files.
+# Prints the TF_CONFIG of one machine: tf_config.sh INDEX HOST:PORT...
+# Pass the same hosts in the same order on all machines. The first machine writes files.
 
 fail() {
   echo "error: $1. Usage: tf_config.sh INDEX HOST:PORT..." >&2
@@ -9,20 +9,20 @@ fail() {
 
 index=${1-}
 case $index in
-  '' | *[!0-9]* | 0?* | ??????*) fail "INDEX is a number from 0. Received: '$index'" ;;
+  '' | *[!0-9]* | 0?* | ??????*) fail "INDEX must be an integer >= 0. Received: '$index'" ;;
 esac
 shift
-[ $# -gt 0 ] || fail "there are no hosts"
-[ "$index" -lt $# ] || fail "INDEX is $index, and the number of hosts $#"
+[ $# -gt 0 ] || fail "HOST:PORT is missing"
+[ "$index" -lt $# ] || fail "INDEX must be less than the number of hosts, $#. Received: $index"
 
 workers=
 for host; do
   name=${host%:*} port=${host##*:}
   case $name in
-    '' | "$host" | *[!][A-Za-z0-9.:_-]*) fail "'$host' is no HOST:PORT" ;;
+    '' | "$host" | *[!][A-Za-z0-9.:_-]*) fail "'$host' is not HOST:PORT" ;;
   esac
   case $port in
-    '' | *[!0-9]*) fail "'$host' is no HOST:PORT" ;;
+    '' | *[!0-9]*) fail "'$host' is not HOST:PORT" ;;
   esac
   workers="$workers, \"$host\""
 done

@@ -1,1 +1,1 @@
-"""Faults that tools/reliability.py makes, one kind a file, and what came of them."""
+"""Faults that tools/reliability.py causes, one kind per file."""

@@ -1,4 +1,4 @@
-"""Damaged checkpoints: they are skipped with a warning."""
+"""Damaged checkpoints, which training must skip with a warning."""
 
 import logging
 import random
@@ -15,7 +15,10 @@ _FILES = "arrays.npz", "manifest.json"
 
 
 def kinds(flips: int) -> list[tuple[str, int]]:
-    """Returns pairs (damage, number); "truncated" cuts at that tenth of the file."""
+    """Returns pairs (damage, number).
+
+    The number of "truncated" is the number of tenths of the file that remain.
+    """
     others = ("zeroed", "deleted", "swapped", "grown")
     return [
         *(("truncated", tenth) for tenth in range(10)),
@@ -27,7 +30,7 @@ def kinds(flips: int) -> list[tuple[str, int]]:
 def damage(
     kind: str, number: int, path: Path, older: Path, generator: random.Random
 ) -> None:
-    """Damages a file; `older` is an older version of it."""
+    """Damages the file `path`; `older` is the same file of an older checkpoint."""
     content = path.read_bytes()
     if kind == "deleted":
         path.unlink()
@@ -45,18 +48,18 @@ def damage(
         path.write_bytes(flipped)
 
 
-def of_checkpoints(
+def damage_checkpoints(
     flips: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Damages each file of the newest checkpoint in each way."""
+    """Damages each file of the newest checkpoint by each kind of damage."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
-    said: list[str] = []
+    messages: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())
+    handler.emit = lambda record: messages.append(record.getMessage())
     logger = logging.getLogger("absl")
     logger.addHandler(handler)
-    logger.propagate = False  # there are hundreds of warnings
-    tried = passed = silent = 0
+    logger.propagate = False  # hides hundreds of warnings
+    tried = reported = skipped = 0
     for name in _FILES:
         for kind, number in kinds(flips):
             workdir = folder / "damaged"
@@ -66,24 +69,24 @@ def of_checkpoints(
                     variable.assign(np.full(variable.shape, step, "float32"))
                 checkpoints.save({"step": step})
             older, newest = sorted((workdir / "checkpoints").iterdir())
-            said.clear()
+            messages.clear()
             damage(kind, number, newest / name, older / name, generator)
             state = checkpoints.restore()
             values = {float(value) for v in variables for value in np.ravel(v)}
             good = state == {"step": 1} and values == {1.0}
             tried += 1
-            silent += not good
-            passed += good and newest.name in "".join(said)
+            skipped += good
+            reported += good and newest.name in "".join(messages)
             shutil.rmtree(workdir)
     logger.removeHandler(handler)
     logger.propagate = True
     return [
-        ("damaged checkpoints passed over and said", tried, passed),
-        ("damaged checkpoints that were not loaded", tried, tried - silent),
+        ("damaged checkpoints passed over and said", tried, reported),
+        ("damaged checkpoints that were not loaded", tried, skipped),
     ]
 
 
-def of_runs(
+def damage_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Damages the newest checkpoint of killed runs, and resumes the runs."""
@@ -93,16 +96,16 @@ def of_runs(
     for number in range(count):
         workdir = folder / f"damaged-{number}"
         with kind.start(workdir) as process:
-            runs.past(workdir, 3 * runs.EVERY, process)
+            runs.wait_for_checkpoint(workdir, 3 * runs.EVERY, process)
             process.kill()
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
         name = generator.choice(_FILES)
-        how, place = generator.choice(kinds(flips=4))
-        damage(how, place, newest / name, older / name, generator)
+        how, tenths = generator.choice(kinds(flips=4))
+        damage(how, tenths, newest / name, older / name, generator)
         output = runs.finish(kind.start(workdir))
-        said = f"{newest.name} is damaged" in output
-        said &= f"step-{runs.starts(workdir)[-1]:09d}" == older.name
-        identical += said and runs.result(workdir) == expected
+        skipped = f"{newest.name} is damaged" in output
+        skipped &= f"step-{runs.starts(workdir)[-1]:09d}" == older.name
+        identical += skipped and runs.result(workdir) == expected
         shutil.rmtree(workdir)
     return [
         ("runs with a damaged checkpoint that ended bit-identical", count, identical)

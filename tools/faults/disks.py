@@ -1,4 +1,4 @@
-"""A full disk: a small file system, filled while a run or an export writes."""
+"""Full disks: a small file system is filled while a run or an export writes."""
 
 import contextlib
 import itertools
@@ -15,7 +15,7 @@ from faults import runs
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mounts a file system of fixed size in memory at a folder."""
+    """Mounts a file system in memory, of fixed size, at a folder."""
     folder.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     subprocess.run(mount, check=True, capture_output=True)
@@ -35,12 +35,12 @@ def can_mount(folder: Path) -> bool:
 
 
 def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None:
-    """Fills the disk up to `left` bytes, again and again until a process ends."""
+    """Fills the disk up to `left` free bytes, repeatedly until `process` ends."""
     for number in itertools.count():
         free = shutil.disk_usage(disk).free - left
         if free > 0:
             with (disk / f"ballast{number}").open("wb", buffering=0) as ballast:
-                # OSError: another process has used the space.
+                # Another process may have used the space.
                 with contextlib.suppress(OSError):
                     os.posix_fallocate(ballast.fileno(), 0, free)
         if process is None or process.poll() is not None:
@@ -54,38 +54,40 @@ def make_room(disk: Path) -> None:
         ballast.unlink()
 
 
-def of_runs(
+def fill_disks_of_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Fills the disk of runs, frees it, and resumes the runs."""
+    """Fills the disk of each run, frees the disk, and resumes the run."""
     whole = folder / "whole"
     kind.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
-    told = identical = 0
+    reported = identical = 0
     for _ in range(count):
         with small_disk(folder / "disk", 64) as disk:
             workdir = disk / "run"
             with kind.start(workdir) as process:
-                runs.past(workdir, generator.randrange(total * 3 // 4), process)
+                runs.wait_for_checkpoint(
+                    workdir, generator.randrange(total * 3 // 4), process
+                )
                 fill(disk, generator.choice((0, 0, 50_000)), process)
                 output = process.communicate(timeout=600)[0]
             last = output.splitlines()[-1]
-            told += process.returncode == 1 and "No space left" in last
+            reported += process.returncode == 1 and "No space left" in last
             before = runs.newest_step(workdir)
             make_room(disk)
             kind.finish(workdir)
-            went_on = before > 0 and runs.starts(workdir)[-1] == before
-            identical += went_on and runs.result(workdir) == expected
+            resumed = before > 0 and runs.starts(workdir)[-1] == before
+            identical += resumed and runs.result(workdir) == expected
     return [
-        ("runs that said that the disk is full", count, told),
+        ("runs that said that the disk is full", count, reported),
         ("runs that ended bit-identical once there was room", count, identical),
     ]
 
 
-def of_exports(
+def fill_disks_of_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
-    """Exports to a disk that is too small, and counts exports that leave no file."""
+    """Exports to a disk that is too small; counts the exports that leave no file."""
     flags = ["--model=mnist_mlp_8x128", f"--weights={workdir}"]
     runs.finish(runs.start("export", [*flags, f"--export_dir={folder / 'whole'}"]))
     needed = sum(p.stat().st_size for p in (folder / "whole").rglob("*"))
@@ -98,8 +100,8 @@ def of_exports(
             with runs.start("export", arguments) as process:
                 last = process.communicate(timeout=600)[0].splitlines()[-1]
             left = [path for path in target.rglob("*") if path.is_file()]
-            told = last.startswith("error: ") and "No space left" in last
+            reported = last.startswith("error: ") and "No space left" in last
             make_room(disk)
             runs.finish(runs.start("export", arguments))
-            clean += process.returncode == 1 and told and not left
+            clean += process.returncode == 1 and reported and not left
     return [("exports to a full disk that said so and left nothing", count, clean)]

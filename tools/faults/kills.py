@@ -1,4 +1,4 @@
-"""kill -9 of runs and of exports."""
+"""SIGKILL of runs and exports."""
 
 import random
 import shutil
@@ -17,12 +17,12 @@ from faults import runs
 _KILLS_A_RUN = 10
 
 
-def of_runs(
+def kill_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Kills runs `count` times, and counts the kept promises."""
+    """Kills and resumes runs `count` times, and counts the kept promises."""
     whole = folder / "whole"
-    runs.finish(kind.start(whole))  # fits the statistics before the time is measured
+    runs.finish(kind.start(whole))  # fits and caches statistics before the timed run
     shutil.rmtree(whole)
     seconds = kind.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
@@ -32,9 +32,7 @@ def of_runs(
         workdir = folder / f"killed-{number}"
         for _ in range(min(_KILLS_A_RUN, count - killed)):
             before, known = runs.newest_step(workdir), len(runs.starts(workdir))
-            code = _started_and_killed(
-                kind, workdir, generator, seconds, total, moments
-            )
+            code = _start_and_kill(kind, workdir, generator, seconds, total, moments)
             if code != -signal.SIGKILL:
                 break  # finished before the kill
             killed += 1
@@ -61,7 +59,7 @@ def of_runs(
     ]
 
 
-def _started_and_killed(
+def _start_and_kill(
     kind: runs.Kind,
     workdir: Path,
     generator: random.Random,
@@ -80,7 +78,7 @@ def _started_and_killed(
         if how == "iteration":
             step = runs.newest_step(workdir)
             until = step + generator.randrange(max(1, total - step) // 2 + 1)
-            runs.past(workdir, until, process)
+            runs.wait_for_checkpoint(workdir, until, process)
         wait = {
             "call": 600,
             "iteration": generator.uniform(0, 0.05),
@@ -99,7 +97,7 @@ def _started_and_killed(
     return process.returncode
 
 
-def of_exports(
+def kill_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
     """Kills exports of a finished run, and counts the complete versions."""
@@ -110,11 +108,11 @@ def of_exports(
         flags = [f"--model={model}", f"--weights={workdir}"]
         return runs.start("export", [*flags, f"--export_dir={folder / name}"], calls)
 
-    def answers(version: Path) -> bytes:
+    def predict(version: Path) -> bytes:
         return np.asarray(load_saved_model(version).predict(images)["logits"]).tobytes()
 
     runs.finish(start("whole"))
-    expected = answers(folder / "whole" / model / "1")
+    expected = predict(folder / "whole" / model / "1")
     killed = versions = whole = 0
     while killed < count:
         name = str(killed)
@@ -126,6 +124,6 @@ def of_exports(
         runs.finish(start(name))
         for version in (folder / name / model).glob("[0-9]*"):
             versions += 1
-            whole += answers(version) == expected
+            whole += predict(version) == expected
         shutil.rmtree(folder / name)
     return [(f"versions found whole after {killed} kills of exports", versions, whole)]

@@ -13,7 +13,7 @@ import numpy as np
 from elu_zoo import errors, files
 from elu_zoo.data import load
 
-# (what, number of trials, number of kept promises).
+# A promise, the number of trials, and the number of trials that kept the promise.
 Count = tuple[str, int, int]
 
 EVERY = 5  # iterations per checkpoint
@@ -37,8 +37,8 @@ _IMAGES = (
     "--config.train.dropout_placement=('last','all')",
     *_SHARED,
 )
-# Kills the process before the n-th call of functions that change the file system or
-# are parts of a run.
+# Kills the process before the n-th call of the functions at the end, which change the
+# file system or belong to a run.
 _DYING = """
 import importlib, os, signal, sys, time
 left = int(sys.argv.pop(1))
@@ -64,7 +64,7 @@ dying('elu_zoo.training.state:Checkpoints', 'restore')
 dying('elu_zoo.training.loss:Objective', '_totals')
 dying('elu_zoo.training.records:Timer', 'call')
 """
-# Sleeps in the 20th training call, so that a signal comes during a call.
+# Sleeps in the 20th call of the training step, so that a signal arrives during a call.
 _HELD = """
 import sys, time
 from elu_zoo.training.records import Timer
@@ -78,19 +78,19 @@ def held(self, examples):
     return call(self, examples)
 Timer.call = held
 """
-HELD = -1  # instead of a number of calls
+HELD = -1  # as the argument `calls` of `start`
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of run: its name in the results, flags of elu-zoo-train, and backend."""
+    """A kind of run: the name in the results, flags of elu-zoo-train, and backend."""
 
     name: str
     flags: tuple[str, ...]
     backend: str = "tensorflow"
 
     def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
-        """Starts or resumes a run; see `start`."""
+        """Starts or resumes a run; for `calls` see the function `start`."""
         arguments = [*self.flags, f"--workdir={workdir}"]
         return start("train", arguments, calls, KERAS_BACKEND=self.backend)
 
@@ -110,7 +110,7 @@ JAX = Kind("digits, dense network, JAX", _DIGITS, "jax")
 
 
 def images(folder: Path, data_dir: str | None) -> Kind:
-    """Returns runs on 640 images of CIFAR-10 with two phases of dropout.
+    """Returns the kind of runs on 640 images of CIFAR-10 with two phases of dropout.
 
     The images are written to `folder`.
     """
@@ -128,12 +128,16 @@ def images(folder: Path, data_dir: str | None) -> Kind:
 def start(
     binary: str, arguments: list[str], calls: int | None = None, **environment: str
 ) -> subprocess.Popen:
-    """Starts a binary; before call number `calls` it is killed, if `HELD` it sleeps."""
+    """Starts a binary, without a fault if `calls` is None.
+
+    The process is killed before a call of the functions in _DYING, after `calls` calls.
+    If `calls` is `HELD`, the process sleeps, see _HELD.
+    """
     code = f"from elu_zoo.bin import {binary}; {binary}.run()"
     before = [] if calls is None else [str(calls)]
-    dying = "" if calls is None else _HELD if calls == HELD else _DYING
+    fault = "" if calls is None else _HELD if calls == HELD else _DYING
     return subprocess.Popen(
-        [sys.executable, "-c", dying + code, *before, *arguments],
+        [sys.executable, "-c", fault + code, *before, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -142,7 +146,7 @@ def start(
 
 
 def finish(process: subprocess.Popen) -> str:
-    """Waits for a process that has to exit with 0, and returns its output."""
+    """Waits for a process, which must exit with code 0, and returns its output."""
     with process:
         output = process.communicate(timeout=600)[0]
     if process.returncode:
@@ -178,14 +182,14 @@ def starts(workdir: Path) -> list[int]:
 
 
 def _steps(path: Path, key: str) -> list[int]:
-    """Returns 0 and the `step` of each complete row with a key."""
+    """Returns 0, followed by the step of each complete row that has the key."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
     rows = [json.loads(line) for line in lines]
     return [0, *(row["step"] for row in rows if key in row)]
 
 
-def past(workdir: Path, step: int, process: subprocess.Popen) -> bool:
-    """Waits for a checkpoint after an iteration; returns False if the process ends."""
+def wait_for_checkpoint(workdir: Path, step: int, process: subprocess.Popen) -> bool:
+    """Waits for a checkpoint later than `step`; returns False if the process ends."""
     while newest_step(workdir) <= step and process.poll() is None:
         time.sleep(0.001)
     return process.poll() is None

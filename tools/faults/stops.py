@@ -1,4 +1,4 @@
-"""Signals, a second process in the folder, a changed config."""
+"""Signals to a run, a second process in its folder, and a changed config."""
 
 import random
 import shutil
@@ -12,7 +12,7 @@ _SECONDS = 10  # limit from a signal to the exit
 _AT_ONCE_SECONDS = 2
 
 
-def signalled(
+def signal_runs(
     kind: runs.Kind, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Stops runs by one and by two signals, and resumes them."""
@@ -23,14 +23,14 @@ def signalled(
         workdir = folder / f"stopped-{number}"
         sent = generator.choice((signal.SIGTERM, signal.SIGINT))
         with kind.start(workdir) as process:
-            runs.past(workdir, generator.randrange(150), process)
+            runs.wait_for_checkpoint(workdir, generator.randrange(150), process)
             begin = time.monotonic()
             process.send_signal(sent)
             output = process.communicate(timeout=600)[0]
             seconds = time.monotonic() - begin
-        said = f"error: {sent.name} after iteration" in output
-        stopped += process.returncode == 143 and said and seconds < _SECONDS
-        # During a long call the first signal waits, the second one ends the process.
+        reported = f"error: {sent.name} after iteration" in output
+        stopped += process.returncode == 143 and reported and seconds < _SECONDS
+        # The first signal takes effect after a long call, the second one at once.
         with kind.start(folder / "held", runs.HELD) as process:
             for line in process.stdout:
                 if line == "held\n":
@@ -46,8 +46,8 @@ def signalled(
         shutil.rmtree(folder / "held")
         before = runs.newest_step(workdir)
         kind.finish(workdir)
-        went_on = runs.starts(workdir)[-1] == before
-        identical += went_on and runs.result(workdir) == expected
+        resumed = runs.starts(workdir)[-1] == before
+        identical += resumed and runs.result(workdir) == expected
         shutil.rmtree(workdir)
     return [
         (f"signals that ended a run in {_SECONDS} s with code 143", count, stopped),
@@ -56,7 +56,7 @@ def signalled(
     ]
 
 
-def refused(
+def start_second_processes(
     kind: runs.Kind, count: int, _: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Starts a second process in the folder of a run, and one with another config."""
@@ -65,7 +65,7 @@ def refused(
     for number in range(count):
         workdir = folder / f"run-{number}"
         with endless.start(workdir) as process:
-            runs.past(workdir, 0, process)
+            runs.wait_for_checkpoint(workdir, 0, process)
             with endless.start(workdir) as other:
                 output = other.communicate(timeout=600)[0]
             owner = f"in use by process {process.pid} on "
@@ -75,8 +75,8 @@ def refused(
         other = kind.changed(f"--config.train.epochs={epochs}")
         with other.start(workdir) as process:
             output = process.communicate(timeout=600)[0]
-        said = f"train.epochs: 1000000 -> {epochs}" in output
-        changed += process.returncode == 2 and said
+        reported = f"train.epochs: 1000000 -> {epochs}" in output
+        changed += process.returncode == 2 and reported
         with other.changed("--allow_config_change").start(workdir) as process:
             process.communicate(timeout=600)
         outcome = workdir / "outcome.json"

@@ -1,1 +1,1 @@
-"""What tools/results_table.py writes, one kind of content a file."""
+"""Contents of the pages that tools/results_table.py writes, one kind per file."""

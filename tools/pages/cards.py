@@ -8,11 +8,12 @@ from pages import runs
 
 _HEAD = f"""# Model cards
 
-Written by `python tools/results_table.py` from the entries beside the weights and from
-[results.csv](results.csv), as `elu_zoo.model_card(tag)` prints them. "This file" is the
-test error of the weight file with Wilson's 95 % interval over test images. "Its recipe"
-is the mean ± standard deviation over runs that differ only in the seed, with Student's
-95 % interval of the mean. The paper's number is given if the recipe is the paper's.
+`python tools/results_table.py` writes this page from the entries beside the weights and
+from [results.csv](results.csv); `elu_zoo.model_card(tag)` prints the same cards. "This
+file" is the test error of the weight file with Wilson's 95 % interval for other test
+images. "Its recipe" is the mean ± standard deviation over runs that differ only in the
+seed, with Student's 95 % interval of the mean. The paper's number is in the table if
+the recipe is the paper's.
 
 {cards.LICENCE}
 
@@ -23,13 +24,13 @@ is the mean ± standard deviation over runs that differ only in the seed, with S
 def page(rows: runs.Rows, paper: runs.Rows) -> str:
     """Returns cards.md."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
-    # Made first: cards check the entries.
+    # Cards check the entries, so that they must be made before the table.
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
     lines = []
     for entry in published:
-        tag, file = entry["tag"], results.of_file(entry)
-        recipe = results.of_recipe(entry, rows)
-        theirs = results.of_paper(entry, paper)
+        tag, file = entry["tag"], results.file_error(entry)
+        recipe = results.recipe_error(entry, rows)
+        theirs = results.paper_error(entry, paper)
         lines.append(
             f"| [{tag}](#{anchor(tag)}) | {_cell(file)} | {_cell(recipe)} "
             f"| {theirs.value if theirs else ''} "
@@ -39,7 +40,7 @@ def page(rows: runs.Rows, paper: runs.Rows) -> str:
 
 
 def anchor(tag: str) -> str:
-    """Returns the anchor that GitHub makes of a card's title."""
+    """Returns the anchor that GitHub makes from the title of a card."""
     return tag.lower().replace(".", "")
 
 

@@ -20,11 +20,11 @@ def tally(claims: runs.Rows, link: marks.Link) -> str:
     )
 
 
-def survived(rows: runs.Rows) -> str:
-    """Returns what reliability.csv counts, in Markdown, a line a fault."""
+def reliability(rows: runs.Rows) -> str:
+    """Returns the counts of reliability.csv as a Markdown list, one line per fault."""
     counts: dict[str, dict[str, list[int]]] = {}
     for row in rows:
-        what = row["what"].partition(", ")[0]  # of whatever kind of run
+        what = row["what"].partition(", ")[0]  # without the kind of run
         found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
         found[0] += int(row["as_promised"])
         found[1] += int(row["tried"])

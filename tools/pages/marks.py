@@ -37,7 +37,7 @@ def _walk(root: Path, ignored: set[str]) -> Iterator[Path]:
             yield Path(folder, "README.md")
 
 
-def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str, str]:
+def fill(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str, str]:
     """Returns the pages that have marks, with new text between the marks.
 
     Args:
@@ -58,13 +58,13 @@ def filled(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[st
                     "of them."
                 )
             places[name] = page
-            text = between(text, name, contents[name](link_from(page)))
+            text = replace_between(text, name, contents[name](link_from(page)))
         if names:
             found[page] = text
     for name in contents.keys() - places.keys():
         raise errors.UsageError(
             f"No README.md has the mark {name!r}. Put the lines {BEGIN.format(name)} "
-            f"and {END.format(name)} into the page that shall have its text."
+            f"and {END.format(name)} into the page for this text."
         )
     return found
 
@@ -78,15 +78,15 @@ def _names(page: str, text: str, known: Mapping[str, Content]) -> list[str]:
     names = [name for name, begins in found if begins]
     if found != [mark for name in names for mark in ((name, True), (name, False))]:
         raise errors.UsageError(
-            f"The marks of {page} have to be pairs of {BEGIN.format('name')} and "
+            f"The marks of {page} must be pairs of {BEGIN.format('name')} and "
             f"{END.format('name')}. Received, in this order: "
             f"{', '.join(name + (' begin' if b else ' end') for name, b in found)}."
         )
     return names
 
 
-def between(text: str, name: str, content: str) -> str:
-    """Returns a text with new content between the marks of a name."""
+def replace_between(text: str, name: str, content: str) -> str:
+    """Returns a text with `content` between the marks of a name."""
     begin, end = BEGIN.format(name), END.format(name)
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)

@@ -1,4 +1,4 @@
-"""The rows of the CSV files in configs/results/."""
+"""Rows of the CSV files in configs/results/."""
 
 import dataclasses
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from elu_zoo import results
 from elu_zoo.benchmark import report
 
-FOLDER = Path("configs") / "results"  # of the repository
+FOLDER = Path("configs") / "results"  # in the repository
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The README's figure: test errors by activation, one dot per run, pairs joined."""
+"""Figure of the README: test errors by activation, with lines between paired runs."""
 
 import csv
 import io
@@ -47,7 +47,7 @@ def text(rows: runs.Rows) -> str:
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:
-    """Draws the figure of rows of results.csv to `stem` with the suffixes."""
+    """Draws the figure of rows of results.csv; `stem` is the path without suffix."""
     found = points(rows)
     figures.paired([_panel(config, found) for config in _PANELS], stem, height=3.2)
 

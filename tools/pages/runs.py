@@ -1,4 +1,4 @@
-"""runs.md: tables of training runs with a whole schedule, and of fine-tuned runs."""
+"""Tables of training runs: runs.md for whole schedules, and fine-tuned networks."""
 
 import re
 import statistics
@@ -11,23 +11,23 @@ from elu_zoo import results
 Rows = list[results.Row]
 
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
-# Fine-tuned networks are in another table, depths in a figure.
+# Another table has fine-tuned networks, a figure has networks of other depths.
 _ELSEWHERE = re.compile("finetune-|mnist_depth-")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _PAGE = """# Training runs
 
-Written by `python tools/results_table.py` from [results.csv](results.csv), which has a
-row for each run, also of fine-tuned networks and of parts of schedules.
+`python tools/results_table.py` writes this page from [results.csv](results.csv), which
+has a row for each run, including runs of fine-tuned networks and of parts of schedules.
 
 {}
 
-Numbers are mean and standard deviation over seeds, after the last step, of weights
-rounded to float16. The error is the share of misclassified images; for an autoencoder
-it is the squared error of pixels in [0, 1], summed over an image. No test image was
-used to choose a setting. The paper shows its MNIST runs as curves, without numbers.
-`fast` is our schedule, for machines without a GPU, with a learning rate chosen for ELU
-and ReLU; some runs of shifted ReLU do not learn at that rate. The paper's number is
-given only for whole schedules of the paper, or of a network's authors.
+Errors are means and standard deviations over seeds, after the last step, of weights
+rounded to float16. The error is the percentage of misclassified images; for an
+autoencoder it is the squared error of pixels in [0, 1], summed over an image. No test
+image was used to choose a setting. The paper shows its MNIST runs as curves, without
+numbers. `fast` is our schedule for machines without a GPU. Its learning rate was chosen
+for ELU and ReLU; some runs of shifted ReLU do not learn at that rate. The paper's
+number is in the table only for whole schedules of the paper, or of a network's authors.
 """
 
 
@@ -62,17 +62,17 @@ def table(rows: Rows, paper: Rows) -> str:
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
             f"| {config} | {dataset} | {name} | {len(runs)} | "
-            f"{error(runs)} | {published(runs, paper)} | {losses:.3g} | "
+            f"{error(runs)} | {papers_error(runs, paper)} | {losses:.3g} | "
             f"{' / '.join(sorted(schedules))} |"
         )
     return "\n".join(lines)
 
 
-def finetuned(rows: Rows) -> str:
+def finetuning_table(rows: Rows) -> str:
     """Returns a Markdown table of errors of fine-tuned networks by number of labels.
 
-    The last column is the mean difference between runs of one seed, ELU's body minus
-    ReLU's, with Student's 95 % interval.
+    The last column is the mean difference between runs of one seed, the body with ELU
+    minus the body with ReLU, with Student's 95 % interval.
     """
     arms = defaultdict(dict)  # (number of labels, weights, activation): error by seed
     for row in rows:
@@ -109,14 +109,14 @@ def error(runs: Rows) -> str:
 
 
 def schedule(run: Mapping[str, Any]) -> str:
-    """Returns schedule, epochs and share of the schedule of a run or an entry."""
+    """Returns the schedule, epochs and schedule share of a run or entry, as text."""
     share = float(run["schedule_share"])
     part = f" ({share:.0%} of it)" if share < 1 else ""
     return f"{run['schedule']}, {run['epochs']} epochs{part}"
 
 
-def published(runs: Rows, paper: Rows) -> str:
-    """Returns the paper's error, "" unless the runs have the paper's schedule."""
+def papers_error(runs: Rows, paper: Rows) -> str:
+    """Returns the paper's error if the runs have its whole schedule, otherwise ""."""
     if any((r["schedule"], float(r["schedule_share"])) != ("paper", 1) for r in runs):
         return ""
     row = results.published(runs[0], paper)

@@ -1,4 +1,4 @@
-"""speed.md: tables of elu-zoo-benchmark; five numbers for the README."""
+"""Results of elu-zoo-benchmark: tables for speed.md, and a summary for the README."""
 
 import string
 
@@ -12,45 +12,45 @@ _STEP = "elu_cifar_11, batch of 100"
 _PAGE = string.Template("""\
 # Speed
 
-Written by `python tools/results_table.py` from [benchmark.csv](benchmark.csv), which
-has all rows of `elu-zoo-benchmark` with quartiles, also of the parts `policy` (compiled
-or plain steps) and `replicas`.
+`python tools/results_table.py` writes this page from [benchmark.csv](benchmark.csv),
+which has all rows of `elu-zoo-benchmark` with quartiles, including the parts `policy`
+(compiled or plain steps) and `replicas`.
 
 In each round the implementations of a table ran once, in random order. Numbers are
-ratios to the implementation with **1**: medians over the rounds with 95 % bootstrap
-intervals. Less is faster.
+ratios to the implementation with **1**, as medians over the rounds with 95 % bootstrap
+intervals. A smaller number is faster.
 
 $machine
 
-Nothing was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and
-`unit` run without TensorFlow, but the size of their work is chosen for a CPU. The tests
-of a machine with GPUs that TensorFlow sees (the op, all GPUs against one, resuming,
-export) are `python -m pytest -m gpu -n 0`; they have not been run.
+Nothing was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and `unit` run
+without TensorFlow, but the size of their work is chosen for a CPU. On a machine with
+GPUs that TensorFlow sees, `python -m pytest -m gpu -n 0` tests the op, several GPUs,
+resuming and export; these tests have not been run.
 
 ## A training step
 
-On noise, without dropout, in the precision of our configs. Other libraries train the
-same network from the same weights by the same updates, in float32 unless it says
-bfloat16. `limit` is the time of as many multiplications in products of two matrices of
-2048 x 2048.
+The step trains on noise, without dropout, in the precision of our configs. Other
+libraries train the same network from the same weights by the same updates, in float32
+unless the line says bfloat16. `limit` is the time of as many multiplications in
+products of two matrices of 2048 x 2048.
 
 $step
 
 ## What the activation costs
 
-In our step: ELU, ReLU, and ReLU with batch normalisation (in float32, as the activation
-after it).
+The table compares our step with ELU, with ReLU, and with ReLU and batch normalisation.
+Batch normalisation computes in float32, like the activation after it.
 
 $unit
 
-Memory of the process in addition to TensorFlow's, of one run each:
+Memory of one process each, without the memory after the imports:
 
 $memory
 
 ## The op alone
 
-Compared with a copy, which is the lower limit, and with a rough approximation of the
-exponential (Schraudolph, 1999).
+The op is compared with a copy, which is the lower limit, and with a rough approximation
+of the exponential (Schraudolph, 1999).
 
 $op
 
@@ -58,27 +58,27 @@ $schraudolph
 
 ## A prediction
 
-From NumPy images to NumPy outputs in float32; our SavedModel returns logits,
+Times are from NumPy images to NumPy outputs in float32. Our SavedModel returns logits,
 probabilities and classes.
 
 $inference
 
 ## Serving
 
-Our server over gRPC (with the client of TensorFlow Serving) and REST, compared with
+Our server over gRPC (with the client of TensorFlow Serving) and REST is compared with
 threads that predict in one process. Clients run on the same two cores and send the next
-image after each answer. `unbatched` is `--enable_batching=false`. p95 and p99 are in
+image after each response. `unbatched` is `--enable_batching=false`. p95 and p99 are in
 [benchmark.csv](benchmark.csv).
 
 $serving
 
-## To start
+## Start-up
 
-From the start of a process to its end.
+Times are from the start of a process to its end.
 
 $start_up
 """)
-_FIVE = string.Template("""\
+_SUMMARY = string.Template("""\
 - **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
 Keras' `fit` takes $fit_bfloat16 times as long with its policy mixed_bfloat16 and $fit \
 in float32; PyTorch $torch_bfloat16 in bfloat16 and $torch.
@@ -87,11 +87,11 @@ forward over 1e7 elements.
 - **ELU in place of ReLU** makes that training step $unit times as long.
 - **A prediction** of one image from the SavedModel takes $predicted; `model.predict` \
 takes $predict times as long.
-- **The server**, over gRPC to 32 clients that send one image at a time, answers \
-$served images a second: $share of what 32 threads reach that predict in one process.
+- **The server** predicts $served images a second over gRPC, for 32 clients that send \
+one image at a time: $share of the rate of 32 threads that predict in one process.
 
 The network is `elu_cifar_11`, on two cores of a CPU; ratios are medians with 95 % \
-intervals: [all tables, and on what]($page).""")
+intervals: [all tables, and the machine]($page).""")
 
 
 def page(rows: Rows) -> str:
@@ -101,7 +101,12 @@ def page(rows: Rows) -> str:
 
 
 def table(part: str, rows: Rows) -> str:
-    """Returns a part of the benchmark, `machine` or `schraudolph`, in Markdown."""
+    """Returns the text for a field of the page, in Markdown.
+
+    Args:
+        part: a part of the benchmark, "machine" or "schraudolph".
+        rows: rows of benchmark.csv.
+    """
     if part == "machine":
         return f"Measured on: {rows[0].machine}."
     if part == "schraudolph":
@@ -114,12 +119,12 @@ def table(part: str, rows: Rows) -> str:
         shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
     chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
-    # The smaller tensors are in the file only.
+    # Smaller tensors are only in benchmark.csv.
     largest = [row for row in chosen if "1e7" in row.case]
     return report.markdown(largest if part == "op" else chosen)
 
 
-def five(rows: Rows, link: marks.Link) -> str:
+def summary(rows: Rows, link: marks.Link) -> str:
     """Returns five numbers of the benchmark, as a Markdown list.
 
     Raises:
@@ -129,7 +134,7 @@ def five(rows: Rows, link: marks.Link) -> str:
     clients = "elu_cifar_11, 32 clients, throughput"
     served = _row(rows, "serving", clients, "gRPC").value
     alone = _row(rows, "serving", clients, "in process").value
-    return _FIVE.substitute(
+    return _SUMMARY.substitute(
         ours=_value(_row(rows, "step", _STEP, "ours")),
         fit=_ratio(rows, "step", _STEP, "Keras fit"),
         torch=_ratio(rows, "step", _STEP, "PyTorch"),

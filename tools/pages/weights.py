@@ -1,4 +1,4 @@
-"""The table of published weights: a row per recipe, a column per activation."""
+"""Table of published weights, with a row per recipe and a column per activation."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,10 +9,11 @@ from pages import marks, runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _NOTE = (
-    "Test errors after the last step, of weights rounded to float16. With ±: mean and "
-    "standard deviation over seeds, with the number of runs in brackets; the file is "
-    "one of these runs. The paper's number is given only for its recipe. "
-    "[A card for each file]({cards}), [all runs]({runs})."
+    "The table has test errors after the last step, of weights rounded to float16. "
+    "Errors with ± are means and standard deviations over seeds, with the number of "
+    "runs in brackets; the file is from one of these runs. The paper's number is in "
+    "the table only for its recipe. [Model cards of all files]({cards}), "
+    "[all runs]({runs})."
 )
 
 
@@ -30,7 +31,7 @@ def table(
         rows: rows of results.csv.
         paper: rows of paper.csv.
         networks: names of the registered networks.
-        link: makes links relative to the page.
+        link: function that makes links relative to the page.
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
     for entry in published:
@@ -49,7 +50,7 @@ def table(
         cells = [_error(group[u], rows) if u in group else "" for u in units]
         lines.append(
             f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
-            f"{_schedule(first)} | {_of_paper(group, paper)} |"
+            f"{_schedule(first)} | {_papers_errors(group, paper)} |"
         )
     pages = {name: link(f"configs/results/{name}.md") for name in ("cards", "runs")}
     have = {entry["model"] for entry in published}
@@ -66,7 +67,7 @@ def _recipe(entry: Entry) -> tuple:
 def _error(entry: Entry, rows: runs.Rows) -> str:
     metric = results.metric(entry)
     unit = "squared error" if metric == results.SQUARED else "%"
-    values = [float(run[metric]) for run in results.runs_of(entry, rows)]
+    values = [float(run[metric]) for run in results.find_runs(entry, rows)]
     if len(values) > 1:
         return f"{runs.spread(values)} {unit} ({len(values)})"
     return f"{entry['metrics'][metric]:.2f} {unit}"
@@ -77,14 +78,14 @@ def _schedule(entry: Entry) -> str:
     return runs.schedule(entry | {"schedule": whose})
 
 
-def _of_paper(group: dict[str, Entry], paper: runs.Rows) -> str:
-    """Returns the paper's numbers for a row, "" if the recipe is not the paper's."""
-    found = {unit: results.of_paper(entry, paper) for unit, entry in group.items()}
+def _papers_errors(group: dict[str, Entry], paper: runs.Rows) -> str:
+    """Returns the paper's errors for a row, or "" if the recipe is not the paper's."""
+    found = {unit: results.paper_error(entry, paper) for unit, entry in group.items()}
     numbers = {unit: m.value for unit, m in found.items() if m}
     if not numbers:
         return ""
-    given = [f"{unit} {value}" for unit, value in numbers.items() if value[0].isdigit()]
-    if not given:
+    texts = [f"{unit} {value}" for unit, value in numbers.items() if value[0].isdigit()]
+    if not texts:
         return "no number"
     share = next(iter(group.values()))["schedule_share"]
-    return f"{', '.join(given)}; here {share:.0%} of its schedule"
+    return f"{', '.join(texts)}; here {share:.0%} of its schedule"

@@ -1,7 +1,8 @@
 """Three networks in JAX, without a library of layers.
 
-All steps are one program, except for convolutional networks: on a CPU, XLA runs
-convolutions in a loop a hundred times as slowly.
+All steps of a dense network are one compiled function. Each step of a convolutional
+network is one call, because on a CPU XLA runs convolutions in a loop a hundred times as
+slowly.
 """
 
 import functools
@@ -33,7 +34,7 @@ def convolutional(
 ) -> jax.Array:
     """Returns the logits of `elu_cifar_11`."""
 
-    def convolved(x, layer):
+    def convolve(x, layer):
         kernel = weights[f"{layer}/kernel"]
         pad = kernel.shape[0] // 2
         x = jax.lax.conv_general_dilated(
@@ -48,15 +49,15 @@ def convolutional(
     x = images
     for i, stack in enumerate(STACKS, 1):
         for j in range(1, len(stack) + 1):
-            x = activation(convolved(x, f"stack{i}_conv{j}"))
+            x = activation(convolve(x, f"stack{i}_conv{j}"))
         x = jax.lax.reduce_window(
             x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME"
         )
-    return convolved(x, "classifier").mean((1, 2))
+    return convolve(x, "classifier").mean((1, 2))
 
 
 def loss(outputs: jax.Array, x: jax.Array, labels: jax.Array | None) -> jax.Array:
-    """Returns the mean loss of classes, or of reconstructions if `labels` is None."""
+    """Returns the mean loss of logits, or of reconstructions if `labels` is None."""
     if labels is not None:
         of_labels = jnp.take_along_axis(jax.nn.log_softmax(outputs), labels[:, None], 1)
         return -of_labels.mean()
@@ -79,7 +80,7 @@ def trainer(
 
     Args:
         name: one of `case.MODELS`.
-        weights: initial weights by `layer/kernel` and `layer/bias`, in order.
+        weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
         activation: `elu` or `relu`.
         images: preprocessed images, float32 `(n, height, width, channels)`.
         labels: classes; None for an autoencoder, whose loss is the sigmoid
@@ -88,7 +89,7 @@ def trainer(
         rate: learning rate.
         momentum: momentum of the updates.
     """
-    # JAX sorts the keys of what it traces.
+    # Before tracing, in which JAX sorts the keys of dicts.
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
     is_convolutional = name == "elu_cifar_11"
     forward = convolutional if is_convolutional else functools.partial(dense, layers)
@@ -101,14 +102,14 @@ def trainer(
 
     def step(state, batch):
         weights, velocities = state
-        found, gradients = jax.value_and_grad(loss_of)(weights, batch)
+        value, gradients = jax.value_and_grad(loss_of)(weights, batch)
         velocities = jax.tree.map(
             lambda v, g: momentum * v - rate * g, velocities, gradients
         )
-        return (jax.tree.map(jnp.add, weights, velocities), velocities), found
+        return (jax.tree.map(jnp.add, weights, velocities), velocities), value
 
     @functools.partial(jax.jit, donate_argnums=0)
-    def scanned(state, batches):
+    def scan(state, batches):
         return jax.lax.scan(step, state, batches)
 
     compiled = jax.jit(step, donate_argnums=0)
@@ -116,11 +117,11 @@ def trainer(
     def one_by_one(state, batches):
         losses = []
         for batch in batches:
-            state, found = compiled(state, batch)
-            losses.append(found)
+            state, value = compiled(state, batch)
+            losses.append(value)
         return state, jnp.stack(losses)
 
-    steps = one_by_one if is_convolutional else scanned
+    steps = one_by_one if is_convolutional else scan
     images_on_device = jnp.asarray(images)
     labels_on_device = None if labels is None else jnp.asarray(labels)
     start = {key: jnp.array(value) for key, value in weights.items()}

@@ -17,7 +17,7 @@ def network(
 
     Args:
         name: one of `case.MODELS`.
-        weights: initial weights by `layer/kernel` and `layer/bias`, in order.
+        weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
         activation: `elu` or `relu`.
     """
     function = {"elu": nn.ELU, "relu": nn.ReLU}[activation]
@@ -31,15 +31,15 @@ def network(
         for previous, layer in zip(layers, linear[1:], strict=False):
             # The autoencoder's code is linear.
             modules += [layer] if previous == "code" else [function(), layer]
-    made = nn.Sequential(*modules)
-    trained = [m for m in made if isinstance(m, nn.Linear | nn.Conv2d)]
+    net = nn.Sequential(*modules)
+    trained = [m for m in net if isinstance(m, nn.Linear | nn.Conv2d)]
     with torch.no_grad():
         for layer, module in zip(layers, trained, strict=True):
             kernel = torch.from_numpy(np.array(weights[f"{layer}/kernel"]))
             axes = (3, 2, 0, 1) if kernel.ndim == 4 else (1, 0)
             module.weight.copy_(kernel.permute(axes))
             module.bias.copy_(torch.from_numpy(np.array(weights[f"{layer}/bias"])))
-    return made
+    return net
 
 
 def _convolutions(function: type[nn.Module]) -> list[nn.Module]:
@@ -67,7 +67,7 @@ def trainer(
     """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        net: a network of `network`.
+        net: the result of `network`.
         images: preprocessed images, float32 `(n, height, width, channels)`.
         labels: classes; None for an autoencoder, whose loss is the sigmoid
             cross-entropy summed over pixels.
