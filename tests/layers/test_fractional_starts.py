@@ -1,4 +1,4 @@
-"""Starts of the regions of fractional max pooling, compared with Graham's formula."""
+"""The starts of fractional pooling regions are the starts of Graham's formula."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from elu_zoo.layers.fractional_max_pooling import (
     shuffled_starts,
 )
 
-# (cells, regions) of Graham's network and of extreme sizes.
+# (cells, regions): the sizes of Graham's network, and extreme sizes.
 SIZES = [
     (93, 74), (73, 58), (57, 45), (44, 35), (34, 27), (26, 21), (20, 16), (15, 12),
     (11, 9), (8, 6), (5, 4), (3, 2), (2, 1), (4, 2), (8, 7), (14, 7), (13, 7), (5, 3),
