@@ -38,7 +38,7 @@ def read_images(
         paths: one or several paths of files or folders. A folder stands for its
             images, sorted by name: the visible files with a suffix of
             `formats.SUFFIXES` or with the content of an image. Folders inside a folder
-            are not read, and a warning names these folders.
+            are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
 
@@ -126,7 +126,7 @@ def _image_files(path: Path) -> list[Path]:
 
 
 def _is_image(file: Path) -> bool:
-    """Whether a file has the suffix or the content of an image."""
+    """Returns whether a file has the suffix or the content of an image."""
     if file.suffix.lower() in formats.SUFFIXES:
         return True
     try:

@@ -1,4 +1,4 @@
-"""ImageNet as tensorflow-datasets prepared it, or any folder of image files."""
+"""Loading of ImageNet from tensorflow-datasets, or of any folder of image files."""
 
 import os
 import re
@@ -109,10 +109,10 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         return tfds.find_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} The command needs ImageNet's archives in downloads/manual of its "
-            "data_dir. Add --file_format=array_record to avoid a conversion. Or use a "
-            "folder of image files: set --config.data.folder=<folder> for training, or "
-            "--data=<folder> for evaluation."
+            f"{error} The command needs the archives of ImageNet in the folder "
+            "downloads/manual of data_dir. Add --file_format=array_record to avoid a "
+            "conversion. Or use a folder of image files: set --config.data.folder="
+            "<folder> for training, or --data=<folder> for evaluation."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Data sets by name or path, loaded into memory."""
+"""Loading of data sets by name or path into memory."""
 
 import dataclasses
 import os

@@ -53,8 +53,8 @@ def prepare(
             when all files are complete.
         data_dir: see `tfds.find_folder`.
         image_size: height and width of the written images, in pixels.
-        quality: quality of the JPEGs, 0 to 100. With 85, each of 200 photographs of
-            256 x 256 pixels took 18 kB on average.
+        quality: quality of the JPEGs, 0 to 100. At quality 85, 200 photographs of
+            256 x 256 pixels had a mean size of 18 kB.
         max_bad_examples: number of unusable images that may be left out.
 
     Raises:

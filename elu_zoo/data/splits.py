@@ -1,4 +1,4 @@
-"""Training, validation and test splits of a user's images."""
+"""Division of a user's images into training, validation and test splits."""
 
 import hashlib
 

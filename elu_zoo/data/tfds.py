@@ -20,11 +20,11 @@ class Source:
     """A data set on this machine that has not been read yet.
 
     Args:
-        version: version of the data, part of the name under which they are cached.
+        version: version of the data set, which is part of the name of a cache entry.
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
             `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
-            labels are not the feature "label", `<split>_usual_labels` holds this one.
+            labels are another feature, `<split>_usual_labels` is the feature "label".
         remedy: a sentence that tells how to repair damaged files.
     """
 
@@ -101,8 +101,8 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
         raise errors.DataError(
             f"Data set {name!r} is not prepared: there is no "
             f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
-            f"{_content(root / name)} Nothing is downloaded here. Run "
-            f"{_command(name, root)} on a machine with a network, and copy its output."
+            f"{_content(root / name)} Nothing is downloaded automatically. Run "
+            f"{_command(name, root)} on a machine with a network, and copy the output."
         )
     return prepared[max(prepared)]
 

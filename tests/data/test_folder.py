@@ -113,7 +113,7 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     image_folder.find(write_tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
     image_folder.find(write_tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
-    assert f"{tmp_path}/b holds no images and is no class." in caplog.messages
+    assert f"{tmp_path}/b holds no images and is not a class." in caplog.messages
     ignored = f"Ignored 2 files in {tmp_path} that are not images, such as a/3.csv."
     assert ignored in caplog.messages
 
@@ -207,8 +207,8 @@ def test_class_names_are_read_from_the_file(tmp_path, text, names):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1\nc 3\nd 4\ne 5", r"class_names\.txt does not name 1 of 5 classes: b\.$"),
-        ("", r"does not name 5 of 5 classes: a, b, c\.$"),
+        ("a 1\nc 3\nd 4\ne 5", r"names\.txt has no line for 1 of 5 classes: b\.$"),
+        ("", r"has no line for 5 of 5 classes: a, b, c\.$"),
         ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )

@@ -229,7 +229,7 @@ def test_wrong_names_are_refused(name, kind, message):
 
 
 def test_a_folder_without_a_finished_run_is_refused(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="outcome.json, from which to make"):
+    with pytest.raises(errors.NotFoundError, match="outcome.json, which a model card"):
         elu_zoo.model_card(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Reading of the arrays in an HDF5 file that may be forged.
+"""Reading of the weight arrays in an HDF5 file that may be forged.
 
 Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
 stored in other files, and compressed, chunked and unwritten arrays are refused. A file
@@ -142,7 +142,7 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # Such an array could fill the memory. Keras never writes such arrays.
+    # A chunked or compressed array could fill the memory. Keras writes plain arrays.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."

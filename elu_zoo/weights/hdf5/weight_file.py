@@ -1,8 +1,8 @@
-"""Weight files in the layout of Keras, checked before any content is used.
+"""Writing and checked reading of weight files in the layout of Keras.
 
-Arrays lie at `layers/<class>[_<i>]/vars/<j>`; the group of a layer has its name as an
-attribute. `keras.Model.load_weights` loads a file of `write`, and `read` reads a file
-of `keras.Model.save_weights`. Values are written as float16.
+An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
+`<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
+`write`, and `read` reads the files of `keras.Model.save_weights`. Values are float16.
 """
 
 import collections
@@ -81,7 +81,7 @@ def read(
 
     Args:
         path: a regular file named `*.weights.h5`.
-        expected: `shapes` of the model that takes the weights.
+        expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
         remedy: the advice in the error about another hash.
 
@@ -157,7 +157,7 @@ def _count(expected: Shapes) -> int:
 
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
-    """Assigns arrays by layer name; other layers keep their weights."""
+    """Assigns arrays by layer name. Layers without arrays keep their weights."""
     for layer in model.layers:
         if layer.name in arrays:
             for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
