@@ -146,8 +146,8 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         DataError: images cannot be used. The message counts and names these images.
         ResourceError: the images are too large for the memory.
     """
-    found = find(folder, splits.NAMES)
-    paths = [part.root / path for part in found.splits.values() for path in part.paths]
+    source = find(folder, splits.NAMES)
+    paths = [part.root / path for part in source.splits.values() for path in part.paths]
     shapes.check_memory(len(paths), shape)
 
     def build() -> cache.Arrays:
@@ -157,7 +157,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
         arrays: cache.Arrays = {}
         bad = []
-        for name, part in found.splits.items():
+        for name, part in source.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
             readers = decoding.readers(part, range(len(part)))
             for index, decoded in enumerate(decoding.decode_all(readers, shape)):
@@ -171,9 +171,9 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
             raise decoding.unusable_error(bad, len(paths))
         return arrays
 
-    key = f"{found.name}-{found.fingerprint}"
+    key = f"{source.name}-{source.fingerprint}"
     arrays = cache.load_decoded(key, paths, shape, build)
-    return {**arrays, "class_names": np.array(found.class_names)}
+    return {**arrays, "class_names": np.array(source.class_names)}
 
 
 def _scan(root: Path) -> list[tuple[str, int]]:

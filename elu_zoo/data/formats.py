@@ -38,10 +38,10 @@ def is_image(head: bytes) -> bool:
 
 def unsupported_error(content: bytes) -> errors.DataError:
     """Returns an error that states the format of a file other than JPEG or PNG."""
-    found = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
-    if found is None:
+    name = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
+    if name is None:
         return errors.DataError("it is neither JPEG nor PNG")
-    return errors.DataError(f"it is {found}; expected PNG or JPEG")
+    return errors.DataError(f"it is {name}; expected PNG or JPEG")
 
 
 def _other_format(content: bytes) -> str | None:

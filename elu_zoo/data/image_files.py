@@ -115,14 +115,14 @@ def _image_files(path: Path) -> list[Path]:
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
-    found = [x for x in visible if not x.is_dir() and _is_image(x)]
+    images = [x for x in visible if not x.is_dir() and _is_image(x)]
     named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
-    if not found:
+    if not images:
         hint = f" Pass the folders inside it instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)
-    return found
+    return images
 
 
 def _is_image(file: Path) -> bool:

@@ -86,10 +86,10 @@ def _sentence(
     names: Sequence[str], chosen: np.ndarray, one: str, several: str, text: str
 ) -> str:
     """Returns a sentence about the chosen images; `one` and `several` are its verbs."""
-    found = [names[i] for i in np.flatnonzero(chosen)]
-    if not found:
+    listed = [names[i] for i in np.flatnonzero(chosen)]
+    if not listed:
         return ""
-    if len(found) == 1:
-        return f"{found[0]} {one}{text}"
-    named = ", ".join(found[:_NAMED]) + ", ..." * (len(found) > _NAMED)
-    return f"{len(found)} of {len(names)} images ({named}) {several}{text}"
+    if len(listed) == 1:
+        return f"{listed[0]} {one}{text}"
+    named = ", ".join(listed[:_NAMED]) + ", ..." * (len(listed) > _NAMED)
+    return f"{len(listed)} of {len(names)} images ({named}) {several}{text}"

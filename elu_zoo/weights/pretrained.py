@@ -191,10 +191,10 @@ def find(
     if not entry:
         return Pretrained(model, path, None, filled["activation"])
     _check_model(entry["tag"], entry["model"], model)
-    found = Pretrained(model, path, entry, entry["arguments"]["activation"])
+    selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
     # `merged` raises an error if an argument contradicts the entry.
-    found.merged({key: value for key, value in arguments.items() if value is not None})
-    return found
+    selected.merged({k: v for k, v in arguments.items() if v is not None})
+    return selected
 
 
 def check_exists(model: str, weights: str) -> None:

@@ -16,8 +16,8 @@ _LENGTH = 300
 
 def weights(origin: Origin | None) -> Mapping[str, Any]:
     """Returns `tag` and `sha256` of the weights, or an empty mapping if unknown."""
-    found = (origin or {}).get("weights")
-    return found if isinstance(found, Mapping) else {}
+    value = (origin or {}).get("weights")
+    return value if isinstance(value, Mapping) else {}
 
 
 def is_same(first: Origin | None, second: Origin | None) -> bool:

@@ -92,7 +92,7 @@ def test_a_dense_layer_with_elu_can_be_saved(tmp_path):
     assert loaded.layers[-1].activation is elu
 
 
-def test_the_innermost_form_of_this_thread_is_used():
+def test_the_innermost_form_of_the_current_thread_is_used():
     layer, x = ELU(0.5), np.array([-2, 0, 3], np.float32)
 
     def graph():

@@ -210,7 +210,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content", "message"),  # without content, the file is deleted
+    ("pattern", "content", "message"),  # None deletes the file
     [
         ("*test*", None, "small-test"),
         ("features.json", "{", "JSON"),

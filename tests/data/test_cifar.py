@@ -170,7 +170,7 @@ def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
-def test_real_class_names(cifar):
+def test_real_class_names_have_the_official_order(cifar):
     ten, hundred = cifar("cifar10"), cifar("cifar100")
     assert ten.class_names[:3] == ("airplane", "automobile", "bird")
     assert ten.class_names[-1] == "truck"

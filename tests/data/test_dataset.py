@@ -16,7 +16,7 @@ def check_equal(actual, expected):
     np.testing.assert_array_equal(actual.labels, expected.labels)
 
 
-def test_the_repr_of_data_sets(mnist_5k):
+def test_the_repr_states_sizes_and_shapes(mnist_5k):
     assert repr(mnist_5k) == (
         "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
         "image_shape=(28, 28, 1), num_classes=10)"
@@ -24,7 +24,7 @@ def test_the_repr_of_data_sets(mnist_5k):
     assert repr(mnist_5k.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
 
 
-def test_first_examples_and_joined_splits():
+def test_splits_are_cut_and_joined_in_order():
     last_four = Split(IMAGES[3:], WHOLE.labels[3:])
     check_equal(WHOLE.first(3).joined(last_four), WHOLE)
     assert last_four.joined(WHOLE.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]

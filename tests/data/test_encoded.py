@@ -109,7 +109,7 @@ def test_an_abandoned_epoch_does_not_affect_the_next_epoch(split):
     check(split.parts(5), np.arange(12))
 
 
-def test_shape_and_length(split):
+def test_a_split_has_a_length_and_an_image_shape(split):
     assert (len(split), split.image_shape) == (12, (SIDE, SIDE, 3))
     resized = dataclasses.replace(split, positions=np.array([4]), side=20)
     assert (len(resized), resized.image_shape) == (1, (20, 20, 3))
@@ -117,7 +117,7 @@ def test_shape_and_length(split):
     assert part.image_shape == resized.image_shape
 
 
-def test_first_examples_of_a_split(split):
+def test_first_returns_a_split_of_the_first_examples(split):
     few = dataclasses.replace(split, positions=np.array([7, 2, 11]))
     check(few.first(2).parts(9), [7, 2])
     assert len(few.first(3)) == len(few) == 3

@@ -62,7 +62,7 @@ def paths_and_labels(images):
         ),
     ],
 )
-def test_layouts_of_folders(tmp_path, paths, classes, splits):
+def test_each_layout_has_splits_classes_and_labels(tmp_path, paths, classes, splits):
     images = image_folder.find(write_tree(tmp_path, *paths))
     assert images.classes == images.class_names == classes
     assert paths_and_labels(images) == splits
@@ -127,7 +127,7 @@ def test_ignored_files_are_logged(tmp_path, caplog):
         (["a/none"], r"val/<class>/\.\.\.$"),
     ],
 )
-def test_hints_about_a_folder_without_images(tmp_path, paths, words):
+def test_the_error_for_a_folder_without_images_has_a_hint(tmp_path, paths, words):
     with pytest.raises(errors.DataError, match=words):
         image_folder.find(write_tree(tmp_path / "x", *paths))
 

@@ -74,7 +74,7 @@ def test_images_of_one_class_are_refused(tmp_path, layout):
 
 
 @pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2)])
-def test_number_of_held_out_images(tmp_path, count, held_out):
+def test_at_least_one_image_is_held_out(tmp_path, count, held_out):
     folder = fill(tmp_path, classes({"a": count - 1, "b": 1}, 8))
     train, _, test = positions(imagenet.load(folder, 8))
     assert len(test) == held_out
@@ -105,7 +105,7 @@ def test_the_validation_split_has_at_most_the_requested_images(train_val, limit,
     assert imagenet.VALIDATION_IMAGES == 5000
 
 
-def test_name_classes_and_terms_of_a_folder(flat, train_val, home):
+def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
     (flat / "class_names.txt").write_text("a crane\nb crane\n")
     data = imagenet.load(flat, 24)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))

@@ -212,7 +212,7 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
     assert load.load("mnist_5k", image_shape=(28, 28, 1)) is mnist_5k
 
 
-def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
+def test_cached_arrays_of_another_decoder_version_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
     load.load(folder, None, SHAPE)
     decode, read = decoding.decode_all, []

@@ -76,7 +76,7 @@ def reference(images, draws, size, value=128.0):
 
 
 def random_draws(count, channels, **columns):
-    """Returns random draws, except for the given values of named columns."""
+    """Returns random draws in which the columns of `columns` have fixed values."""
     draws = RNG.integers(0, 2**31, (count, AffineRecolor.draws(channels)))
     names = "stretch_x stretch_y mirror kind angle shift_x shift_y".split()
     for name, values in columns.items():

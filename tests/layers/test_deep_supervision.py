@@ -25,7 +25,7 @@ def test_inactive_heads_have_no_scores_and_no_gradients(active):
 
 
 @pytest.mark.parametrize(("active", "count"), [(True, 4), (False, 1)])
-def test_symbolic_shape(active, count):
+def test_the_symbolic_shape_depends_on_active_heads(active, count):
     inputs = [keras.Input((10,)) for _ in range(4)]
     assert DeepSupervision(active)(inputs).shape == (None, count, 10)
 

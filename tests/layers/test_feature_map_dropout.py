@@ -122,7 +122,7 @@ def test_a_rate_of_1_is_refused():
         FeatureMapDropout(1)
 
 
-def test_config():
+def test_config_keeps_the_arguments():
     layer = FeatureMapDropout(0.25, seed=3, name="drop")
     again = FeatureMapDropout.from_config(layer.get_config())
     assert (again.name, again.rate, again.seed) == ("drop", 0.25, 3)

@@ -18,7 +18,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_pseudorandom_starts(cells, regions):
+def test_pseudorandom_starts_equal_the_formula(cells, regions):
     distinct = set()
     for u in [*np.random.default_rng(0).random(20, np.float32), 0, 1 - 2**-24]:
         starts = np.asarray(phased_starts(cells, regions, np.array([u], np.float32)))
@@ -32,7 +32,7 @@ def test_pseudorandom_starts(cells, regions):
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_random_starts(cells, regions):
+def test_random_starts_have_shuffled_distances(cells, regions):
     draws = np.random.default_rng(0)
     for _ in range(3):
         u = draws.random(regions - 1, np.float32)
@@ -54,7 +54,7 @@ def test_orders_of_the_distances_are_equally_likely():
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_even_starts(cells, regions):
+def test_even_starts_equal_the_formula_at_u_0_5(cells, regions):
     starts = even_starts(cells, regions)
     check_cover(starts, cells, regions)
     assert starts.dtype == np.int32

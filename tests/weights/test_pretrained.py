@@ -47,10 +47,10 @@ def find(weights, model=MODEL, **arguments):
     ],
 )
 def test_arguments_select_the_weights(published, tmp_path, arguments, name):
-    found = find("mnist", **arguments)
-    assert found.entry == published[name]
+    selected = find("mnist", **arguments)
+    assert selected.entry == published[name]
     file = published[name]["tag"] + manifest.SUFFIX
-    assert found.path == tmp_path / "home" / "weights" / file
+    assert selected.path == tmp_path / "home" / "weights" / file
 
 
 def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
@@ -79,8 +79,8 @@ def test_weights_are_found_by_file_or_folder(runs, tmp_path, published):
     entry, content, _ = runs["relu"]
     path = made_weights.write(tmp_path / "run", entry, content)
     for form in (path, path.parent, str(path), str(path.parent)):
-        found = find(form)
-        assert (found.path, found.entry) == (path, entry)
+        selected = find(form)
+        assert (selected.path, selected.entry) == (path, entry)
 
 
 def test_paths_in_the_current_folder_are_found(runs, published):
@@ -141,9 +141,9 @@ def test_a_file_without_entry_needs_allow_unverified(runs, published, tmp_path):
     path.with_name(runs["elu"][0]["tag"] + ".json").unlink()
     with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
         find(path)
-    found = find(path, allow_unverified=True)
-    assert (found.path, found.entry) == (path, None)
-    assert found.read(weight_file.shapes(runs["elu"][2]))
+    selected = find(path, allow_unverified=True)
+    assert (selected.path, selected.entry) == (path, None)
+    assert selected.read(weight_file.shapes(runs["elu"][2]))
 
 
 def test_the_outcome_names_the_weight_file_of_a_run(runs, tmp_path, published):
@@ -178,21 +178,21 @@ def test_the_loss_comes_from_the_entry(monkeypatch, tmp_path):
 def test_without_an_entry_attributes_come_from_the_registry(runs, tmp_path, model):
     path = tmp_path / "mine.weights.h5"
     path.write_bytes(runs["elu"][1])
-    found = find(path, model, allow_unverified=True)
+    selected = find(path, model, allow_unverified=True)
     registered = registry.entry(model)
-    assert found.loss == registered.loss
-    assert found.preprocessing == registered.preprocessing
-    assert (found.classes, found.dataset) == ([], None)
-    assert found.activation == {"name": "elu", "alpha": 1.0}
+    assert selected.loss == registered.loss
+    assert selected.preprocessing == registered.preprocessing
+    assert (selected.classes, selected.dataset) == ([], None)
+    assert selected.activation == {"name": "elu", "alpha": 1.0}
 
 
 def test_a_pretrained_object_is_returned_unchanged(published, monkeypatch):
     assert find(None) is None
-    found = find("mnist", activation="relu")
+    selected = find("mnist", activation="relu")
     monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
-    assert find(found) is found
+    assert find(selected) is selected
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
-        find(found, "nin")
+        find(selected, "nin")
 
 
 @pytest.mark.parametrize("arguments", [{"activation": "relu"}, {"batch_norm": True}])

@@ -50,7 +50,7 @@ def test_origins_are_compared_by_model_activation_and_hash(first, second, same):
          "\N{REPLACEMENT CHARACTER}[31m"),
     ],
 )  # fmt: skip
-def test_the_text_of_an_origin(origin, text):
+def test_the_text_states_what_is_known_of_an_origin(origin, text):
     assert provenance.text(origin) == text
 
 
@@ -63,5 +63,5 @@ def test_the_text_of_an_origin(origin, text):
         (None, "weights of unknown origin"),
     ],
 )
-def test_the_label_of_an_origin(origin, label):
+def test_the_label_is_the_tag_or_the_text(origin, label):
     assert provenance.label(origin) == label

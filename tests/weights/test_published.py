@@ -73,12 +73,12 @@ def test_the_examples_of_an_entry_are_whole_splits(tag):
 @published
 def test_a_weight_file_agrees_with_its_entry(tag):
     entry = manifest.published()[tag]
-    found = pretrained.find(entry["model"], tag)
-    content = found.path.read_bytes()
+    selected = pretrained.find(entry["model"], tag)
+    content = selected.path.read_bytes()
     assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
     # The first entries were written before the fields below existed.
     later = {"command", manifest.MEANING_HASH}
-    stored = json.loads(found.path.with_name(f"{tag}.json").read_text())
+    stored = json.loads(selected.path.with_name(f"{tag}.json").read_text())
     assert stored in (entry, {k: v for k, v in entry.items() if k not in later})
 
 
@@ -149,9 +149,9 @@ def test_the_test_error_of_an_entry_is_reproduced(tag):
     entry = manifest.published()[tag]
     test = load.load(entry["dataset"]).test
     objective = Objective(entry["config"]["train"]["loss"], entry["preprocessing"])
-    found = Evaluator(model_of(tag), objective)(test)
-    assert {f"test_{name}" for name in found} <= set(entry["metrics"])
-    for name, value in found.items():
+    measured = Evaluator(model_of(tag), objective)(test)
+    assert {f"test_{name}" for name in measured} <= set(entry["metrics"])
+    for name, value in measured.items():
         slack = {"abs": 0.0101} if name == "error_percent" else {"rel": 1e-4}
         assert value == pytest.approx(entry["metrics"][f"test_{name}"], **slack)
 

@@ -97,10 +97,10 @@ def read(
     except FileNotFoundError:
         raise not_found(path) from None
     if sha256 is not None:
-        found = files.sha256(content)
-        if found != sha256:
+        actual = files.sha256(content)
+        if actual != sha256:
             raise errors.CorruptError(
-                f"{path} is damaged or another file: its SHA-256 is {found}, "
+                f"{path} is damaged or another file: its SHA-256 is {actual}, "
                 f"expected {sha256}. {remedy}"
             )
     if not content.startswith(_MAGIC):
@@ -134,20 +134,20 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
         CorruptError: the file is too small.
     """
     try:
-        found = path.stat().st_size
+        stored = path.stat().st_size
     except FileNotFoundError:
         raise not_found(path) from None
     values = _count(expected)
-    if values * np.dtype(np.float16).itemsize <= found:
+    if values * np.dtype(np.float16).itemsize <= stored:
         return
-    if found != size:
+    if stored != size:
         raise errors.CorruptError(
-            f"{path} is damaged or another file: it has {found} bytes, but its entry "
+            f"{path} is damaged or another file: it has {stored} bytes, but its entry "
             f"states {reprlib.repr(size)}. Delete the file and download it again."
         )
     raise errors.CorruptError(
         f"The arguments of the entry {tag} describe a network of {values} weights, too "
-        f"many for the {found} bytes of {path}. The entry is damaged, or belongs to "
+        f"many for the {stored} bytes of {path}. The entry is damaged, or belongs to "
         "another file."
     )
 
