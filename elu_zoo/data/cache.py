@@ -28,7 +28,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     the arrays. Both cases are logged as warnings.
 
     Args:
-        name: the start of the file name, which identifies the content and its version.
+        name: the start of the file name. The name identifies the content and version.
         sources: the files that `build` reads, whose names and sizes identify the entry.
         build: function that returns the arrays.
     """

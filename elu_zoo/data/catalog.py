@@ -18,7 +18,7 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A data set of the zoo: its source, and the sizes that its arrays must have.
+    """A data set of the zoo: the source, and the sizes that the arrays must have.
 
     Training and validation examples come from the training split of the source, and so
     do test examples if the source has no test split. `terms`, `note` and `images` are
@@ -98,10 +98,10 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
     try:
         source = entry.find(data_dir)
     except errors.DataError:
-        # Cached arrays replace a missing data set only if the user named no folder: a
-        # folder that the user named must hold the data set.
-        is_named = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
-        arrays = None if is_named else cache.newest(_cached_name(name, "*"))
+        # Cached arrays replace a missing data set only if the user chose no folder,
+        # because a folder that the user chose must hold the data set.
+        is_chosen = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
+        arrays = None if is_chosen else cache.newest(_cached_name(name, "*"))
         if arrays is None:
             raise
         return _split(name, entry, arrays)

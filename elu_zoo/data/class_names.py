@@ -13,8 +13,8 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     """Returns the display name of each class, from the file `FILE` in a folder.
 
     A line of the file is `<class> <name>`, with a tab between class and name if the
-    class contains blanks. The file may name further classes. Without a file, the class
-    is the display name.
+    class contains blanks. Lines for other classes are ignored. Without a file, the
+    class is the display name.
 
     Raises:
         DataError: the file has no line for a class, has a line without a name, or is
@@ -41,7 +41,7 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     missing = [name for name in classes if name not in names]
     if missing:
         raise errors.DataError(
-            f"{path} does not name {len(missing)} of {len(classes)} classes: "
+            f"{path} has no line for {len(missing)} of {len(classes)} classes: "
             f"{', '.join(missing[:3])}."
         )
     return tuple(names[name] for name in classes)

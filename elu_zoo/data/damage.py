@@ -8,9 +8,9 @@ from absl import logging
 
 
 def describe(folder: Path, error: Exception, *splits: str) -> str:
-    """Returns a sentence that names the damaged file and record of a data set.
+    """Returns a sentence that states the damaged file and record of a data set.
 
-    The errors of tensorflow-datasets name neither file nor record. This function reads
+    The errors of tensorflow-datasets state neither file nor record. This function reads
     the records again, without decoding, up to the damaged record.
 
     Args:
@@ -23,12 +23,12 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
     unknown = f"{_summary(error)}."
 
     try:
-        found = tfds.builder_from_directory(folder).info.splits
+        infos = tfds.builder_from_directory(folder).info.splits
         files = [
             (Path(path), length)
             for split in splits
             for path, length in zip(
-                found[split].filepaths, found[split].shard_lengths, strict=True
+                infos[split].filepaths, infos[split].shard_lengths, strict=True
             )
         ]
     # TFDS raises errors of many types for damaged metadata.

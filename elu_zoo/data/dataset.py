@@ -71,8 +71,8 @@ class ImageData:
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
-        images: the name of the images. Data sets with the same images and other labels
-            have the same name of the images.
+        images: the name of the images. Data sets that differ only in their labels have
+            the same name of the images.
     """
 
     name: str

@@ -96,7 +96,7 @@ def decode_all(
 
 
 class ExactMean:
-    """Exact mean of images, which does not depend on the order of the images."""
+    """The exact mean of images. The order of the images does not change the mean."""
 
     def __init__(self):
         self._sum, self._count = np.zeros((), np.uint64), 0
@@ -132,16 +132,16 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
     """
     mean, bad = ExactMean(), []
     unusual: dict[str, list[str]] = {}
-    for checked in (split, *others):
-        each = readers(checked.examples, np.sort(checked.positions))
-        for image in decode_all(each, checked.image_shape):
+    for part in (split, *others):
+        in_order = readers(part.examples, np.sort(part.positions))
+        for image in decode_all(in_order, part.image_shape):
             if not 0 <= image.label < classes:
                 problem = f"its label is {image.label}, not one of 0..{classes - 1}"
                 image = dataclasses.replace(image, problem=problem)
             if image.problem:
                 bad.append(image)
                 continue
-            if checked is split:
+            if part is split:
                 mean.add(image.pixels)
             if image.unusual:
                 unusual.setdefault(image.unusual, []).append(image.name)

@@ -115,10 +115,10 @@ class EncodedSplit:
         return self.batches(np.arange(len(self)), size)
 
     def batches(self, indices: np.ndarray, size: int) -> Iterator[Split]:
-        """Yields batches of examples in a given order, decoded ahead on all cores.
+        """Yields batches of examples in the order of `indices`, decoded on all cores.
 
-        The batches depend on the arguments only and not on the number of cores, so that
-        an epoch can be resumed at any batch and divided among machines.
+        Batches are decoded ahead. They depend on the arguments only, and not on the
+        number of cores, so that an epoch can be resumed and divided among machines.
 
         Args:
             indices: `(n,)`, indices into the split.
@@ -141,11 +141,11 @@ class EncodedSplit:
             remaining = passed.pop()
             for start in range(0, len(remaining), size):
                 try:
-                    found = self.examples.read(remaining[start : start + size])
+                    examples = self.examples.read(remaining[start : start + size])
                 except errors.DataError as error:
                     failures.append(error)  # TensorFlow keeps only the error's text.
                     raise
-                yield [x.image for x in found], [x.label for x in found]
+                yield [x.image for x in examples], [x.label for x in examples]
 
         def add_kinds(images: Any, labels: Any) -> tuple[Any, Any, Any]:
             return images, decoder.are_plain_jpegs(images), labels

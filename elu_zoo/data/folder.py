@@ -78,8 +78,8 @@ def find(
     if not folder.is_dir():
         raise errors.NotFoundError(f"There is no folder {folder}.")
     roots = _roots(folder, names)
-    found = {split: _scan(root) for split, root in roots.items()}
-    classes = sorted({path.split("/")[0] for path, _ in found["train"]})
+    scanned = {split: _scan(root) for split, root in roots.items()}
+    classes = sorted({path.split("/")[0] for path, _ in scanned["train"]})
     for name in classes:
         try:
             name.encode()
@@ -88,17 +88,17 @@ def find(
                 f"The name of the class folder {os.fsencode(name)!r} in "
                 f"{roots['train']} is not UTF-8. Rename the folder."
             ) from None
-    found_splits = {
-        split: _label_files(root, [path for path, _ in found[split]], classes)
+    labelled = {
+        split: _label_files(root, [path for path, _ in scanned[split]], classes)
         for split, root in roots.items()
     }
-    text = json.dumps({split: found[split] for split in sorted(found)})
+    text = json.dumps({split: scanned[split] for split in sorted(scanned)})
     return EncodedImages(
         name=re.sub(r"\W+", "_", folder.resolve().name.lower()) or "folder",
         fingerprint=files.sha256(text.encode())[:8],
         classes=tuple(classes),
         class_names=class_names.read(folder, classes),
-        splits=found_splits,
+        splits=labelled,
     )
 
 
@@ -127,8 +127,8 @@ def _label_files(
             raise errors.DataError(
                 f"{root / path} has a class that the training split does not have."
             )
-    found = np.array([labels[path.split("/")[0]] for path in paths], np.int32)
-    return FilesOfSplit(root, tuple(paths), found)
+    label_of_path = np.array([labels[path.split("/")[0]] for path in paths], np.int32)
+    return FilesOfSplit(root, tuple(paths), label_of_path)
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
@@ -146,8 +146,8 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         DataError: images cannot be used. The message counts and names these images.
         ResourceError: the images are too large for the memory.
     """
-    found = find(folder, splits.NAMES)
-    paths = [part.root / path for part in found.splits.values() for path in part.paths]
+    source = find(folder, splits.NAMES)
+    paths = [part.root / path for part in source.splits.values() for path in part.paths]
     shapes.check_memory(len(paths), shape)
 
     def build() -> cache.Arrays:
@@ -157,7 +157,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
         arrays: cache.Arrays = {}
         bad = []
-        for name, part in found.splits.items():
+        for name, part in source.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
             readers = decoding.readers(part, range(len(part)))
             for index, decoded in enumerate(decoding.decode_all(readers, shape)):
@@ -171,25 +171,25 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
             raise decoding.unusable_error(bad, len(paths))
         return arrays
 
-    key = f"{found.name}-{found.fingerprint}"
+    key = f"{source.name}-{source.fingerprint}"
     arrays = cache.load_decoded(key, paths, shape, build)
-    return {**arrays, "class_names": np.array(found.class_names)}
+    return {**arrays, "class_names": np.array(source.class_names)}
 
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image in the class folders, sorted by path."""
-    found, ignored = [], []
+    images, ignored = [], []
     try:
         for folder in (entry for entry in _visible(root) if entry.is_dir()):
-            before = len(found)
+            before = len(images)
             for file in _visible(folder.path):
                 path = f"{folder.name}/{file.name}"
                 if file.name.lower().endswith(SUFFIXES):
-                    found.append((path, file.stat().st_size))
+                    images.append((path, file.stat().st_size))
                 else:
                     ignored.append(path)
-            if len(found) == before:
-                logging.warning("%s holds no images and is no class.", folder.path)
+            if len(images) == before:
+                logging.warning("%s holds no images and is not a class.", folder.path)
     except OSError as error:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
@@ -199,7 +199,7 @@ def _scan(root: Path) -> list[tuple[str, int]]:
             "Ignored %d files in %s that are not images, such as %s.",
             *(len(ignored), root, min(ignored)),
         )
-    return sorted(found)
+    return sorted(images)
 
 
 def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:

@@ -8,8 +8,8 @@ JPEG = b"\xff\xd8\xff"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 MAX_BYTES = 2**29  # limit of a file: four bytes for each of images.MAX_PIXELS pixels
 HEAD = 512  # bytes that suffice to recognise a format
-# A file with one of these suffixes is treated as an image; if it is neither PNG nor
-# JPEG, the error names its format.
+# A file with one of these suffixes is treated as an image. If the content is neither
+# PNG nor JPEG, the error states the format.
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
     *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
@@ -32,16 +32,16 @@ _OTHERS = (
 
 
 def is_image(head: bytes) -> bool:
-    """Whether the first `HEAD` bytes of a file belong to an image or a PDF."""
+    """Returns whether the first `HEAD` bytes of a file belong to an image or a PDF."""
     return head.startswith((JPEG, PNG)) or _other_format(head) is not None
 
 
 def unsupported_error(content: bytes) -> errors.DataError:
-    """Returns an error that names the format of a file other than JPEG or PNG."""
-    found = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
-    if found is None:
+    """Returns an error that states the format of a file other than JPEG or PNG."""
+    name = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
+    if name is None:
         return errors.DataError("it is neither JPEG nor PNG")
-    return errors.DataError(f"it is {found}; expected PNG or JPEG")
+    return errors.DataError(f"it is {name}; expected PNG or JPEG")
 
 
 def _other_format(content: bytes) -> str | None:

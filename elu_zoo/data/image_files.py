@@ -38,7 +38,7 @@ def read_images(
         paths: one or several paths of files or folders. A folder stands for its
             images, sorted by name: the visible files with a suffix of
             `formats.SUFFIXES` or with the content of an image. Folders inside a folder
-            are not read, and a warning names these folders.
+            are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
 
@@ -115,18 +115,18 @@ def _image_files(path: Path) -> list[Path]:
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
-    found = [x for x in visible if not x.is_dir() and _is_image(x)]
+    images = [x for x in visible if not x.is_dir() and _is_image(x)]
     named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
-    if not found:
+    if not images:
         hint = f" Pass the folders inside it instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)
-    return found
+    return images
 
 
 def _is_image(file: Path) -> bool:
-    """Whether a file has the suffix or the content of an image."""
+    """Returns whether a file has the suffix or the content of an image."""
     if file.suffix.lower() in formats.SUFFIXES:
         return True
     try:

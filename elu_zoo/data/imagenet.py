@@ -1,4 +1,4 @@
-"""ImageNet as tensorflow-datasets prepared it, or any folder of image files."""
+"""Loading of ImageNet from tensorflow-datasets, or of any folder of image files."""
 
 import os
 import re
@@ -49,22 +49,22 @@ def load(
         ResourceError: $ELU_ZOO_HOME cannot be written.
     """
     folder = find_folder(folder, data_dir)
-    found = find(folder)
-    if not found.is_indexed:
+    source = find(folder)
+    if not source.is_indexed:
         raise errors.DataError(
             f"The files of {folder} have no index of their examples; expected "
             "ArrayRecord files of tensorflow-datasets. Convert the files and reduce "
             f"the images with `python tools/prepare_data.py --folder={folder} "
             "--output=<new folder>`."
         )
-    data = shuffled(found, image_size, validation_images)
+    data = shuffled(source, image_size, validation_images)
     for path in folder.glob(f"{data.images}_mean-*.npz"):  # written by prepare_data
         statistics.copy_to_cache(path)
     return data
 
 
 def shuffled(
-    found: EncodedImages,
+    source: EncodedImages,
     image_size: int,
     validation_images: int = VALIDATION_IMAGES,
 ) -> ImageData:
@@ -73,27 +73,27 @@ def shuffled(
     A folder of images and the records prepared from this folder list the images in
     different orders, so that their validation images differ.
     """
-    held_out = "validation" if "validation" in found.splits else "train"
-    test = order.permutation(order.SPLIT_SEED, 0, len(found.splits[held_out]))
+    held_out = "validation" if "validation" in source.splits else "train"
+    test = order.permutation(order.SPLIT_SEED, 0, len(source.splits[held_out]))
     if held_out == "train":
         count = max(1, len(test) // _HELD_OUT)
         test, train = test[:count], test[count:]
-        logging.info("%d images of %s are held out for validation.", count, found.name)
+        logging.info("%d images of %s are held out for validation.", count, source.name)
     else:
-        train = order.permutation(order.SPLIT_SEED, 1, len(found.splits["train"]))
+        train = order.permutation(order.SPLIT_SEED, 1, len(source.splits["train"]))
 
     def split(name: str, positions: np.ndarray) -> EncodedSplit:
-        return EncodedSplit(found.splits[name], positions, image_size)
+        return EncodedSplit(source.splits[name], positions, image_size)
 
     return ImageData(
-        name=found.name,
+        name=source.name,
         train=split("train", train),
         validation=split(held_out, test[:validation_images]),
         test=split(held_out, test),
-        class_names=found.class_names,
+        class_names=source.class_names,
         note="The validation images are part of the test images, as in the paper.",
-        terms=_TERMS if re.match(NAME, found.name) else "The terms of its images.",
-        images=f"{found.name}-{found.fingerprint}-{image_size}",
+        terms=_TERMS if re.match(NAME, source.name) else "The terms of its images.",
+        images=f"{source.name}-{source.fingerprint}-{image_size}",
     )
 
 
@@ -109,10 +109,10 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
         return tfds.find_folder(NAME, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} The command needs ImageNet's archives in downloads/manual of its "
-            "data_dir. Add --file_format=array_record to avoid a conversion. Or use a "
-            "folder of image files: set --config.data.folder=<folder> for training, or "
-            "--data=<folder> for evaluation."
+            f"{error} The command needs the archives of ImageNet in the folder "
+            "downloads/manual of data_dir. Add --file_format=array_record to avoid a "
+            "conversion. Or use a folder of image files: set --config.data.folder="
+            "<folder> for training, or --data=<folder> for evaluation."
         ) from error
 
 
@@ -124,12 +124,12 @@ def find(folder: Path) -> EncodedImages:
         DataError: the folder has no training split with images of several classes.
     """
     is_prepared = (folder / records.INFO).is_file()
-    found = records.find(folder) if is_prepared else image_folder.find(folder)
-    if "train" not in found.splits:
+    source = records.find(folder) if is_prepared else image_folder.find(folder)
+    if "train" not in source.splits:
         raise errors.DataError(f"The data set in {folder} has no split 'train'.")
-    if len(found.classes) < 2:
+    if len(source.classes) < 2:
         raise errors.DataError(
-            f"All images in {folder} are of one class, {found.classes[0]}. "
+            f"All images in {folder} are of one class, {source.classes[0]}. "
             f"{image_folder.LAYOUT}"
         )
-    return found
+    return source

@@ -9,7 +9,7 @@ from elu_zoo import errors
 from elu_zoo.data import formats, orientation, shapes
 from elu_zoo.data.shapes import Shape
 
-MAX_PIXELS = 2**27  # The decoder would take gigabytes of memory for a larger image.
+MAX_PIXELS = 2**27  # The decoder would need gigabytes of memory for more pixels.
 _TINY_SIDE = 32  # pixels; an image with a shorter side is reported as tiny
 _PNG_GREY = (b"\0", b"\4")  # PNG's colour types: grey, grey with opacity
 _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
@@ -44,7 +44,7 @@ def decode(
 
 
 def are_plain_jpegs(encoded: tf.Tensor) -> tf.Tensor:
-    """Whether each file is a JPEG without EXIF data, computed eagerly or in a graph.
+    """Returns whether each file is a JPEG without EXIF data, eagerly or in a graph.
 
     Args:
         encoded: string tensor of any shape, the contents of files.
@@ -99,7 +99,7 @@ def _blend_with_white(images: tf.Tensor) -> tf.Tensor:
     colours, opacity = images[..., :-1], images[..., -1:]
 
     def blend():
-        # Products of bytes fit uint16, which takes half of float32's memory.
+        # Products of bytes fit uint16, which needs half the memory of float32.
         ink = tf.cast(255 - colours, tf.uint16) * tf.cast(opacity, tf.uint16)
         return 255 - tf.cast((ink + 127) // 255, tf.uint8)
 

@@ -1,4 +1,4 @@
-"""Data sets by name or path, loaded into memory."""
+"""Loading of data sets by name or path into memory."""
 
 import dataclasses
 import os
@@ -149,8 +149,8 @@ def _similar_file(path: Path) -> str:
 
 def _identifier(name: str) -> str:
     """Returns a name of letters, digits and underscores that is not in `names()`."""
-    found = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
-    return f"{found}_own" if found in names() else found
+    identifier = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
+    return f"{identifier}_own" if identifier in names() else identifier
 
 
 def _read_tfds(

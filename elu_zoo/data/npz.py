@@ -48,10 +48,10 @@ def read(path: Path, shape: Shape | None) -> Arrays:
     stored = _stored_arrays(path)
     arrays: Arrays = {}
     for part, pairs in _NAMES.items():
-        found = [pair for pair in pairs if pair[0] in stored or pair[1] in stored]
-        if not found:
+        present = [pair for pair in pairs if pair[0] in stored or pair[1] in stored]
+        if not present:
             continue
-        images, labels = found[0]
+        images, labels = present[0]
         if images not in stored or labels not in stored:
             missing = labels if images in stored else images
             raise errors.DataError(f"{path} has no array {missing}. {_EXPECTED}.")

@@ -35,7 +35,7 @@ def upright(image: tf.Tensor, encoded: tf.Tensor) -> tf.Tensor:
 
 
 def have_exif(encoded: tf.Tensor) -> tf.Tensor:
-    """Whether each JPEG file has EXIF data, computed eagerly or in a graph.
+    """Returns whether each JPEG file has EXIF data, eagerly or in a graph.
 
     Args:
         encoded: string tensor of any shape, the contents of files.

@@ -13,19 +13,19 @@ _NAMED = 3  # the largest number of images that a message names
 
 
 def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
-    """Whether a network was trained on light digits on black.
+    """Returns whether a network was trained on light digits on black.
 
     Args:
         shape: `(height, width, channels)` of the network's images.
-        dataset: name of the training data set; if it is None, the shape decides.
+        dataset: name of the training data set. If the name is None, the shape decides.
     """
     return tuple(shape) == _SHAPE if dataset is None else dataset in DIGITS
 
 
 def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
-    """Returns a sentence that names the images with pixels in [0, 1], or "".
+    """Returns a sentence that lists the images with pixels in [0, 1], or "".
 
-    A black image is the same on the scales [0, 1] and 0..255, and is not named.
+    A black image is the same on the scales [0, 1] and 0..255, and is not listed.
 
     Args:
         images: `(batch, height, width, channels)`.
@@ -39,10 +39,10 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
 def ground_complaint(
     images: np.ndarray, names: Sequence[str], option: str, inverted: bool
 ) -> str:
-    """Returns sentences that name images whose background is not black, or "".
+    """Returns sentences that list images whose background is not black, or "".
 
-    An image that is dark on light, such as ink on paper, has a bright border, which is
-    not darker than the mean of the image. The border of another image may be grey.
+    The border of an image that is dark on light, such as ink on paper, is bright and
+    not darker than the mean of the image. Other images may have a grey border.
 
     Args:
         images: `(batch, height, width, channels)`, 0..255, the inputs of a network
@@ -86,10 +86,10 @@ def _sentence(
     names: Sequence[str], chosen: np.ndarray, one: str, several: str, text: str
 ) -> str:
     """Returns a sentence about the chosen images; `one` and `several` are its verbs."""
-    found = [names[i] for i in np.flatnonzero(chosen)]
-    if not found:
+    listed = [names[i] for i in np.flatnonzero(chosen)]
+    if not listed:
         return ""
-    if len(found) == 1:
-        return f"{found[0]} {one}{text}"
-    named = ", ".join(found[:_NAMED]) + ", ..." * (len(found) > _NAMED)
-    return f"{len(found)} of {len(names)} images ({named}) {several}{text}"
+    if len(listed) == 1:
+        return f"{listed[0]} {one}{text}"
+    named = ", ".join(listed[:_NAMED]) + ", ..." * (len(listed) > _NAMED)
+    return f"{len(listed)} of {len(names)} images ({named}) {several}{text}"

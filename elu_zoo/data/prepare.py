@@ -53,8 +53,8 @@ def prepare(
             when all files are complete.
         data_dir: see `tfds.find_folder`.
         image_size: height and width of the written images, in pixels.
-        quality: quality of the JPEGs, 0 to 100. With 85, each of 200 photographs of
-            256 x 256 pixels took 18 kB on average.
+        quality: quality of the JPEGs, 0 to 100. At quality 85, 200 photographs of
+            256 x 256 pixels had a mean size of 18 kB.
         max_bad_examples: number of unusable images that may be left out.
 
     Raises:
@@ -68,7 +68,7 @@ def prepare(
             "image_size must be >= 1, quality must be in 0..100, and max_bad_examples "
             f"must be >= 0. Received: {image_size}, {quality}, {max_bad_examples}."
         )
-    found, splits = _find(folder, image_size, data_dir)
+    source, splits = _find(folder, image_size, data_dir)
     mean, report = decoding.ExactMean(), Report({}, {}, [])
     shape = (image_size, image_size, 3)
 
@@ -92,13 +92,13 @@ def prepare(
 
     def write(new_folder: Path) -> None:
         examples = {split: encode_split(split) for split in splits}
-        records.write(new_folder, found.name, found.classes, examples)
+        records.write(new_folder, source.name, source.classes, examples)
         image = mean.value()
         data = imagenet.shuffled(records.find(new_folder), image_size)
         if "validation" not in splits:  # Some written training images are held out.
             image = decoding.mean_image(data.train, classes=data.num_classes)
         statistics_file.write_mean(new_folder, data.images, image)
-        named = zip(found.classes, found.class_names, strict=True)
+        named = zip(source.classes, source.class_names, strict=True)
         lines = "".join(f"{key}\t{name}\n" for key, name in named)
         files.write_bytes(new_folder / class_names.FILE, lines.encode())
         files.write_json(new_folder / REPORT, dataclasses.asdict(report))
@@ -116,16 +116,16 @@ def _find(
 ) -> tuple[EncodedImages, dict[str, Iterable[Callable[[], Example]]]]:
     """Returns a data set, and functions that read the examples of each split."""
     path = imagenet.find_folder(folder, data_dir)
-    found = imagenet.find(path)
-    if not found.is_indexed:
-        names = [name for name in imagenet.SPLITS if name in found.splits]
+    source = imagenet.find(path)
+    if not source.is_indexed:
+        names = [name for name in imagenet.SPLITS if name in source.splits]
         examples = {name: records.read_sequentially(path, name) for name in names}
-        return found, {
+        return source, {
             name: ((lambda x=x: x) for x in split) for name, split in examples.items()
         }
-    data = imagenet.shuffled(found, image_size)
+    data = imagenet.shuffled(source, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
-    return found, {
+    return source, {
         name: decoding.readers(split.examples, split.positions)
         for name, split in splits
     }

@@ -20,7 +20,7 @@ from elu_zoo.data.encoded import EncodedImages, Example
 
 INFO = "dataset_info.json"
 _NO_NAME = "an image"  # name of an example without a file name
-_SHARD = 8192  # examples in a file; 128 MB of prepared ImageNet
+_SHARD = 8192  # examples in a file, 128 MB for prepared ImageNet
 _VERSION = "1.0.0"
 
 
@@ -134,7 +134,7 @@ def write(
         folder: an empty folder.
         name: name of the data set.
         classes: name of each label.
-        splits: examples of each split; their images are JPEG.
+        splits: examples of each split, with images encoded as JPEG.
     """
     features = tfds.features.FeaturesDict(
         {

@@ -1,4 +1,4 @@
-"""Training, validation and test splits of a user's images."""
+"""Division of a user's images into training, validation and test splits."""
 
 import hashlib
 
@@ -36,14 +36,14 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     content = hashlib.sha256()
     for key in sorted(arrays):
         content.update(np.ascontiguousarray(arrays[key]).data)
-    found = {
+    by_name = {
         part: Split(arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32))
         for part in NAMES
         if f"{part}_images" in arrays
     }
     return ImageData(
         name,
-        **_with_held_out(name, found),
+        **_with_held_out(name, by_name),
         class_names=class_names,
         note="",
         terms=terms,
@@ -51,12 +51,12 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     )
 
 
-def _with_held_out(name: str, found: dict[str, Split]) -> dict[str, Split]:
+def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
     """Returns all three splits; missing splits are cut from the training split."""
-    missing = [part for part in NAMES if part not in found]
+    missing = [part for part in NAMES if part not in by_name]
     if not missing:
-        return found
-    train = found["train"]
+        return by_name
+    train = by_name["train"]
     hashes = np.array([_uniform_hash(image) for image in train.images])
     # The split of each image: 0 for validation, 1 for test, 2 for training.
     split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int)
@@ -68,12 +68,12 @@ def _with_held_out(name: str, found: dict[str, Split]) -> dict[str, Split]:
         if not (split_of == index).any():  # This happens only with few images.
             split_of[next(i for i in order if split_of[i] == 2)] = index
         chosen = np.flatnonzero(split_of == index)
-        found[part] = Split(train.images[chosen], train.labels[chosen])
+        by_name[part] = Split(train.images[chosen], train.labels[chosen])
         logging.info("%s: %d images held out for %s.", name, len(chosen), part)
     # The training images are sorted by their hashes, which mixes the classes.
     remaining = [i for i in order if split_of[i] == 2]
-    found["train"] = Split(train.images[remaining], train.labels[remaining])
-    return found
+    by_name["train"] = Split(train.images[remaining], train.labels[remaining])
+    return by_name
 
 
 def _uniform_hash(image: np.ndarray) -> float:

@@ -137,7 +137,7 @@ def _cache_folder() -> Iterator[Path]:
 def fit(*splits: np.ndarray) -> Statistics:
     """Fits the whitening statistics in float64, as pylearn2's `ZCA` does by default.
 
-    With x the images after global contrast normalisation to norm 55, as rows,
+    The rows of x are the images after global contrast normalisation to norm 55:
 
     ``` python
     mean = mean(x);  covariance = (x - mean).T @ (x - mean) / count

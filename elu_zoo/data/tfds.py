@@ -20,11 +20,11 @@ class Source:
     """A data set on this machine that has not been read yet.
 
     Args:
-        version: version of the data, part of the name under which they are cached.
+        version: version of the data set, which is part of the name of a cache entry.
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
             `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
-            labels are not the feature "label", `<split>_usual_labels` holds this one.
+            labels are another feature, `<split>_usual_labels` is the feature "label".
         remedy: a sentence that tells how to repair damaged files.
     """
 
@@ -101,22 +101,22 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
         raise errors.DataError(
             f"Data set {name!r} is not prepared: there is no "
             f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
-            f"{_content(root / name)} Nothing is downloaded here. Run "
-            f"{_command(name, root)} on a machine with a network, and copy its output."
+            f"{_content(root / name)} Nothing is downloaded automatically. Run "
+            f"{_command(name, root)} on a machine with a network, and copy the output."
         )
     return prepared[max(prepared)]
 
 
 def _content(folder: Path) -> str:
     """Returns a sentence about what a folder holds instead of a data set."""
-    found = sorted(path.name for path in folder.glob("*"))
+    names = sorted(path.name for path in folder.glob("*"))
     if not folder.is_dir():
         return f"{folder} does not exist."
-    if not found:
+    if not names:
         return f"{folder} is empty."
     hint = " (an interrupted preparation; delete it)"
-    is_incomplete = any("incomplete" in name for name in found)
-    return f"{folder} holds only {', '.join(found)}{hint if is_incomplete else ''}."
+    is_incomplete = any("incomplete" in name for name in names)
+    return f"{folder} holds only {', '.join(names)}{hint if is_incomplete else ''}."
 
 
 def _command(name: str, root: Path) -> str:
@@ -191,8 +191,8 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         raise errors.DataError(
             f"{folder} has no split 'train'. It has {', '.join(info.splits)}."
         )
-    found = [split for split in splits.NAMES if split in info.splits]
-    counts = {split: info.splits[split].num_examples for split in found}
+    present = [split for split in splits.NAMES if split in info.splits]
+    counts = {split: info.splits[split].num_examples for split in present}
     shapes.check_memory(sum(counts.values()), target)
 
     def decode(example):
@@ -204,7 +204,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         "terms": np.array(_terms(info)),
     }
     decoders = {image: tfds.decode.SkipDecoding()}
-    for split in found:
+    for split in present:
         if not counts[split]:
             raise errors.DataError(f"The split {split!r} of {folder} has no examples.")
         try:
@@ -244,10 +244,10 @@ def _features(folder: Path, features: Any) -> tuple[str, str]:
     import tensorflow_datasets as tfds
 
     def find_feature(name: str, kind: type) -> str | None:
-        found = [k for k, v in features.items() if isinstance(v, kind)]
-        if name in found:
+        candidates = [k for k, v in features.items() if isinstance(v, kind)]
+        if name in candidates:
             return name
-        return found[0] if len(found) == 1 else None
+        return candidates[0] if len(candidates) == 1 else None
 
     image = find_feature("image", tfds.features.Image)
     label = find_feature("label", tfds.features.ClassLabel)

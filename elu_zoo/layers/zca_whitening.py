@@ -64,6 +64,6 @@ class ZCAWhitening(keras.layers.Layer):
 
 @functools.lru_cache(maxsize=2)
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
-    """Returns mean and matrix, which all layers share because CIFAR's take 38 MB."""
+    """Returns mean and matrix. Layers share them, as the matrix of CIFAR has 38 MB."""
     statistics = statistics_file.read(name)
     return constant(statistics.mean, dtype), constant(statistics.matrix, dtype)

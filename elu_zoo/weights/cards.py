@@ -84,7 +84,7 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
         entry_path = path.with_name(tag + ".json")
     if not entry_path.is_file():
         raise errors.NotFoundError(
-            f"There is no entry {entry_path}, from which to make a card. Pass the "
+            f"There is no entry {entry_path}, which a model card needs. Pass the "
             "folder of a finished run, or a weight file with its entry beside it."
         )
     return manifest.read(entry_path)
@@ -140,12 +140,12 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     values = ", ".join(f"{key} {value}" for key, value in unit.items())
     name += f" ({values})" * bool(values)
     name += " after batch normalisation" * entry["arguments"]["batch_norm"]
-    found, theirs = results.file_error(entry), results.paper_error(entry, paper)
-    interval = f" (95 %: {found.interval})" * bool(found.interval)
-    beside = f"; {theirs.name}: {theirs.value}" if theirs else ""
+    ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
+    interval = f" (95 %: {ours.interval})" * bool(ours.interval)
+    comparison = f"; {theirs.name}: {theirs.value}" if theirs else ""
     return (
         f"The network `{entry['model']}` with the activation {name}, trained on "
-        f"{entry['dataset']}. Test error **{found.value}**{interval}{beside}. "
+        f"{entry['dataset']}. Test error **{ours.value}**{interval}{comparison}. "
         f"{entry['parameters']:,} parameters, "
         f"{entry['multiply_accumulates']:,} multiply-accumulates an image in dense and "
         f"convolution layers, {entry['bytes'] / 1e6:.1f} MB."
@@ -160,13 +160,13 @@ def _images(entry: manifest.Entry) -> str:
 
 def _uses(entry: manifest.Entry) -> str:
     classes, dataset = entry["classes"], entry["dataset"]
-    does = f"Reconstructs {_images(entry)} from a code of a few numbers."
+    use = f"Reconstructs {_images(entry)} from a code of a few numbers."
     if classes:
-        does = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
+        use = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
     people = ", ".join(name for name in classes if name in _PEOPLE)
     warning = f" (among the classes: {people})" * bool(people)
     return (
-        f"{does} Meant for comparisons of activations, for fine-tuning, for trials of "
+        f"{use} Meant for comparisons of activations, for fine-tuning, for trials of "
         "export and serving, and for teaching.\n\n"
         f"**Not** for decisions about people{warning}, for uses in which a wrong "
         f"prediction does harm, or for images unlike those of {dataset}, on which "
@@ -225,10 +225,10 @@ def _how_to_use(entry: manifest.Entry) -> str:
 
 
 def _files(entry: manifest.Entry) -> str:
-    name, found = entry["tag"], entry["preprocessing"]
+    name, preprocessing = entry["tag"], entry["preprocessing"]
     notes = [f"`{name}.json` beside the weight file is the entry behind this card."]
-    if "statistics" in found:
-        notes.append(f"The model reads `{found['statistics']}.npz` as well.")
+    if "statistics" in preprocessing:
+        notes.append(f"The model reads `{preprocessing['statistics']}.npz` as well.")
     if entry["sources"]:
         notes.append(f"Also at {', '.join(entry['sources'])}.")
     notes.append(
@@ -252,10 +252,10 @@ def _metadata(entry: manifest.Entry) -> str:
     datasets = f"datasets: {quoted([hub])}\n" if hub else ""
     value = entry["metrics"][results.metric(entry)]
     if is_classifier:
-        kind, named = "accuracy", "share of test images that are classified correctly"
+        kind, words = "accuracy", "share of test images that are classified correctly"
         value = round(1 - value / 100, 6)
     else:
-        kind, named = "squared_error", "summed over an image's pixels in [0, 1]"
+        kind, words = "squared_error", "summed over an image's pixels in [0, 1]"
     unit = entry["arguments"]["activation"]["name"]
     tags = task, "elu", unit, "arxiv:1511.07289"
     return f"""---
@@ -276,7 +276,7 @@ model-index:
     metrics:
     - type: {kind}
       value: {value}
-      name: {quoted(named)}
+      name: {quoted(words)}
 ---
 
 """

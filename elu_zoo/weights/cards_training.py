@@ -25,11 +25,11 @@ def training_data(entry: Entry) -> str:
 
 def preprocessing(entry: Entry) -> str:
     """Returns the section on preprocessing and augmentation."""
-    found = entry["preprocessing"]
-    statistics = f"`{found.get('statistics')}`"
+    fields = entry["preprocessing"]
+    statistics = f"`{fields.get('statistics')}`"
     kinds = {
-        "rescale": f"pixels are multiplied by {found.get('scale', 1):.4g}"
-        + f", and {found.get('offset', 0):g} is added" * ("offset" in found),
+        "rescale": f"pixels are multiplied by {fields.get('scale', 1):.4g}"
+        + f", and {fields.get('offset', 0):g} is added" * ("offset" in fields),
         "gcn": "global contrast normalisation",
         "mean": f"the mean image {statistics} is subtracted",
         "gcn_mean": "global contrast normalisation, then the mean image "
@@ -51,14 +51,14 @@ def preprocessing(entry: Entry) -> str:
             augmented += ", " + words.format(data[key])
     return (
         "The model takes raw pixels, 0 to 255, and preprocesses them: "
-        f"{kinds.get(found['kind'], found['kind'])}."
+        f"{kinds.get(fields['kind'], fields['kind'])}."
         + f"{augmented}."
         * (augmentation != "none")
     )
 
 
 def procedure(entry: Entry) -> str:
-    """Returns the section on the run: the command and a table of its settings."""
+    """Returns the section on the run: the command and a table of settings."""
     how = "The entry holds the config, which was made in Python."
     if command := entry.get("command"):
         how = f"```sh\n{command}\n```"

@@ -27,7 +27,7 @@ from elu_zoo.weights.hdf5 import untrusted
 # contain the sizes of these files.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-# A temporary file that was not written for so long belongs to a killed download.
+# A temporary file that was not written for an hour belongs to a killed download.
 _STALE_SECONDS = 3600.0
 
 
@@ -57,17 +57,17 @@ class File:
 
 
 def files_of(entry: manifest.Entry) -> list[File]:
-    """Returns the files of an entry: the weights, then the statistics if any."""
+    """Returns the files of an entry: the weights, and statistics if there are any."""
     sources = tuple(entry["sources"])
     name = entry["tag"] + manifest.SUFFIX
-    found = [File(name, weights_folder(), entry["sha256"], entry["bytes"], sources)]
+    needed = [File(name, weights_folder(), entry["sha256"], entry["bytes"], sources)]
     statistics = str(entry["preprocessing"].get("statistics"))
     matched = _STATISTICS.fullmatch(statistics)
     if matched:
         folder = files.home() / "statistics"
         name = f"{statistics}.npz"
-        found.append(File(name, folder, matched["sha16"], None, sources))
-    return found
+        needed.append(File(name, folder, matched["sha16"], None, sources))
+    return needed
 
 
 def weights_folder() -> Path:
@@ -81,8 +81,8 @@ def ensure(entry: manifest.Entry) -> list[Path]:
     Existing files are not verified.
 
     Raises:
-        NotFoundError: a file is missing, and the entry names no source.
-        ResourceError: no source sent the file, or it cannot be written.
+        NotFoundError: a file is missing, and the entry has no source.
+        ResourceError: no source sent the file, or the file cannot be written.
     """
     return [file.find() or download(file) for file in files_of(entry)]
 
@@ -105,10 +105,10 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
         if file.find() or not path.is_file():
             continue
         content = untrusted.read(path, _STATISTICS_BYTES, "a file of statistics")
-        found = files.sha256(content)
-        if not found.startswith(file.sha256):
+        actual = files.sha256(content)
+        if not actual.startswith(file.sha256):
             raise errors.CorruptError(
-                f"{path} is damaged: its SHA-256 is {found}, expected "
+                f"{path} is damaged: its SHA-256 is {actual}, expected "
                 f"{_digits(file)}. Download the file again."
             )
         try:
@@ -165,15 +165,15 @@ def _undamaged(file: File) -> Path:
     path = file.find()
     if path is None:
         return download(file)
-    found = files.sha256(path)
-    if found.startswith(file.sha256):
+    actual = files.sha256(path)
+    if actual.startswith(file.sha256):
         return path
     if path.parent == file.folder and file.sources:
         return download(file)
-    is_ours = path.parent == file.folder
-    remedy = "Delete the file and download it" if is_ours else "Install elu-zoo"
+    is_downloaded = path.parent == file.folder
+    remedy = "Delete the file and download it" if is_downloaded else "Install elu-zoo"
     raise errors.CorruptError(
-        f"{path} is damaged or another file: its SHA-256 is {found}, "
+        f"{path} is damaged or another file: its SHA-256 is {actual}, "
         f"expected {_digits(file)}. {remedy} again."
     )
 

@@ -59,7 +59,7 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 def meaning_hash(entry: Entry) -> str:
     """Returns the SHA-256 of the fields that determine the meaning of the weights.
 
-    A weight file holds none of these fields, so its hash does not protect the fields.
+    The hash of a weight file does not protect these fields, which the file lacks.
     """
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -241,7 +241,7 @@ def loss(entry: Entry) -> str:
     except (KeyError, TypeError):
         raise errors.CorruptError(
             f"The entry {entry['tag']} must name one of {', '.join(registry.READOUTS)} "
-            "as config.train.loss. The entry is damaged, or of a newer elu_zoo."
+            "as config.train.loss. The entry is damaged, or a newer elu_zoo wrote it."
         ) from None
     return name
 
@@ -259,7 +259,7 @@ def rank(entry: Entry) -> tuple:
 
 
 def is_default(entry: Entry) -> bool:
-    """Whether `get_model(..., weights=<data set>)` loads the weights of this entry."""
+    """Returns whether `get_model(..., weights=<data set>)` loads this entry's file."""
     same = ("model", "dataset", "arguments")
     entries = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
     return min(entries, key=rank)["tag"] == entry["tag"]

@@ -1,4 +1,4 @@
-"""Pretrained weights: one object with everything about the argument `weights=`."""
+"""Search for the weight file and the entry that the argument `weights=` selects."""
 
 import contextlib
 import dataclasses
@@ -147,7 +147,7 @@ def find(
             of a finished run. None and a `Pretrained` are returned unchanged.
         activation: the activation of the network, which selects one of the weight files
             of a data set; None stands for the builder's default. For a tag or a path,
-            the activation must be None or the activation of the training.
+            `activation` must be None or the activation of the entry.
         batch_norm: whether the network has batch norm; used like `activation`.
         allow_unverified: whether to accept a file without an entry beside it.
 
@@ -191,10 +191,10 @@ def find(
     if not entry:
         return Pretrained(model, path, None, filled["activation"])
     _check_model(entry["tag"], entry["model"], model)
-    found = Pretrained(model, path, entry, entry["arguments"]["activation"])
+    selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
     # `merged` raises an error if an argument contradicts the entry.
-    found.merged({key: value for key, value in arguments.items() if value is not None})
-    return found
+    selected.merged({k: v for k, v in arguments.items() if v is not None})
+    return selected
 
 
 def check_exists(model: str, weights: str) -> None:

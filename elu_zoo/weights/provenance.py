@@ -1,4 +1,4 @@
-"""The origin of an exported model: comparison and description.
+"""Comparison and description of the origins of exported models.
 
 An origin is the content of the file elu_zoo.json. Any field may be missing, because an
 earlier version of elu_zoo may have written the file. None stands for an unknown origin.
@@ -16,20 +16,20 @@ _LENGTH = 300
 
 def weights(origin: Origin | None) -> Mapping[str, Any]:
     """Returns `tag` and `sha256` of the weights, or an empty mapping if unknown."""
-    found = (origin or {}).get("weights")
-    return found if isinstance(found, Mapping) else {}
+    value = (origin or {}).get("weights")
+    return value if isinstance(value, Mapping) else {}
 
 
-def is_same(one: Origin | None, other: Origin | None) -> bool:
-    """Whether two origins are certainly the same trained model.
+def is_same(first: Origin | None, second: Origin | None) -> bool:
+    """Returns whether two origins are certainly the same trained model.
 
     Equal hashes of the weights are not enough, because a weight file without an entry
     can be loaded with several activations.
     """
-    sha256 = weights(one).get("sha256")
-    if not sha256 or sha256 != weights(other).get("sha256"):
+    sha256 = weights(first).get("sha256")
+    if not sha256 or sha256 != weights(second).get("sha256"):
         return False
-    return all(one.get(x) == other.get(x) for x in ("model", "activation", "alpha"))
+    return all(first.get(x) == second.get(x) for x in ("model", "activation", "alpha"))
 
 
 def label(origin: Origin | None) -> str:

@@ -1,4 +1,4 @@
-"""Error for the folder of a run that is not finished."""
+"""Error for the folder of an unfinished run, with the progress of the run."""
 
 import json
 from pathlib import Path

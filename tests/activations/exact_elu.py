@@ -1,4 +1,4 @@
-"""The ELU in float64, and derivatives computed by TensorFlow."""
+"""Computes the ELU in float64, and derivatives by TensorFlow's gradient tape."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""ELU: values, traced graphs, saved models, and forms of the layer."""
+"""The ELU is accurate in every form and has stock operations in saved models."""
 
 import threading
 
@@ -18,7 +18,7 @@ X = [-1e30, -20.0, -3.0, -0.5, -1e-6, -0.0, 0.0, 1e-6, 0.5, 3.0, 3.4e38]
 @pytest.mark.parametrize("alpha", [1.0, 2.5])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("traced", [False, True])
-def test_values(alpha, dtype, traced):
+def test_values_are_accurate(alpha, dtype, traced):
     x = np.array(X, dtype)
     function = tf.function(elu) if traced else elu
     y = function(tf.constant(x), alpha)
@@ -44,7 +44,7 @@ def test_eager_half_precision_is_within_1_ulp(dtype):
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_derivatives_in_a_graph(alpha):
+def test_derivatives_in_a_graph_are_accurate(alpha):
     x = np.array([np.inf, -np.inf, 0, -1, 2, -1e30, 3.4e38], np.float32)
     first, second = gradients(tf.function(lambda x: elu(x, alpha)), x)
     slope = alpha * np.exp(-1)
@@ -92,7 +92,7 @@ def test_a_dense_layer_with_elu_can_be_saved(tmp_path):
     assert loaded.layers[-1].activation is elu
 
 
-def test_the_innermost_form_of_this_thread_is_used():
+def test_the_innermost_form_of_the_current_thread_is_used():
     layer, x = ELU(0.5), np.array([-2, 0, 3], np.float32)
 
     def graph():

@@ -1,4 +1,4 @@
-"""The activations on the JAX backend, in a process where TensorFlow is missing."""
+"""The activations run on the JAX backend, in a process without TensorFlow."""
 
 import importlib.util
 import os
@@ -73,7 +73,7 @@ assert sys.modules["tensorflow"] is None
 @pytest.mark.skipif(
     importlib.util.find_spec("jax") is None, reason="JAX is not installed"
 )
-def test_jax_without_tensorflow(tmp_path):
+def test_activations_run_on_jax_without_tensorflow(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "m.keras")],
         env={**os.environ, "KERAS_BACKEND": "jax"},

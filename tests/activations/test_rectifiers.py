@@ -1,4 +1,4 @@
-"""Rectifiers with fixed, learned and random slopes."""
+"""Rectifiers with fixed, learned and random slopes have the values of formulas."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
 
 X = np.array([[-np.inf, -30, -2, -0.5, -0.0, 0, 0.5, 4, np.inf, np.nan]], np.float32)
+# (layer, its formula at inference)
 CASES = [
     (LeakyReLU(), lambda x: np.where(x > 0, x, 0.1 * x)),
     (LeakyReLU(0.5), lambda x: np.where(x > 0, x, 0.5 * x)),
@@ -23,7 +24,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("layer, reference", CASES)
-def test_values(layer, reference):
+def test_values_equal_the_formula(layer, reference):
     y = layer(X)
     np.testing.assert_allclose(y, reference(X), rtol=1e-6)
     np.testing.assert_allclose(tf.function(layer)(X), y)
@@ -69,8 +70,8 @@ def test_rrelu_draws_a_slope_for_each_element():
     assert 1 / 8 <= first.min() < 0.126 and 0.332 < first.max() <= 1 / 3
     np.testing.assert_allclose(first.mean(), 11 / 48, atol=2e-3)
     assert not np.array_equal(first, second)
-    again = -np.asarray(RReLU(seed=3)(x, training=True))
-    np.testing.assert_array_equal(again, first)
+    same_seed = -np.asarray(RReLU(seed=3)(x, training=True))
+    np.testing.assert_array_equal(same_seed, first)
     np.testing.assert_array_equal(layer(-x, training=True), -x)
     np.testing.assert_array_equal(layer(x), layer(x))
 
@@ -93,7 +94,7 @@ def test_rrelu_gradient_is_the_slope():
         (lambda: VeryLeakyReLU(np.inf), "alpha must be a finite number > 0"),
     ],
 )
-def test_refused_arguments(make, message):
+def test_invalid_arguments_are_refused(make, message):
     with pytest.raises(errors.UsageError, match=message):
         make()
 

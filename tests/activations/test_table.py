@@ -1,4 +1,4 @@
-"""The table of activations: names, descriptions, errors and registration."""
+"""The table of activations makes, describes and registers activations by name."""
 
 import functools
 import json
@@ -21,6 +21,7 @@ from elu_zoo.activations import (
 from elu_zoo.activations.rectifiers import VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
 
+# (activation, its description)
 DESCRIPTIONS = [
     ("elu", {"name": "elu", "alpha": 1.0}),
     ({"name": "elu"}, {"name": "elu", "alpha": 1.0}),
@@ -63,8 +64,9 @@ def restore_table(monkeypatch):
 def test_describe_returns_the_name_and_all_arguments(activation, expected):
     assert describe(activation) == expected
     assert json.loads(json.dumps(expected)) == expected
-    first, second = make(activation, "act_a"), make(activation, "act_b")
-    assert (first.name, second.name) == ("act_a", "act_b") and first is not second
+    layers = make(activation, "act_a"), make(activation, "act_b")
+    assert [layer.name for layer in layers] == ["act_a", "act_b"]
+    assert layers[0] is not layers[1]
 
 
 @pytest.mark.parametrize("name", names())
@@ -78,7 +80,7 @@ def test_every_name_acts_on_each_element(name):
     assert describe(describe(name)) == describe(name)
 
 
-def test_names_start_with_those_of_the_paper():
+def test_names_start_with_the_activations_of_the_zoo():
     ours = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
     assert names()[:8] == [*ours, "very_leaky_relu"]
     assert len(names()) == len(set(names())) and "softmax" not in names()
@@ -94,6 +96,7 @@ def test_the_seed_of_make_determines_the_draws():
     assert describe({"name": "rrelu"}) == describe(RReLU)
 
 
+# (argument of `make` and `describe`, part of the message)
 REFUSED = [
     ("eluu", "Unknown activation 'eluu'. Did you mean 'elu'"),
     ("softmax", "'softmax' does not act on each element"),
@@ -127,14 +130,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("activation, message", REFUSED)
-def test_make_and_describe_refuse_what_is_no_activation(activation, message):
+def test_make_and_describe_refuse_invalid_activations(activation, message):
     with pytest.raises(errors.UsageError, match=message):
         make(activation, "act")
     with pytest.raises(errors.UsageError, match=message):
         describe(activation)
 
 
-def check_saving(activation, path):
+def check_saved_model(activation, path):
     model = keras.Sequential([keras.Input([4]), make(activation, "act")])
     model.save(path)
     loaded = keras.models.load_model(path)
@@ -151,9 +154,9 @@ def test_models_with_registered_functions_can_be_saved(tmp_path):
     assert "table_cube" in names()
     assert describe(table_cube) == describe("table_cube") == {"name": "table_cube"}
     assert register_activation("table_sine", keras.ops.sin) is keras.ops.sin
-    check_saving("table_cube", tmp_path / "a.keras")
-    check_saving(table_cube, tmp_path / "b.keras")
-    check_saving("table_sine", tmp_path / "c.keras")
+    check_saved_model("table_cube", tmp_path / "a.keras")
+    check_saved_model(table_cube, tmp_path / "b.keras")
+    check_saved_model("table_sine", tmp_path / "c.keras")
 
 
 def test_models_with_registered_classes_can_be_saved(tmp_path):
@@ -171,12 +174,12 @@ def test_models_with_registered_classes_can_be_saved(tmp_path):
 
     assert describe("table_scale") == {"name": "table_scale", "beta": 2.0}
     assert make("table_scale", "act", seed=5).seed == 5
-    check_saving({"name": "table_scale", "beta": 3.0}, tmp_path / "a.keras")
+    check_saved_model({"name": "table_scale", "beta": 3.0}, tmp_path / "a.keras")
 
     # Models with our ELU and with another class named ELU can both be loaded.
     register_activation("table_elu", type("ELU", (TableScale,), {}))
-    check_saving("table_elu", tmp_path / "b.keras")
-    check_saving("elu", tmp_path / "c.keras")
+    check_saved_model("table_elu", tmp_path / "b.keras")
+    check_saved_model("elu", tmp_path / "c.keras")
 
 
 def test_a_function_registered_with_keras_only_is_accepted():
@@ -209,7 +212,7 @@ def test_wrong_registrations_are_refused(arguments, message):
     assert names() == before
 
 
-def test_a_definition_that_is_executed_again_replaces_the_old_one():
+def test_a_repeated_definition_in_a_file_or_cell_replaces_the_old_definition():
     source = (
         "def again(x):\n    return x * {}\n"
         "class Again(keras.layers.Layer):\n"
@@ -239,9 +242,11 @@ def test_maxout_is_described_but_not_made(activation):
         make(activation, "act")
 
 
-@pytest.mark.parametrize("other", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
-def test_other_activations_are_not_maxout(other):
-    assert not table.is_maxout(other)
+@pytest.mark.parametrize(
+    "activation", ["elu", {"name": "relu"}, keras.layers.ReLU, abs]
+)
+def test_other_activations_are_not_maxout(activation):
+    assert not table.is_maxout(activation)
 
 
 def test_maxout_has_no_arguments():

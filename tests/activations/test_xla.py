@@ -1,4 +1,4 @@
-"""The ELU for XLA: accuracy over all floating-point numbers, and derivatives."""
+"""The ELU for XLA and its derivatives are accurate for all floating-point numbers."""
 
 import ml_dtypes
 import numpy as np
@@ -26,7 +26,7 @@ def ulps(y, x):
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 @pytest.mark.parametrize(
-    "first, last, step",
+    "first, last, step",  # bits of float32 numbers
     [
         (0x80000000, 0xFF800000, 997),  # all negative numbers
         (0xBC000000, 0xC1900000, 67),  # -2^-7 to -18, computed by the polynomial
@@ -133,21 +133,21 @@ ALL_FUNCTIONS = {"plain": elu, **FUNCTIONS}
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 @pytest.mark.parametrize("function", ALL_FUNCTIONS.values(), ids=ALL_FUNCTIONS)
-def test_special_values(function, alpha):
+def test_special_values_are_exact(function, alpha):
     y = function(tf.constant(SPECIAL), alpha).numpy()
     np.testing.assert_array_equal(y, exact(SPECIAL, alpha).astype(np.float32))
     assert np.signbit(y[4]) and not np.signbit(y[3])
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla, elu_polynomial])
-def test_derivatives_of_special_values(function):
+def test_derivatives_of_special_values_are_exact(function):
     first, second = gradients(lambda x: function(x, 0.5), SPECIAL)
     np.testing.assert_array_equal(first, [np.nan, 1, 0, 0.5, 0.5, 0, 1])
     np.testing.assert_array_equal(second, [np.nan, 0, 0, 0.5, 0.5, 0, 0])
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla, elu_polynomial])
-def test_third_derivative(function):
+def test_the_third_derivative_is_accurate(function):
     x = np.linspace(-5, 5, 100).astype(np.float32)
     third = gradients(lambda x: function(x, 0.5), x, 3)[-1]
     expected = np.where(x > 0, 0, 0.5 * np.exp(x))

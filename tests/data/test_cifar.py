@@ -1,4 +1,4 @@
-"""The CIFAR entries, tested on small data sets and, with `-m slow`, on real images."""
+"""The CIFAR data sets: entries and labels and, with `-m slow`, the real images."""
 
 import collections
 import dataclasses
@@ -34,7 +34,7 @@ def label_of(*splits):
 
 @pytest.fixture
 def prepared(tmp_path, monkeypatch, examples):
-    """A small cifar100: fine labels 0, 1, 2 have the coarse labels 0, 0, 1."""
+    """The folder of a small cifar100: fine labels 0, 1, 2 are coarse labels 0, 0, 1."""
     labels = {"label": 3, "coarse_label": 2}
     features = {
         "image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")
@@ -51,12 +51,12 @@ def prepared(tmp_path, monkeypatch, examples):
     }
     write_tfds(tmp_path / "cifar100/3.0.2", splits, features)
     for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
-        row = dataclasses.replace(
+        entry = dataclasses.replace(
             catalog.ENTRIES[name],
             **{"train": 6, "validation": 2, "test": 4},
             **{"image_shape": (3, 2, 1), "num_classes": num_classes},
         )
-        monkeypatch.setitem(catalog.ENTRIES, name, row)
+        monkeypatch.setitem(catalog.ENTRIES, name, entry)
     return tmp_path
 
 
@@ -74,8 +74,8 @@ def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
     }
     assert label_of(*parts(fine)) == written
     assert label_of(*parts(coarse)) == {k: v // 2 for k, v in written.items()}
-    for one, other in zip(parts(fine), parts(coarse), strict=True):
-        assert keys(one) == keys(other)  # the same images in the same order
+    for fine_part, coarse_part in zip(parts(fine), parts(coarse), strict=True):
+        assert keys(fine_part) == keys(coarse_part)  # the same images in the same order
     assert len(list((home / "data").glob("*.npz"))) == 2
     again = load.load("cifar100_coarse", prepared)  # from the cache
     np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
@@ -161,16 +161,16 @@ def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
     assert (np.bincount(training.labels) == 50_000 // classes).all()
     assert (np.bincount(data.test.labels) == 10_000 // classes).all()
     np.testing.assert_allclose(training.images.mean((0, 1, 2)), mean, atol=1e-3)
-    found = [
+    actual = [
         hashlib.md5(part.images.tobytes() + part.labels.tobytes()).hexdigest()
         for part in parts(data)
     ]
-    assert found == digests
+    assert actual == digests
 
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
-def test_real_class_names(cifar):
+def test_real_class_names_have_the_official_order(cifar):
     ten, hundred = cifar("cifar10"), cifar("cifar100")
     assert ten.class_names[:3] == ("airplane", "automobile", "bird")
     assert ten.class_names[-1] == "truck"
@@ -180,33 +180,33 @@ def test_real_class_names(cifar):
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
-@pytest.mark.parametrize(("name", "twice"), [("cifar10", 0), ("cifar100", 26)])
-def test_real_splits_are_disjoint(cifar, name, twice):
-    """CIFAR-100 itself holds some images more than once."""
+@pytest.mark.parametrize(("name", "duplicates"), [("cifar10", 0), ("cifar100", 26)])
+def test_real_splits_have_no_more_duplicates_than_published(cifar, name, duplicates):
+    """The published CIFAR-100 holds some images more than once."""
     images = keys(*parts(cifar(name)))
-    assert len(images) - len(set(images)) == twice
+    assert len(images) - len(set(images)) == duplicates
 
 
 @pytest.mark.slow
 @pytest.mark.data("cifar10", "cifar100")
 def test_real_coarse_labels_group_the_fine_labels(cifar):
     fine, coarse = cifar("cifar100"), cifar("cifar100_coarse")
-    pairs = (
+    splits = (
         ((fine.train, fine.validation), (coarse.train, coarse.validation)),
         ((fine.test,), (coarse.test,)),
     )
-    found = set()
-    for a, b in pairs:
-        assert sorted(keys(*a)) == sorted(keys(*b))
-        fine_of, coarse_of = label_of(*a), label_of(*b)
-        # Some images occur twice with different labels, and are left out here.
-        count = collections.Counter(keys(*a))
+    pairs = set()
+    for fine_parts, coarse_parts in splits:
+        assert sorted(keys(*fine_parts)) == sorted(keys(*coarse_parts))
+        fine_of, coarse_of = label_of(*fine_parts), label_of(*coarse_parts)
+        # Images that occur twice are left out, because their labels may differ.
+        count = collections.Counter(keys(*fine_parts))
         once = [image for image in count if count[image] == 1]
-        found |= {(fine_of[image], coarse_of[image]) for image in once}
-    assert len(found) == 100  # Each fine class belongs to one coarse class.
-    counts = np.bincount([c for _, c in found])
+        pairs |= {(fine_of[image], coarse_of[image]) for image in once}
+    assert len(pairs) == 100  # Each fine class belongs to one coarse class.
+    counts = np.bincount([c for _, c in pairs])
     assert counts.tolist() == [5] * 20
-    names = {(fine.class_names[f], coarse.class_names[c]) for f, c in found}
+    names = {(fine.class_names[f], coarse.class_names[c]) for f, c in pairs}
     assert {("maple_tree", "trees"), ("shark", "fish"), ("girl", "people")} <= names
 
 
@@ -217,21 +217,21 @@ def test_shipped_whitening_statistics_fit_the_images(cifar, name):
     data = cifar(name)
     images = data.train.joined(data.validation).images
     assert statistics.find_whitening(data) == stored.find(name).stem
-    found = stored.read(stored.find(name).stem)
+    whitening = stored.read(stored.find(name).stem)
     x = images.reshape(len(images), -1).astype(np.float32)
     x -= x.mean(1, keepdims=True)
     x *= 55 / np.linalg.norm(x, axis=1, keepdims=True)
     mean = x.mean(0, dtype=np.float64)
-    np.testing.assert_allclose(found.mean, mean, atol=2e-4)
+    np.testing.assert_allclose(whitening.mean, mean, atol=2e-4)
     x -= mean.astype(np.float32)
     covariance = sum((part.T @ part).astype(np.float64) for part in np.split(x, 10))
     covariance /= len(images)
-    one, p = np.eye(3072), found.matrix.astype(np.float64)
-    biased = covariance + 0.1 * one
+    identity, p = np.eye(3072), whitening.matrix.astype(np.float64)
+    biased = covariance + 0.1 * identity
     # P is the only positive definite matrix with P A P = I, where A is `biased`.
     np.linalg.cholesky(p)
-    np.testing.assert_allclose(p @ biased @ p, one, atol=3e-3)
-    assert 2 < np.abs(p).max() < 4  # float16 rounds such numbers by up to 1e-3.
+    np.testing.assert_allclose(p @ biased @ p, identity, atol=3e-3)
+    assert 2 < np.abs(p).max() < 4  # float16 rounds numbers of this size by up to 1e-3.
     whitened = p @ covariance @ p
     np.testing.assert_allclose(whitened, np.linalg.solve(biased, covariance), atol=3e-3)
     description = {"kind": "gcn_zca", "statistics": name}

@@ -1,4 +1,4 @@
-"""Splits in memory: parts, joined splits and how they are printed."""
+"""Splits in memory are cut into parts, joined and printed."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (7, 3, 2, 1), "uint8")
 WHOLE = Split(IMAGES, np.arange(7, dtype="int32"))
 
 
-def check_equal(one, other):
-    assert (one.images.dtype, one.labels.dtype) == (np.uint8, np.int32)
-    np.testing.assert_array_equal(one.images, other.images)
-    np.testing.assert_array_equal(one.labels, other.labels)
+def check_equal(actual, expected):
+    assert (actual.images.dtype, actual.labels.dtype) == (np.uint8, np.int32)
+    np.testing.assert_array_equal(actual.images, expected.images)
+    np.testing.assert_array_equal(actual.labels, expected.labels)
 
 
-def test_the_repr_of_data_sets(mnist_5k):
+def test_the_repr_states_sizes_and_shapes(mnist_5k):
     assert repr(mnist_5k) == (
         "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
         "image_shape=(28, 28, 1), num_classes=10)"
@@ -24,10 +24,10 @@ def test_the_repr_of_data_sets(mnist_5k):
     assert repr(mnist_5k.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
 
 
-def test_first_examples_and_joined_splits():
-    rest = Split(IMAGES[3:], WHOLE.labels[3:])
-    check_equal(WHOLE.first(3).joined(rest), WHOLE)
-    assert rest.joined(WHOLE.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]
+def test_splits_are_cut_and_joined_in_order():
+    last_four = Split(IMAGES[3:], WHOLE.labels[3:])
+    check_equal(WHOLE.first(3).joined(last_four), WHOLE)
+    assert last_four.joined(WHOLE.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]
     assert len(WHOLE.first(7)) == 7
     with pytest.raises(errors.DataError, match="8 examples .*; the split has 7"):
         WHOLE.first(8)
@@ -35,10 +35,10 @@ def test_first_examples_and_joined_splits():
 
 @pytest.mark.parametrize(("size", "sizes"), [(3, [3, 3, 1]), (7, [7]), (8, [7])])
 def test_parts_make_up_the_split(size, sizes):
-    found = list(WHOLE.parts(size))
-    assert [len(part) for part in found] == sizes
-    joined = found[0]
-    for part in found[1:]:
+    parts = list(WHOLE.parts(size))
+    assert [len(part) for part in parts] == sizes
+    joined = parts[0]
+    for part in parts[1:]:
         joined = joined.joined(part)
     check_equal(joined, WHOLE)
     assert WHOLE.image_shape == (3, 2, 1)

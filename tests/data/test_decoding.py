@@ -1,4 +1,4 @@
-"""Decoding of all images of a data set, and their mean."""
+"""Decoding of all images of a data set, and computation of their mean."""
 
 import dataclasses
 import os
@@ -14,19 +14,19 @@ from elu_zoo.data import folder as image_folder
 from elu_zoo.data.encoded import EncodedSplit, Example
 from elu_zoo.data.images import decode_checked
 
-SIDE, P = 16, np.arange(12)
+SIDE = 16
 SHAPE = SIDE, SIDE, 3
 
 
 def readers_of(*images):
-    """Returns one function per image, which reads the image."""
+    """Returns, for each encoded image, a function that returns its example."""
     return [
         lambda i=i, image=image: Example(f"{i}", image, i % 3)
         for i, image in enumerate(images)
     ]
 
 
-def of_folder(folder):
+def split_of_folder(folder):
     examples = image_folder.find(folder).splits["train"]
     return EncodedSplit(examples, np.arange(len(examples)), SIDE)
 
@@ -35,11 +35,11 @@ def of_folder(folder):
 def test_images_keep_their_order_on_any_number_of_cores(monkeypatch, cores):
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     images = [noise(SIDE, SIDE, seed) for seed in range(60)]
-    found = list(decoding.decode_all(readers_of(*map(png, images)), SHAPE))
-    assert [x.name for x in found] == [str(i) for i in range(60)]
-    assert [x.label for x in found] == [i % 3 for i in range(60)]
-    np.testing.assert_array_equal([x.pixels for x in found], images)
-    assert {(x.unusual, x.problem, x.processed) for x in found} == {
+    decoded = list(decoding.decode_all(readers_of(*map(png, images)), SHAPE))
+    assert [x.name for x in decoded] == [str(i) for i in range(60)]
+    assert [x.label for x in decoded] == [i % 3 for i in range(60)]
+    np.testing.assert_array_equal([x.pixels for x in decoded], images)
+    assert {(x.unusual, x.problem, x.processed) for x in decoded} == {
         ("png, tiny", "", None)
     }
 
@@ -52,9 +52,9 @@ def test_usable_images_are_processed_on_the_decoding_threads():
         return int(image.sum())
 
     image = noise(SIDE, SIDE)
-    found = list(decoding.decode_all(readers_of(png(image), b"text"), SHAPE, process))
-    assert [x.processed for x in found] == [int(image.sum()), None]
-    assert [x.problem for x in found] == ["", "it is text; expected PNG or JPEG"]
+    decoded = list(decoding.decode_all(readers_of(png(image), b"text"), SHAPE, process))
+    assert [x.processed for x in decoded] == [int(image.sum()), None]
+    assert [x.problem for x in decoded] == ["", "it is text; expected PNG or JPEG"]
     assert threading.current_thread() not in threads and len(threads) == 1
 
 
@@ -74,27 +74,27 @@ def test_only_a_few_images_are_decoded_ahead(monkeypatch):
             requested.append(i)
             yield lambda i=i: Example(f"{i}", image, 0)
 
-    found = decoding.decode_all(readers(), SHAPE)
-    assert next(found).name == "0"
-    found.close()
+    decoded = decoding.decode_all(readers(), SHAPE)
+    assert next(decoded).name == "0"
+    decoded.close()
     assert len(requested) < 50
 
 
 def test_a_missing_file_ends_the_decoding(tmp_path):
-    split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
+    split = split_of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
     (tmp_path / "a/02.png").unlink()
     readers = decoding.readers(split.examples, [1, 0, 2])
-    found = decoding.decode_all(readers, SHAPE)
-    assert [next(found).name for _ in range(2)] == [
+    decoded = decoding.decode_all(readers, SHAPE)
+    assert [next(decoded).name for _ in range(2)] == [
         str(tmp_path / "a/01.png"),
         str(tmp_path / "a/00.png"),
     ]
     with pytest.raises(errors.DataError, match=r"Cannot read .*/a/02\.png"):
-        next(found)
+        next(decoded)
 
 
-def test_special_files_are_counted_and_named(tmp_path):
-    split = of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
+def test_the_error_states_the_number_and_path_of_special_files(tmp_path):
+    split = split_of_folder(fill(tmp_path, classes({"a": 4}, SIDE)))
     (tmp_path / "a/02.png").unlink()
     os.mkfifo(tmp_path / "a/02.png")
     reason = "it is not a regular file: it is a named pipe"
@@ -122,24 +122,25 @@ def test_other_splits_are_checked_but_not_in_the_mean(tmp_path, caplog):
     images = {f"a/{i}.jpg": jpeg(noise(40, 40, i)) for i in range(4)}
     images |= {f"a/{i}.jpg": jpeg(noise(20, 40, i)) for i in range(4, 11)}
     images |= {"b/0.jpg": CMYK}
-    whole = of_folder(fill(tmp_path, images))
+    whole = split_of_folder(fill(tmp_path, images))
     # The images of a are sorted by name: 0, 1, 10, 2, ..., 9. One image of b follows.
     paths = whole.examples.paths
     assert paths[2] == "a/10.jpg"
-    first, other = (dataclasses.replace(whole, positions=p) for p in (P[:5], P[5:]))
+    training = dataclasses.replace(whole, positions=np.arange(5))
+    held_out = dataclasses.replace(whole, positions=np.arange(5, 12))
     decoded = [decode_checked(images[path], SHAPE)[0] for path in paths[:5]]
-    mean = decoding.mean_image(first, other, classes=2)
+    mean = decoding.mean_image(training, held_out, classes=2)
     np.testing.assert_allclose(mean, np.mean(decoded, 0, np.float64), rtol=1e-15)
     five = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
     assert f"7 images are tiny: {five}; and 2 more\n" in caplog.text
     assert f"1 images are cmyk, tiny: {tmp_path}/b/0.jpg\n" in caplog.text
     (tmp_path / "b/0.jpg").write_bytes(b"")
     with pytest.raises(errors.DataError, match=r"^1 of 12 images .*/b/0\.jpg: the f"):
-        decoding.mean_image(first, other, classes=2)
+        decoding.mean_image(training, held_out, classes=2)
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"),
+    ("empty", "message"),  # numbers of the empty files
     [
         (
             [2, 5],
@@ -153,16 +154,16 @@ def test_other_splits_are_checked_but_not_in_the_mean(tmp_path, caplog):
         (range(1, 8), r"^7 of 9 images .*/a/05\.png: the file is empty; and 2 more\. "),
     ],
 )
-def test_bad_images_are_counted_and_named(tmp_path, bad, message):
+def test_the_error_states_the_number_and_paths_of_bad_images(tmp_path, empty, message):
     images = classes({"a": 9}, SIDE)
-    images.update({f"a/{i:02}.png": b"" for i in bad})
-    split = of_folder(fill(tmp_path, images))
+    images.update({f"a/{i:02}.png": b"" for i in empty})
+    split = split_of_folder(fill(tmp_path, images))
     with pytest.raises(errors.DataError, match=message.format(tmp_path)):
         decoding.mean_image(split, classes=2)
 
 
-def test_bad_labels_are_counted_and_named(tmp_path):
-    split = of_folder(fill(tmp_path, classes({"a": 2, "b": 3, "c": 1}, SIDE)))
+def test_the_error_states_the_number_and_paths_of_bad_labels(tmp_path):
+    split = split_of_folder(fill(tmp_path, classes({"a": 2, "b": 3, "c": 1}, SIDE)))
     assert decoding.mean_image(split, classes=3).shape == SHAPE
     message = r"^1 of 6 images .*/c/00\.png: its label is 2, not one of 0\.\.1\. Fix"
     with pytest.raises(errors.DataError, match=message):

@@ -1,4 +1,4 @@
-"""Splits of encoded images: batches, resumption, memory and bad files."""
+"""Batches of encoded images: order, resumption, memory, and errors for bad files."""
 
 import dataclasses
 import gc
@@ -41,7 +41,7 @@ def split():
 
 
 def check(parts, positions):
-    """Asserts that batches hold the images at certain positions."""
+    """Asserts that `parts` hold the images at `positions`, in this order."""
     parts = list(parts)
     assert all(isinstance(part, dataset.Split) for part in parts)
     images = np.concatenate([part.images for part in parts])
@@ -52,7 +52,7 @@ def check(parts, positions):
 
 
 @pytest.mark.parametrize(("size", "sizes"), [(1, [1] * 7), (3, [3, 3, 1]), (100, [7])])
-def test_batches_are_in_the_given_order(split, size, sizes):
+def test_batches_have_the_order_of_the_indices(split, size, sizes):
     indices = np.array([9, 0, 11, 3, 3, 1, 0])
     parts = list(split.batches(indices, size))
     assert [len(part) for part in parts] == sizes
@@ -72,14 +72,14 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-@pytest.mark.parametrize("done", [1, 3])
+@pytest.mark.parametrize("done", [1, 3])  # number of batches before the stop
 def test_reading_resumes_within_an_epoch(split, done):
     indices = np.random.default_rng(1).permutation(12)
-    rest = split.batches(indices[4 * done :], 4)
+    remaining = split.batches(indices[4 * done :], 4)
     if done == 3:
-        assert list(rest) == []
+        assert list(remaining) == []
     else:
-        check(rest, indices[4 * done :])
+        check(remaining, indices[4 * done :])
 
 
 def test_the_halves_of_two_machines_make_up_the_batches(split):
@@ -109,15 +109,15 @@ def test_an_abandoned_epoch_does_not_affect_the_next_epoch(split):
     check(split.parts(5), np.arange(12))
 
 
-def test_shape_and_length(split):
+def test_a_split_has_a_length_and_an_image_shape(split):
     assert (len(split), split.image_shape) == (12, (SIDE, SIDE, 3))
-    other = dataclasses.replace(split, positions=np.array([4]), side=20)
-    assert (len(other), other.image_shape) == (1, (20, 20, 3))
-    (part,) = other.parts(9)
-    assert part.image_shape == other.image_shape
+    resized = dataclasses.replace(split, positions=np.array([4]), side=20)
+    assert (len(resized), resized.image_shape) == (1, (20, 20, 3))
+    (part,) = resized.parts(9)
+    assert part.image_shape == resized.image_shape
 
 
-def test_first_examples_of_a_split(split):
+def test_first_returns_a_split_of_the_first_examples(split):
     few = dataclasses.replace(split, positions=np.array([7, 2, 11]))
     check(few.first(2).parts(9), [7, 2])
     assert len(few.first(3)) == len(few) == 3
@@ -143,7 +143,7 @@ def test_positions_are_freed_after_the_epoch(split):
 
 @pytest.fixture
 def stored(tmp_path):
-    """A split of six images in files, and its folder."""
+    """The tuple (split of six image files, folder of these files)."""
     fill(tmp_path, classes({"a": 3, "b": 3}, SIDE))
     examples = image_folder.find(tmp_path).splits["train"]
     return EncodedSplit(examples, np.arange(6), SIDE), tmp_path
@@ -163,7 +163,7 @@ def stored(tmp_path):
         ),
     ],
 )
-def test_a_bad_file_is_named_after_the_images_before_it(stored, damage, message):
+def test_an_error_for_a_bad_file_follows_the_batches_before_it(stored, damage, message):
     split, folder = stored
     damage(folder / "b/00.png")
     parts = split.batches(np.array([5, 0, 1, 3, 2, 4]), 2)
@@ -172,7 +172,7 @@ def test_a_bad_file_is_named_after_the_images_before_it(stored, damage, message)
         next(parts)
 
 
-def test_the_first_of_several_bad_files_is_named(stored):
+def test_the_error_states_the_first_of_several_bad_files(stored):
     split, folder = stored
     for name in ("a/01.png", "b/02.png"):
         (folder / name).write_bytes(b"text")
@@ -188,12 +188,12 @@ class BadOnce(InMemory):
         self.error = error
 
     def read(self, positions):
-        found = super().read(positions)
+        examples = super().read(positions)
         if len(self.seen) > 1:
-            return found
+            return examples
         if self.error:
             raise self.error
-        return [found[0]._replace(image=b"text")]
+        return [examples[0]._replace(image=b"text")]
 
 
 def test_a_read_error_that_occurs_once_is_raised():
@@ -203,8 +203,8 @@ def test_a_read_error_that_occurs_once_is_raised():
         list(split.parts(1))
 
 
-def test_a_decoding_error_that_occurs_once_names_no_file():
-    """The second read finds no damaged file."""
+def test_a_decoding_error_that_occurs_once_states_no_file():
+    """After the error, a second read of the files decodes every image."""
     split = EncodedSplit(BadOnce([png(PIXELS[0])]), np.arange(1), SIDE)
     with pytest.raises(errors.DataError, match="^Images cannot be decoded: ") as caught:
         list(split.parts(1))

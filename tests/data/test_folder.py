@@ -1,4 +1,4 @@
-"""Folders of image files: layouts, names, errors and fingerprints."""
+"""Search for image files in a folder: layouts, names, errors and fingerprints."""
 
 import os
 import re
@@ -13,14 +13,14 @@ from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
 
 
-def tree(root, *paths, size=1):
+def write_tree(root, *paths, size=1):
     return fill(root, {path: b"x" * size for path in paths})
 
 
-def listed(found):
+def paths_and_labels(images):
     return {
         name: list(zip(split.paths, split.labels.tolist(), strict=True))
-        for name, split in found.splits.items()
+        for name, split in images.splits.items()
     }
 
 
@@ -62,18 +62,18 @@ def listed(found):
         ),
     ],
 )
-def test_layouts_of_folders(tmp_path, paths, classes, splits):
-    found = image_folder.find(tree(tmp_path, *paths))
-    assert found.classes == found.class_names == classes
-    assert listed(found) == splits
-    assert len(found.splits["train"]) == len(splits["train"])
-    assert all(split.labels.dtype == np.int32 for split in found.splits.values())
+def test_each_layout_has_splits_classes_and_labels(tmp_path, paths, classes, splits):
+    images = image_folder.find(write_tree(tmp_path, *paths))
+    assert images.classes == images.class_names == classes
+    assert paths_and_labels(images) == splits
+    assert len(images.splits["train"]) == len(splits["train"])
+    assert all(split.labels.dtype == np.int32 for split in images.splits.values())
 
 
 @pytest.mark.parametrize("name", ["1.jpeg", "1.png", "1.JPG", "1.Jpg"])
-def test_files_with_a_suffix_of_images_are_images(tmp_path, name):
-    found = image_folder.find(tree(tmp_path, f"a/{name}"))
-    assert listed(found) == {"train": [(f"a/{name}", 0)]}
+def test_files_with_the_suffix_of_an_image_are_read(tmp_path, name):
+    images = image_folder.find(write_tree(tmp_path, f"a/{name}"))
+    assert paths_and_labels(images) == {"train": [(f"a/{name}", 0)]}
 
 
 @pytest.mark.parametrize(
@@ -83,37 +83,37 @@ def test_files_with_a_suffix_of_images_are_images(tmp_path, name):
 )
 def test_other_files_are_ignored(tmp_path, path):
     (tmp_path / "empty").mkdir()
-    found = image_folder.find(tree(tmp_path, "a/2.jpg", path))
-    assert listed(found) == {"train": [("a/2.jpg", 0)]}
-    assert found.classes == ("a",)
+    images = image_folder.find(write_tree(tmp_path, "a/2.jpg", path))
+    assert paths_and_labels(images) == {"train": [("a/2.jpg", 0)]}
+    assert images.classes == ("a",)
 
 
 def test_linked_folders_and_files_are_read(tmp_path):
-    tree(tmp_path / "elsewhere", "a/1.jpg")
+    write_tree(tmp_path / "elsewhere", "a/1.jpg")
     (tmp_path / "linked" / "b").mkdir(parents=True)
     (tmp_path / "linked" / "a").symlink_to(tmp_path / "elsewhere" / "a")
     (tmp_path / "linked" / "b" / "2.jpg").symlink_to(tmp_path / "elsewhere/a/1.jpg")
-    found = image_folder.find(tmp_path / "linked")
-    assert listed(found) == {"train": [("a/1.jpg", 0), ("b/2.jpg", 1)]}
+    images = image_folder.find(tmp_path / "linked")
+    assert paths_and_labels(images) == {"train": [("a/1.jpg", 0), ("b/2.jpg", 1)]}
 
 
 @pytest.mark.parametrize(
-    ("path", "points_to"),
+    ("path", "target"),
     [("a/2.jpg", "gone.jpg"), ("a/2.jpg", "2.jpg"), ("b", "b")],
 )
-def test_broken_links_are_refused(tmp_path, path, points_to):
-    tree(tmp_path, "a/1.jpg")
-    (tmp_path / path).symlink_to(points_to)
+def test_broken_links_are_refused(tmp_path, path, target):
+    write_tree(tmp_path, "a/1.jpg")
+    (tmp_path / path).symlink_to(target)
     with pytest.raises(errors.DataError, match=rf"^Cannot read .*{path}: .+\.$"):
         image_folder.find(tmp_path)
 
 
 def test_ignored_files_are_logged(tmp_path, caplog):
     caplog.set_level("INFO", logger="absl")
-    image_folder.find(tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
+    image_folder.find(write_tree(tmp_path, "a/1.jpg", "a/.x", "c.txt"))
     assert caplog.text == ""
-    image_folder.find(tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
-    assert f"{tmp_path}/b holds no images and is no class." in caplog.messages
+    image_folder.find(write_tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
+    assert f"{tmp_path}/b holds no images and is not a class." in caplog.messages
     ignored = f"Ignored 2 files in {tmp_path} that are not images, such as a/3.csv."
     assert ignored in caplog.messages
 
@@ -127,14 +127,14 @@ def test_ignored_files_are_logged(tmp_path, caplog):
         (["a/none"], r"val/<class>/\.\.\.$"),
     ],
 )
-def test_hints_about_a_folder_without_images(tmp_path, paths, words):
+def test_the_error_for_a_folder_without_images_has_a_hint(tmp_path, paths, words):
     with pytest.raises(errors.DataError, match=words):
-        image_folder.find(tree(tmp_path / "x", *paths))
+        image_folder.find(write_tree(tmp_path / "x", *paths))
 
 
 def test_files_are_read_by_position(tmp_path):
     fill(tmp_path, {"val/b/1.jpg": b"one", "val/b/2.jpg": b"two", "train/a/1.jpg": b""})
-    tree(tmp_path, "train/b/1.jpg")
+    write_tree(tmp_path, "train/b/1.jpg")
     split = image_folder.find(tmp_path).splits["validation"]
     first, second = (str(tmp_path / f"val/b/{i}.jpg") for i in (1, 2))
     expected = [(second, b"two", 1), (first, b"one", 1), (second, b"two", 1)]
@@ -159,17 +159,17 @@ def test_files_are_read_by_position(tmp_path):
 )
 def test_unusable_folders_are_refused(tmp_path, paths, error, message):
     with pytest.raises(error, match=message):
-        image_folder.find(tree(tmp_path, *paths) / "data")
+        image_folder.find(write_tree(tmp_path, *paths) / "data")
 
 
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    tree(tmp_path, "data/a/1.jpg")
+    write_tree(tmp_path, "data/a/1.jpg")
     assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
 
 
 def test_a_class_name_that_is_not_utf8_is_refused(tmp_path):
-    tree(tmp_path, "a/1.jpg", "b/1.jpg")
+    write_tree(tmp_path, "a/1.jpg", "b/1.jpg")
     os.rename(bytes(tmp_path / "a"), bytes(tmp_path / "a") + b"\xe9")
     message = r"folder b'a\\xe9' in .* is not UTF-8\. Rename the folder\.$"
     with pytest.raises(errors.DataError, match=message) as caught:
@@ -177,8 +177,8 @@ def test_a_class_name_that_is_not_utf8_is_refused(tmp_path):
     assert str(caught.value).isprintable()
 
 
-def test_an_unusable_file_of_class_names_is_refused(tmp_path):
-    tree(tmp_path, "a/1.jpg")
+def test_a_pipe_or_a_huge_file_of_class_names_is_refused(tmp_path):
+    write_tree(tmp_path, "a/1.jpg")
     os.mkfifo(tmp_path / "class_names.txt")
     with pytest.raises(errors.DataError, match=r"names\.txt is not a regular file: it"):
         image_folder.find(tmp_path)
@@ -199,39 +199,39 @@ def test_an_unusable_file_of_class_names_is_refused(tmp_path):
 )
 def test_class_names_are_read_from_the_file(tmp_path, text, names):
     (tmp_path / "class_names.txt").write_text(text, "utf-8")
-    found = image_folder.find(tree(tmp_path, "train/a/1.jpg", "train/b/1.jpg"))
-    assert found.class_names == names
-    assert found.classes == ("a", "b")
+    images = image_folder.find(write_tree(tmp_path, "train/a/1.jpg", "train/b/1.jpg"))
+    assert images.class_names == names
+    assert images.classes == ("a", "b")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1\nc 3\nd 4\ne 5", r"class_names\.txt does not name 1 of 5 classes: b\.$"),
-        ("", r"does not name 5 of 5 classes: a, b, c\.$"),
+        ("a 1\nc 3\nd 4\ne 5", r"names\.txt has no line for 1 of 5 classes: b\.$"),
+        ("", r"has no line for 5 of 5 classes: a, b, c\.$"),
         ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )
 def test_incomplete_class_names_are_refused(tmp_path, text, message):
     (tmp_path / "class_names.txt").write_text(text)
     with pytest.raises(errors.DataError, match=message):
-        image_folder.find(tree(tmp_path, *(f"{name}/1.jpg" for name in "abcde")))
+        image_folder.find(write_tree(tmp_path, *(f"{name}/1.jpg" for name in "abcde")))
 
 
-def _renamed(root):
+def _rename_a_file(root):
     (root / "train/a/1.jpg").rename(root / "train/a/2.jpg")
 
 
-def _moved(root):
+def _move_a_file(root):
     (root / "train/a/1.jpg").rename(root / "train/b/2.jpg")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        _renamed,
-        _moved,
-        lambda root: tree(root, "train/a/1.jpg", size=3),
+        _rename_a_file,
+        _move_a_file,
+        lambda root: write_tree(root, "train/a/1.jpg", size=3),
         lambda root: (root / "val/a/0.jpg").unlink(),
         lambda root: shutil.rmtree(root / "val"),
     ],
@@ -239,14 +239,14 @@ def _moved(root):
 def test_the_fingerprint_depends_on_names_and_sizes(tmp_path, change):
     paths = [f"{split}/{name}/{i}.jpg" for split in ("train", "val") for name in "ab"
              for i in range(2)]  # fmt: skip
-    first, second = (tree(tmp_path / name, *paths) for name in ("one", "other"))
-    before = image_folder.find(first).fingerprint
+    original, copy = (write_tree(tmp_path / name, *paths) for name in ("a", "b"))
+    before = image_folder.find(original).fingerprint
     assert re.fullmatch("[0-9a-f]{8}", before)
-    tree(second, "class_names.txt", "val/a/1.txt", ".1/1.jpg")
-    (second / "class_names.txt").write_text("a cat\nb dog\n")
-    assert image_folder.find(second).fingerprint == before
-    change(second)
-    assert image_folder.find(second).fingerprint != before
+    write_tree(copy, "class_names.txt", "val/a/1.txt", ".1/1.jpg")
+    (copy / "class_names.txt").write_text("a cat\nb dog\n")
+    assert image_folder.find(copy).fingerprint == before
+    change(copy)
+    assert image_folder.find(copy).fingerprint != before
 
 
 @pytest.mark.parametrize(
@@ -261,9 +261,9 @@ def test_the_fingerprint_depends_on_names_and_sizes(tmp_path, change):
 def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     folder = tmp_path / "data" / folder
     folder.mkdir(parents=True, exist_ok=True)
-    assert image_folder.find(tree(folder, "a/1.jpg")).name == name
+    assert image_folder.find(write_tree(folder, "a/1.jpg")).name == name
 
 
 def test_the_name_of_the_root_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_folder.Path, "resolve", lambda self: Path("/"))
-    assert image_folder.find(tree(tmp_path, "a/1.jpg")).name == "folder"
+    assert image_folder.find(write_tree(tmp_path, "a/1.jpg")).name == "folder"

@@ -1,4 +1,4 @@
-"""Names of the formats of files that are neither PNG nor JPEG."""
+"""Errors for files that are neither PNG nor JPEG state the format of the file."""
 
 import io
 
@@ -12,25 +12,25 @@ from elu_zoo.data import formats
 IMAGE = noise(9, 9)
 
 
-def pillow(form):
+def by_pillow(image_format):
     buffer = io.BytesIO()
-    Image.fromarray(IMAGE).save(buffer, form)
+    Image.fromarray(IMAGE).save(buffer, image_format)
     return buffer.getvalue()
 
 
-def box(brand):
+def first_box(brand):
     return b"\0\0\0\x18ftyp" + brand + bytes(12)
 
 
 @pytest.mark.parametrize(
     ("content", "name", "is_image"),
     [
-        *((pillow(form), f"a {form}", True) for form in ("GIF", "BMP", "TIFF", "PDF")),
-        (pillow("WebP"), "a WebP", True),
+        *((by_pillow(f), f"a {f}", True) for f in ("GIF", "BMP", "TIFF", "PDF")),
+        (by_pillow("WebP"), "a WebP", True),
         (b"MM\0*" + bytes(20), "a TIFF", True),
-        (box(b"heic"), "a HEIC", True),
-        (box(b"mif1"), "a HEIC", True),
-        (box(b"avif"), "an AVIF", True),
+        (first_box(b"heic"), "a HEIC", True),
+        (first_box(b"mif1"), "a HEIC", True),
+        (first_box(b"avif"), "an AVIF", True),
         (b"\x89PNG\r\n\x1a\n\0\0\0\4CgBI", "a PNG without its header", True),
         (b"<html>\n\tNot found</html>\r\n", "text", False),
         ("Größe".encode() * 200, "text", False),
@@ -41,7 +41,7 @@ def box(brand):
         (b"", None, False),
     ],
 )
-def test_the_error_names_the_format(content, name, is_image):
+def test_the_error_states_the_format(content, name, is_image):
     expected = f"it is {name}; expected PNG or JPEG" if name else None
     assert str(formats.unsupported_error(content)) == (
         expected or "it is neither JPEG nor PNG"

@@ -105,7 +105,7 @@ def test_a_missing_file_is_refused_before_any_file_is_read(tmp_path, monkeypatch
         )
 
 
-def test_folders_inside_a_folder_are_named_in_a_warning(tmp_path, caplog):
+def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
     fill(tmp_path, {"x/1.png": png(GREY), "x/cats/2.png": b"", "x/dogs/3.png": b""})
     with caplog.at_level(logging.WARNING):
         read = image_files.read_images(tmp_path / "x", SHAPE)
@@ -151,56 +151,57 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-def test_unusual_files_for_training_and_prediction(tmp_path, kind):
-    content, words = BAD_FILES[kind]
-    folder = fill(tmp_path, {**classes({"a": 6, "b": 6}), "a/odd.png": content})
-    path = folder / "a/odd.png"
-    if words is None:
+def test_training_and_prediction_accept_or_refuse_unusual_files(tmp_path, kind):
+    content, reason = BAD_FILES[kind]
+    folder = fill(tmp_path, {**classes({"a": 6, "b": 6}), "a/x.png": content})
+    path = folder / "a/x.png"
+    if reason is None:
         data = load.load(folder, None, (16, 16, 3))
         assert sum(map(len, (data.train, data.validation, data.test))) == 13
     else:
-        message = rf"^1 of 13 images cannot be used: {path}: {words}.* Fix or delete"
+        message = rf"^1 of 13 images cannot be used: {path}: {reason}.* Fix or delete"
         with pytest.raises(errors.DataError, match=message):
             load.load(folder, None, (16, 16, 3))
     for channels in (1, 3):
         shape = 28, 28, channels
-        if words is None or kind == "one_pixel":
+        if reason is None or kind == "one_pixel":
             assert image_files.read_image(path, shape).shape == shape
         else:
-            with pytest.raises(errors.DataError, match=f"^{path} cannot be .*{words}"):
+            with pytest.raises(errors.DataError, match=f"^{path} cannot be .*{reason}"):
                 image_files.read_image(path, shape)
 
 
 def make_socket(path):
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # The absolute path may be too long.
+    with socket.socket(socket.AF_UNIX) as unix_socket:
+        unix_socket.bind(os.path.relpath(path))  # The absolute path may be too long.
 
 
-def make_large(path):
+def make_sparse(path):
     path.touch()
     os.truncate(path, 2**40)
 
 
+# A function that makes the file at a path, and the reason in the error.
 SPECIAL = {
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
     "named_pipe": (os.mkfifo, "it is a named pipe"),
     "socket": (make_socket, "it is a socket"),
     "folder": (os.mkdir, "it is a folder"),
-    "too_large": (make_large, f"is {2**40} bytes; an image file has at most {2**29}"),
+    "too_large": (make_sparse, f"is {2**40} bytes; an image file has at most {2**29}"),
 }
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_a_special_file_is_never_read(tmp_path, monkeypatch, kind):
-    make, words = SPECIAL[kind]
+    make, reason = SPECIAL[kind]
     monkeypatch.chdir(tmp_path)
     photos = fill(tmp_path / "photos", classes({"a": 5, "b": 5}))
-    make(photos / "a/odd.png")
-    expected = rf"^1 of 11 images cannot be used: {photos}/a/odd\.png: it .*{words}\. F"
+    make(photos / "a/x.png")
+    expected = rf"^1 of 11 images cannot be used: {photos}/a/x\.png: it .*{reason}\. F"
     with pytest.raises(errors.DataError, match=expected):
         load.load(photos, None, (16, 16, 3))
     if kind != "folder":
         read = image_files.read_images(photos / "a", (16, 16, 3))
         assert len(read.paths) == 5
         (left_out,) = read.left_out
-        assert left_out.startswith(f"{photos}/a/odd.png cannot be used: it ")
+        assert left_out.startswith(f"{photos}/a/x.png cannot be used: it ")

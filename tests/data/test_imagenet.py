@@ -1,4 +1,4 @@
-"""ImageNet and other folders of images: splits, names, terms and means."""
+"""Loading of ImageNet and other image folders: splits, names, terms and means."""
 
 import os
 
@@ -12,7 +12,7 @@ from elu_zoo.data import folder as image_folder
 from elu_zoo.layers import statistics_file
 
 SIDE = 16
-SPLIT = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}
+COUNTS = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}  # images per class
 
 
 def write(folder, splits, names=("n01", "n02"), **options):
@@ -32,13 +32,13 @@ def flat(tmp_path):
 
 
 @pytest.fixture
-def halves(tmp_path):
+def train_val(tmp_path):
     """Ten training images and twelve validation images."""
     contents = {}
-    for seed, (split, counts) in enumerate(SPLIT.items()):
+    for seed, (split, counts) in enumerate(COUNTS.items()):
         images = classes(counts, SIDE, seed * 100)
         contents.update({f"{split}/{name}": image for name, image in images.items()})
-    return fill(tmp_path / "halves", contents)
+    return fill(tmp_path / "train_val", contents)
 
 
 def positions(data):
@@ -50,7 +50,7 @@ def labels(split):
     return np.concatenate([part.labels for part in split.parts(9)]).tolist()
 
 
-def test_a_tenth_is_held_out(flat, caplog):
+def test_a_tenth_of_the_images_is_held_out(flat, caplog):
     caplog.set_level("INFO", logger="absl")
     train, validation, test = positions(imagenet.load(flat, SIDE))
     assert test == [36, 13, 14, 31]  # must never change
@@ -74,38 +74,38 @@ def test_images_of_one_class_are_refused(tmp_path, layout):
 
 
 @pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2)])
-def test_number_of_held_out_images(tmp_path, count, held_out):
+def test_at_least_one_image_is_held_out(tmp_path, count, held_out):
     folder = fill(tmp_path, classes({"a": count - 1, "b": 1}, 8))
     train, _, test = positions(imagenet.load(folder, 8))
     assert len(test) == held_out
     assert sorted(train + test) == list(range(count))
 
 
-def test_the_official_validation_split_is_the_test_split(halves):
-    data = imagenet.load(halves, SIDE, 5)
+def test_the_official_validation_split_is_the_test_split(train_val):
+    data = imagenet.load(train_val, SIDE, 5)
     train, validation, test = positions(data)
-    for found, count in ((train, 10), (test, 12)):
-        assert sorted(found) == list(range(count)) and found != sorted(found)
+    for order, count in ((train, 10), (test, 12)):
+        assert sorted(order) == list(range(count)) and order != sorted(order)
     assert validation == test[:5]
-    assert positions(imagenet.load(halves, SIDE, 5)) == [train, validation, test]
+    assert positions(imagenet.load(train_val, SIDE, 5)) == [train, validation, test]
     assert labels(data.train) == [int(i >= 4) for i in train]
     assert set(labels(data.train.first(4))) == {0, 1}
     assert sorted(labels(data.test)) == [0] * 7 + [1] * 5
     assert labels(data.validation) == labels(data.test)[:5]
-    shown = next(data.test.parts(12)).images
-    paths = image_folder.find(halves).splits["validation"].paths
-    for image, position in zip(shown, test, strict=True):
-        assert png(image) == (halves / "val" / paths[position]).read_bytes()
+    pixels = next(data.test.parts(12)).images
+    paths = image_folder.find(train_val).splits["validation"].paths
+    for image, position in zip(pixels, test, strict=True):
+        assert png(image) == (train_val / "val" / paths[position]).read_bytes()
 
 
-@pytest.mark.parametrize(("most", "count"), [(1, 1), (13, 12), (None, 12)])
-def test_the_validation_split_has_at_most_the_requested_images(halves, most, count):
-    data = imagenet.load(halves, SIDE, *([] if most is None else [most]))
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (13, 12), (None, 12)])
+def test_the_validation_split_has_at_most_the_requested_images(train_val, limit, count):
+    data = imagenet.load(train_val, SIDE, *([] if limit is None else [limit]))
     assert len(data.validation) == count
     assert imagenet.VALIDATION_IMAGES == 5000
 
 
-def test_name_classes_and_terms_of_a_folder(flat, halves, home):
+def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
     (flat / "class_names.txt").write_text("a crane\nb crane\n")
     data = imagenet.load(flat, 24)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
@@ -114,7 +114,7 @@ def test_name_classes_and_terms_of_a_folder(flat, halves, home):
     assert data.images != imagenet.load(flat, 25).images
     assert data.terms == "The terms of its images."
     assert "validation images are part of the test images" in data.note
-    assert imagenet.load(halves, SIDE).class_names == ("a", "b")
+    assert imagenet.load(train_val, SIDE).class_names == ("a", "b")
     assert not home.exists()
 
 
@@ -145,15 +145,15 @@ def test_a_prepared_folder_is_loaded(tmp_path):
     assert labels(data.test) == [i % 2 for i in test]
 
 
-@pytest.mark.parametrize("named", ["argument", "environment"])
-def test_the_newest_prepared_imagenet_is_loaded(tmp_path, monkeypatch, named):
+@pytest.mark.parametrize("origin", ["argument", "environment"])
+def test_the_newest_prepared_imagenet_is_loaded(tmp_path, monkeypatch, origin):
     for version, count in (("5.0.0", 3), ("5.1.0", 4), ("2.0.1", 5), ("6.0.0", 6)):
         folder = tmp_path / "imagenet2012" / version
         write(folder, {"train": count, "validation": 2}, name="imagenet2012")
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
-    if named == "environment":
+    if origin == "environment":
         monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
-    data_dir = str(tmp_path) if named == "argument" else None
+    data_dir = str(tmp_path) if origin == "argument" else None
     data = imagenet.load("", SIDE, data_dir=data_dir)
     assert (data.name, len(data.train)) == ("imagenet2012", 4)
     assert data.terms.startswith("ImageNet (ILSVRC 2012)")
@@ -177,7 +177,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     assert imagenet.load("~/images", 8).name == "images"
 
 
-def test_files_without_index_are_refused_with_a_command(tmp_path):
+def test_the_error_for_files_without_index_states_a_command(tmp_path):
     folder = write(tmp_path / "x", {"train": 3}, file_format="tfrecord")
     with pytest.raises(errors.DataError) as caught:
         imagenet.load(folder, SIDE)
@@ -196,18 +196,18 @@ def test_a_data_set_without_a_training_split_is_refused(tmp_path):
 
 @pytest.fixture
 def with_mean(tmp_path):
-    """A prepared folder with a mean image that differs from the computed mean."""
+    """The tuple (prepared folder, file of a mean image unlike the computed mean)."""
     folder = write(tmp_path / "x", {"train": 5})
     mean = np.full((SIDE, SIDE, 3), 7.0)
     images = f"things-{records.find(folder).fingerprint}-{SIDE}"
     return folder, statistics_file.write_mean(folder, images, mean)
 
 
-def test_the_mean_of_a_prepared_folder_is_kept(with_mean, home, monkeypatch):
+def test_the_mean_of_a_prepared_folder_is_copied_and_used(with_mean, home, monkeypatch):
     folder, path = with_mean
     data = imagenet.load(folder, SIDE)
-    kept = home / "statistics" / path.name
-    assert kept.read_bytes() == path.read_bytes()
+    copied = home / "statistics" / path.name
+    assert copied.read_bytes() == path.read_bytes()
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
     name = statistics.find_encoded_mean(data)
     assert name == path.stem

@@ -1,4 +1,4 @@
-"""The data pipeline on 1,000 real images of ImageNet, one per class."""
+"""The data pipeline reads 1,000 real images of ImageNet, one per class."""
 
 import re
 
@@ -26,12 +26,12 @@ def names_of(split):
 
 
 def test_the_classes_of_the_sample_are_found(imagenet_sample):
-    found = image_folder.find(imagenet_sample)
-    assert (found.name, list(found.splits)) == ("imagenet_sample", ["train"])
-    assert found.splits["train"].labels.tolist() == list(range(1000))
-    assert all(re.fullmatch(r"n\d{8}", name) for name in found.classes)
-    assert (found.classes[0], found.class_names[0]) == ("n01440764", "tench")
-    assert len(found.class_names) == 1000
+    images = image_folder.find(imagenet_sample)
+    assert (images.name, list(images.splits)) == ("imagenet_sample", ["train"])
+    assert images.splits["train"].labels.tolist() == list(range(1000))
+    assert all(re.fullmatch(r"n\d{8}", name) for name in images.classes)
+    assert (images.classes[0], images.class_names[0]) == ("n01440764", "tench")
+    assert len(images.class_names) == 1000
 
 
 def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
@@ -39,13 +39,13 @@ def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
     chosen = data.train.first(50)
     readers = decoding.readers(chosen.examples, chosen.positions)
-    seen = list(decoding.decode_all(readers, (256, 256, 3)))
-    assert [x.problem for x in seen if x.problem] == []
-    assert [x.label for x in seen] == chosen.positions.tolist()
+    decoded = list(decoding.decode_all(readers, (256, 256, 3)))
+    assert [x.problem for x in decoded if x.problem] == []
+    assert [x.label for x in decoded] == chosen.positions.tolist()
     parts = list(chosen.parts(20))
     assert [len(part) for part in parts] == [20, 20, 10]
     read = np.concatenate([part.images for part in parts])
-    np.testing.assert_array_equal(read, [x.pixels for x in seen])
+    np.testing.assert_array_equal(read, [x.pixels for x in decoded])
     # The mean colour of photographs is near the mean colour of ImageNet.
     assert np.abs(read.mean((0, 1, 2)) - [123, 117, 104]).max() < 25
     assert not home.exists()
@@ -61,15 +61,15 @@ def test_prepared_images_are_near_the_originals(imagenet_sample, tmp_path):
     assert (report.images, report.bad) == ({"train": 18, "validation": 2}, [])
     data = imagenet.load(tmp_path / "out", 64)
     assert data.class_names == source.class_names
-    for one, other in ((source.train, data.train), (source.test, data.test)):
-        positions = {name: i for i, name in enumerate(names_of(other))}
-        order = np.array([positions[name] for name in names_of(one)])
-        first, second = (
+    for original, prepared in ((source.train, data.train), (source.test, data.test)):
+        positions = {name: i for i, name in enumerate(names_of(prepared))}
+        order = np.array([positions[name] for name in names_of(original)])
+        originals, copies = (
             next(EncodedSplit(split.examples, split.positions[o], 64).parts(20))
-            for split, o in ((one, np.arange(len(one))), (other, order))
+            for split, o in ((original, np.arange(len(original))), (prepared, order))
         )
-        np.testing.assert_array_equal(first.labels, second.labels)
-        differences = np.subtract(first.images, second.images, dtype=np.float64)
+        np.testing.assert_array_equal(originals.labels, copies.labels)
+        differences = np.subtract(originals.images, copies.images, dtype=np.float64)
         assert np.sqrt(np.mean(differences**2)) < 8
 
 

@@ -1,4 +1,4 @@
-"""Decoding of images, resizing, channels, and files that cannot be decoded."""
+"""Decoding, resizing and channels of images, and errors for unusable files."""
 
 import base64
 import io
@@ -26,12 +26,12 @@ def triangle_filter(size, side):
     return weights / weights.sum(1, keepdims=True)
 
 
-def reference(image, side):
+def resized_exactly(image, side):
     rows, columns = (triangle_filter(size, side) for size in image.shape[:2])
     return np.einsum("ij,jkc,lk->ilc", rows, image.astype(np.float64), columns)
 
 
-def pillow(encoded):
+def decoded_by_pillow(encoded):
     return np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB"))
 
 
@@ -44,33 +44,33 @@ SIZES = [(8, 8, 16), (40, 30, 16), (17, 16, 16), (16, 33, 16), (200, 9, 12)] + [
 @pytest.mark.parametrize(("height", "width", "side"), SIZES)
 def test_resizing_equals_a_triangle_filter(height, width, side):
     image = noise(height, width)
-    found = images.decode(tf.constant(png(image)), (side, side, 3)).numpy()
-    assert (found.dtype, found.shape) == (np.uint8, (side, side, 3))
-    assert np.abs(found - reference(image, side)).max() <= 1
+    pixels = images.decode(tf.constant(png(image)), (side, side, 3)).numpy()
+    assert (pixels.dtype, pixels.shape) == (np.uint8, (side, side, 3))
+    assert np.abs(pixels - resized_exactly(image, side)).max() <= 1
 
 
 def test_resized_pixels_stay_within_0_to_255():
     image = np.repeat(np.repeat(noise(9, 9) // 128 * 255, 3, 0), 4, 1)
-    found = images.decode(tf.constant(png(image)), (30, 30, 3)).numpy()
-    assert np.abs(found - reference(image, 30)).max() <= 1
-    assert (found.min(), found.max()) == (0, 255)
+    pixels = images.decode(tf.constant(png(image)), (30, 30, 3)).numpy()
+    assert np.abs(pixels - resized_exactly(image, 30)).max() <= 1
+    assert (pixels.min(), pixels.max()) == (0, 255)
 
 
 @pytest.mark.parametrize("encode", [png, jpeg])
 def test_images_of_the_requested_size_are_not_resized(encode, monkeypatch):
     monkeypatch.setattr(tf.image, "resize", lambda *_, **__: tf.constant(0.0))
     encoded = encode(noise(24, 24))
-    found = images.decode(tf.constant(encoded), (24, 24, 3))
-    expected = noise(24, 24) if encode is png else pillow(encoded)
-    np.testing.assert_array_equal(found, expected)
+    pixels = images.decode(tf.constant(encoded), (24, 24, 3))
+    expected = noise(24, 24) if encode is png else decoded_by_pillow(encoded)
+    np.testing.assert_array_equal(pixels, expected)
 
 
 def test_a_graph_resizes_like_eager_code():
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def graph(encoded):
-        found = images.decode(encoded, (16, 16, 3))
-        assert found.shape == (16, 16, 3)
-        return found
+        pixels = images.decode(encoded, (16, 16, 3))
+        assert pixels.shape == (16, 16, 3)
+        return pixels
 
     for image in (noise(16, 16), noise(40, 20), noise(16, 20), noise(9, 40, 1, 1)):
         encoded = tf.constant(png(image))
@@ -80,7 +80,7 @@ def test_a_graph_resizes_like_eager_code():
 
 
 def rows_of_png(image):
-    """Returns the chunk of the compressed rows of a PNG, without filters."""
+    """Returns the IDAT chunk of a PNG whose rows have no filter."""
     return b"IDAT", zlib.compress(b"".join(b"\0" + row.tobytes() for row in image))
 
 
@@ -112,25 +112,25 @@ GREY = noise(40, 40, channels=1)
     ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
 )
 def test_kinds_of_images_are_decoded_and_reported(encoded, unusual, expected):
-    found, properties = images.decode_checked(encoded, (40, 40, 3))
-    assert (found.dtype, found.shape, properties) == (np.uint8, (40, 40, 3), unusual)
+    pixels, properties = images.decode_checked(encoded, (40, 40, 3))
+    assert (pixels.dtype, pixels.shape, properties) == (np.uint8, (40, 40, 3), unusual)
     if expected is None:
-        expected = pillow(encoded)
-    np.testing.assert_array_equal(found, expected)
+        expected = decoded_by_pillow(encoded)
+    np.testing.assert_array_equal(pixels, expected)
     if "grey" in unusual:
-        assert (found == found[..., :1]).all()
-        assert np.abs(found.astype(float) - GREY).mean() < 4
+        assert (pixels == pixels[..., :1]).all()
+        assert np.abs(pixels.astype(float) - GREY).mean() < 4
     np.testing.assert_array_equal(
-        found, images.decode(tf.constant(encoded), (40, 40, 3))
+        pixels, images.decode(tf.constant(encoded), (40, 40, 3))
     )
 
 
 def test_cmyk_images_are_converted_to_colours():
-    found, unusual = images.decode_checked(CMYK, (12, 12, 3))
+    pixels, unusual = images.decode_checked(CMYK, (12, 12, 3))
     assert unusual == "cmyk, tiny"
     for column, inks in zip((2, 9), CMYK_INKS, strict=True):
         colour = (255 - np.array(inks[:3])) * (255 - inks[3]) / 255
-        np.testing.assert_allclose(found[:, column], np.tile(colour, (12, 1)), atol=6)
+        np.testing.assert_allclose(pixels[:, column], np.tile(colour, (12, 1)), atol=6)
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_channels_are_adapted(stored, channels, shape):
         colours = colours[..., [0, 0, 0]]
     elif colours.shape[-1] > channels:
         colours = np.round(colours @ [[0.299], [0.587], [0.114]])
-    found = images.adapt(tf.constant(pixels), (9, 8, channels)).numpy()
-    assert found.dtype == np.uint8
-    np.testing.assert_allclose(found, colours, atol=1e-9)
+    adapted = images.adapt(tf.constant(pixels), (9, 8, channels)).numpy()
+    assert adapted.dtype == np.uint8
+    np.testing.assert_allclose(adapted, colours, atol=1e-9)
     resized = images.adapt(tf.constant(pixels), (4, 5, channels))
     assert resized.shape == (*shape, 4, 5, channels)

@@ -1,4 +1,4 @@
-"""Data sets by name or path: folders and .npz files of users, and the zoo's sets."""
+"""Loading of data sets by name or path: folders and .npz files, and the zoo's sets."""
 
 import os
 from pathlib import Path
@@ -25,8 +25,8 @@ def test_a_folder_is_split_by_hashes(tmp_path):
     assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
     assert data.images.startswith("my_pets-") and "My pets: the terms of" in data.terms
     sizes = [len(data.train), len(data.validation), len(data.test)]
-    drawn = [uniform(noise(16, 16, seed)) for seed in range(40)]
-    held_out = [sum(a <= u < a + 0.1 for u in drawn) for a in (0, 0.1)]
+    numbers = [uniform(noise(16, 16, seed)) for seed in range(40)]
+    held_out = [sum(a <= u < a + 0.1 for u in numbers) for a in (0, 0.1)]
     assert sizes == [40 - sum(held_out), *held_out] and data.image_shape == SHAPE
     labels = [0] * 15 + [1] * 25
     pixels = [noise(16, 16, seed).tobytes() for seed in range(40)]
@@ -47,31 +47,31 @@ def test_splits_of_a_folder_are_kept(tmp_path):
 
 def test_class_names_of_a_folder_are_not_cached(tmp_path):
     folder = fill(tmp_path / "a", classes({"n01": 20, "n02": 20}))
-    first = load.load(str(folder), None, SHAPE)
+    before = load.load(str(folder), None, SHAPE)
     (folder / "class_names.txt").write_text("n01 cat\nn02 dog\n")
-    again = load.load(str(folder), None, SHAPE)  # The pixels come from the cache.
-    assert (first.class_names, again.class_names) == (("n01", "n02"), ("cat", "dog"))
-    assert rows(first.train) == rows(again.train) and first.images != again.images
+    after = load.load(str(folder), None, SHAPE)  # The pixels come from the cache.
+    assert (before.class_names, after.class_names) == (("n01", "n02"), ("cat", "dog"))
+    assert rows(before.train) == rows(after.train) and before.images != after.images
 
 
 def test_changed_images_are_read_again(tmp_path):
     folder = fill(tmp_path / "a", classes({"x": 20, "y": 20}))
-    first = load.load(str(folder), None, SHAPE)
+    before = load.load(str(folder), None, SHAPE)
     path = folder / "x/00.png"
     size = path.stat().st_size
-    other = png(noise(16, 16, 99))
-    assert len(other) == size  # Names and sizes of the files do not differ.
-    path.write_bytes(other)
+    replacement = png(noise(16, 16, 99))
+    assert len(replacement) == size  # Names and sizes of the files do not differ.
+    path.write_bytes(replacement)
     os.utime(path, ns=(1, 1))
-    second = load.load(str(folder), None, SHAPE)
-    assert first.images != second.images
+    after = load.load(str(folder), None, SHAPE)
+    assert before.images != after.images
     assert (0, noise(16, 16, 99).tobytes()) in rows(
-        second.train, second.validation, second.test
+        after.train, after.validation, after.test
     )
 
 
 @pytest.mark.parametrize(
-    ("encode", "shape", "expected"),
+    ("content", "shape", "expected"),
     [
         (png(noise(16, 16)[..., :1]), (16, 16, 3), noise(16, 16)[..., [0, 0, 0]]),
         (
@@ -86,19 +86,19 @@ def test_changed_images_are_read_again(tmp_path):
         ),
     ],
 )
-def test_sizes_and_channels_are_adapted(tmp_path, encode, shape, expected):
+def test_sizes_and_channels_are_adapted(tmp_path, content, shape, expected):
     # The folder has every split, because equal images would be held out together.
-    parts = {"train": 3, "val": 1, "test": 1}
+    counts = {"train": 3, "val": 1, "test": 1}
     images = {
-        f"{part}/{c}/{i}.png": encode
-        for part, n in parts.items()
+        f"{split}/{c}/{i}.png": content
+        for split, n in counts.items()
         for c in "ab"
         for i in range(n)
     }
     data = load.load(str(fill(tmp_path / "x", images)), None, shape)
     assert data.image_shape == shape
-    found = data.test.images[0].astype("float64")
-    np.testing.assert_allclose(found, expected, atol=1.01)
+    pixels = data.test.images[0].astype("float64")
+    np.testing.assert_allclose(pixels, expected, atol=1.01)
 
 
 def test_an_npz_file_is_loaded_and_split(tmp_path):
@@ -139,7 +139,7 @@ def arrays(count=20, labels=None, **more):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("content", "words"),
     [
         (arrays(labels=np.zeros(20, int)), "at least two classes. Received: 0"),
         (
@@ -165,8 +165,8 @@ def arrays(count=20, labels=None, **more):
         ),
     ],
 )
-def test_inconsistent_data_are_refused(tmp_path, given, words):
-    np.savez(tmp_path / "x.npz", **given)
+def test_inconsistent_data_are_refused(tmp_path, content, words):
+    np.savez(tmp_path / "x.npz", **content)
     with pytest.raises(errors.DataError, match=words):
         load.load(str(tmp_path / "x.npz"))
 
@@ -190,7 +190,7 @@ def test_invalid_shapes_are_refused(shape):
         load.load("mnist_5k", image_shape=shape)
 
 
-def test_only_a_name_means_the_zoos_data_set(tmp_path, mnist_5k, monkeypatch, caplog):
+def test_a_bare_name_means_the_zoos_data_set(tmp_path, mnist_5k, monkeypatch, caplog):
     monkeypatch.setattr(catalog, "load", lambda *_: mnist_5k)
     monkeypatch.chdir(tmp_path)
     fill(tmp_path / "mnist_5k", classes({"a": 20, "b": 20}))
@@ -212,7 +212,7 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
     assert load.load("mnist_5k", image_shape=(28, 28, 1)) is mnist_5k
 
 
-def test_arrays_of_another_decoder_are_not_read(tmp_path, monkeypatch):
+def test_cached_arrays_of_another_decoder_version_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
     load.load(folder, None, SHAPE)
     decode, read = decoding.decode_all, []

@@ -1,4 +1,4 @@
-"""Images and labels of .npz files: accepted arrays, and errors."""
+"""Reading of images and labels from .npz files: accepted arrays, and errors."""
 
 import os
 import struct
@@ -25,7 +25,7 @@ def save(tmp_path, **arrays):
 
 
 @pytest.mark.parametrize(
-    ("given", "images", "labels", "class_names"),
+    ("arrays", "images", "labels", "class_names"),
     [
         ({"x_train": COLOUR, "y_train": LABELS}, COLOUR, LABELS, "012"),
         ({"images": COLOUR, "labels": LABELS[:, None]}, COLOUR, LABELS, "012"),
@@ -38,33 +38,35 @@ def save(tmp_path, **arrays):
         ),
     ],
 )
-def test_accepted_arrays(tmp_path, given, images, labels, class_names):
-    found = npz.read(save(tmp_path, **given), None)
-    assert found["train_images"].dtype == np.uint8
-    np.testing.assert_array_equal(found["train_images"], images)
-    np.testing.assert_array_equal(found["train_labels"], labels)
-    assert list(found["class_names"]) == list(class_names)
+def test_arrays_with_accepted_names_and_types_are_read(
+    tmp_path, arrays, images, labels, class_names
+):
+    read = npz.read(save(tmp_path, **arrays), None)
+    assert read["train_images"].dtype == np.uint8
+    np.testing.assert_array_equal(read["train_images"], images)
+    np.testing.assert_array_equal(read["train_labels"], labels)
+    assert list(read["class_names"]) == list(class_names)
 
 
 def test_validation_and_test_arrays_are_read(tmp_path):
-    given = {"x_train": COLOUR, "y_train": LABELS}
-    given |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
-    given |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
-    found = npz.read(save(tmp_path, **given), None)
-    np.testing.assert_array_equal(found["validation_images"], COLOUR[:1])
-    np.testing.assert_array_equal(found["test_labels"], [2, 1])
-    assert list(found["class_names"]) == ["0", "1", "2"]
+    arrays = {"x_train": COLOUR, "y_train": LABELS}
+    arrays |= {"x_val": COLOUR[:1], "y_val": LABELS[:1]}
+    arrays |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
+    read = npz.read(save(tmp_path, **arrays), None)
+    np.testing.assert_array_equal(read["validation_images"], COLOUR[:1])
+    np.testing.assert_array_equal(read["test_labels"], [2, 1])
+    assert list(read["class_names"]) == ["0", "1", "2"]
 
 
 def test_images_are_adapted(tmp_path):
     path = save(tmp_path, x=GREY, y=LABELS)
-    found = npz.read(path, (8, 9, 3))["train_images"]
-    np.testing.assert_array_equal(found, np.repeat(GREY[..., None], 3, axis=3))
+    read = npz.read(path, (8, 9, 3))["train_images"]
+    np.testing.assert_array_equal(read, np.repeat(GREY[..., None], 3, axis=3))
     assert npz.read(path, (4, 4, 1))["train_images"].shape == (6, 4, 4, 1)
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arrays", "words"),
     [
         ({"y_train": LABELS}, "has no array x_train. Expected arrays x_train and"),
         ({"x_train": COLOUR}, "has no array y_train"),
@@ -102,9 +104,9 @@ def test_images_are_adapted(tmp_path):
         ),
     ],
 )
-def test_bad_arrays_are_refused(tmp_path, given, words):
+def test_bad_arrays_are_refused(tmp_path, arrays, words):
     with pytest.raises(errors.DataError, match=words):
-        npz.read(save(tmp_path, **given), None)
+        npz.read(save(tmp_path, **arrays), None)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_damaged_files_are_refused(tmp_path, content):
         npz.read(path, None)
 
 
-def test_overwritten_compressed_data_are_damage(tmp_path):
+def test_overwritten_compressed_data_are_refused(tmp_path):
     path = tmp_path / "own.npz"
     np.savez_compressed(path, x=COLOUR, y=LABELS)
     content = bytearray(path.read_bytes())
@@ -134,8 +136,8 @@ def with_header(tmp_path, shape):
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}"
     content = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
     path = tmp_path / "own.npz"
-    with zipfile.ZipFile(path, "w") as written:
-        written.writestr("x.npy", content)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", content)
     return path
 
 

@@ -1,4 +1,4 @@
-"""Random draws of an epoch: golden values, ranges, uniformity and independence."""
+"""The random draws of an epoch are repeatable, in range, uniform and independent."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ LAST = 2**31 - 1, 399, 50_000  # seed, epoch and count
 
 
 @pytest.mark.parametrize(
-    ("draw", "arguments", "first"),
+    ("draw", "arguments", "start"),  # the first rows of the result
     [
         (order.permutation, (0, 0, 10), [0, 2, 9, 1, 8, 5]),
         (order.permutation, (0, 1, 10), [5, 3, 7, 8, 2, 4]),
@@ -32,11 +32,11 @@ LAST = 2**31 - 1, 399, 50_000  # seed, epoch and count
         ),
     ],
 )
-def test_draws_equal_stored_values(draw, arguments, first):
-    """Runs must be repeatable with every version of NumPy."""
-    found = draw(*arguments)
-    assert found.dtype == np.int32
-    assert found[: len(first)].tolist() == first
+def test_draws_equal_stored_values(draw, arguments, start):
+    """Every version of NumPy has to draw the same values."""
+    values = draw(*arguments)
+    assert values.dtype == np.int32
+    assert values[: len(start)].tolist() == start
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
@@ -44,7 +44,7 @@ def test_an_epoch_visits_each_example_once(count):
     assert sorted(order.permutation(3, 4, count).tolist()) == list(range(count))
 
 
-def test_seeds_and_epochs_do_not_share_an_order():
+def test_each_seed_and_epoch_has_another_order():
     pairs = [(seed, epoch) for seed in range(20) for epoch in range(20)]
     pairs += [(2**32, 0), (0, 2**32), (2**63, 1)]
     orders = {order.permutation(*pair, 50).tobytes() for pair in pairs}
@@ -84,8 +84,8 @@ def test_draws_of_no_images_are_empty():
 
 
 def test_flips_do_not_depend_on_the_crops():
-    one, other = (order.crops_and_flips(3, 4, 1000, corners) for corners in (9, 4))
-    np.testing.assert_array_equal(one[:, 2], other[:, 2])
+    nine, four = (order.crops_and_flips(3, 4, 1000, corners) for corners in (9, 4))
+    np.testing.assert_array_equal(nine[:, 2], four[:, 2])
 
 
 @pytest.mark.parametrize("corners", [9, 8])
@@ -117,14 +117,14 @@ def test_draws_are_independent_of_the_order_and_of_each_other(draw, number):
 
 
 def test_centres_are_uniform_and_independent_of_the_crops():
-    found = order.centres(3, 5, 20_000, 7, 6)
-    assert found.dtype == np.int32
+    centres = order.centres(3, 5, 20_000, 7, 6)
+    assert centres.dtype == np.int32
     counts = np.zeros((7, 6), int)
-    np.add.at(counts, tuple(found.T), 1)
+    np.add.at(counts, tuple(centres.T), 1)
     assert abs(counts / 20_000 * 42 - 1).max() < 0.2
     crops = order.crops_and_flips(3, 5, 20_000, 9)[:, :2]
     for i in range(2):
-        assert abs(np.corrcoef(found[:, i], crops[:, i])[0, 1]) < 0.03
+        assert abs(np.corrcoef(centres[:, i], crops[:, i])[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize(

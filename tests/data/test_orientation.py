@@ -1,4 +1,4 @@
-"""The EXIF orientation of JPEG files, compared with Pillow."""
+"""Reading of the EXIF orientation of JPEG files, compared with Pillow."""
 
 import io
 import struct
@@ -36,14 +36,14 @@ def test_images_are_rotated_as_by_pillow(traced, value, order):
         np.testing.assert_array_equal(read(tf.constant(encoded)), expected)
 
 
-SIX = with_exif(PLAIN, 6)
-AT = SIX.index(b"Exif")
-TIFF = AT + 6
+SIX = with_exif(PLAIN, 6)  # an image of orientation 6
+EXIF = SIX.index(b"Exif")
+TIFF = EXIF + 6
 
 
-def overwrite(at, content):
-    """Returns SIX with other bytes at an offset."""
-    return SIX[:at] + content + SIX[at + len(content) :]
+def overwrite(offset, content):
+    """Returns SIX after `content` replaced the bytes at an offset."""
+    return SIX[:offset] + content + SIX[offset + len(content) :]
 
 
 def segment(marker, content):
@@ -51,7 +51,7 @@ def segment(marker, content):
 
 
 def insert_before_exif(segments):
-    """Returns SIX with other segments before the EXIF segment."""
+    """Returns SIX with `segments` before the EXIF segment."""
     return SIX[:2] + segments + SIX[2:]
 
 
@@ -65,7 +65,7 @@ def insert_before_exif(segments):
         "value_0": (with_exif(PLAIN, 0), 1),
         "value_9": (with_exif(PLAIN, 9), 1),
         "value_600": (with_exif(PLAIN, 600), 1),
-        "another_segment": (overwrite(AT - 3, b"\xe2"), 1),
+        "another_segment": (overwrite(EXIF - 3, b"\xe2"), 1),
         "another_byte_order": (overwrite(TIFF, b"XX"), 1),
         "another_number": (overwrite(TIFF + 2, b"\1"), 1),
         "directory_far_away": (overwrite(TIFF + 4, b"\xff\xff\xff\xff"), 1),
@@ -76,9 +76,9 @@ def insert_before_exif(segments):
         "many_entries": (overwrite(TIFF + 8, b"\xff\xff"), 6),
         "no_entries": (overwrite(TIFF + 8, b"\0\0"), 1),
         "another_type": (overwrite(TIFF + 12, b"\4"), 1),
-        "cut_after_its_name": (SIX[: AT + 6], 1),
-        "cut_in_its_header": (SIX[: TIFF + 6], 1),
-        "cut_in_its_directory": (SIX[: TIFF + 15], 1),
+        "cut_after_the_name": (SIX[: EXIF + 6], 1),
+        "cut_in_the_tiff_header": (SIX[: TIFF + 6], 1),
+        "cut_in_the_directory": (SIX[: TIFF + 15], 1),
         "empty": (b"", 1),
     }.values(),
 )

@@ -1,4 +1,4 @@
-"""Warnings about images that differ from the training images of a network."""
+"""Warnings for images whose background or scale is unlike the training images."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def complaint(images, inverted=False):
         "colour": (np.repeat(255 - INK, 3, -1), True),
     }.values(),
 )
-def test_dark_on_light_images_are_named(image, is_dark_on_light):
+def test_the_complaint_states_dark_on_light_images(image, is_dark_on_light):
     assert (complaint(image) == f"0.png is {DARK}") == is_dark_on_light
 
 
@@ -48,18 +48,18 @@ def test_mnist_is_light_on_black(mnist_5k):
     images = mnist_5k.test.images
     names = [str(i) for i in range(len(images))]
     assert plausibility.ground_complaint(images, names, "-i", False) == ""
-    found = plausibility.ground_complaint(255 - images, names, "-i", False)
-    assert found == f"1000 of 1000 images (0, 1, 2, ...) are {DARK}"
+    text = plausibility.ground_complaint(255 - images, names, "-i", False)
+    assert text == f"1000 of 1000 images (0, 1, 2, ...) are {DARK}"
 
 
 @pytest.mark.parametrize(
     ("highest", "is_fraction"),
     [(0, False), (0.2, True), (1, True), (1.5, False), (255, False)],
 )
-def test_images_with_pixels_in_0_to_1_are_named(highest, is_fraction):
-    found = plausibility.scale_complaint(INK / 200 * highest, ["a"])
+def test_the_complaint_states_images_with_pixels_in_0_to_1(highest, is_fraction):
+    text = plausibility.scale_complaint(INK / 200 * highest, ["a"])
     sentence = "a looks like pixels in [0, 1]; expected 0..255."
-    assert found == (sentence if is_fraction else "")
+    assert text == (sentence if is_fraction else "")
 
 
 def test_an_empty_batch_has_no_complaint():
@@ -91,7 +91,7 @@ def test_networks_that_take_light_on_black(shape, dataset, expected):
         ([0, 3], True, f"2 of 5 images (0.png, 3.png) are {ALREADY}"),
     ],
 )
-def test_one_sentence_names_all_images(dark, inverted, sentence):
+def test_one_complaint_states_all_images(dark, inverted, sentence):
     images = np.concatenate([255 - INK if i in dark else INK for i in range(5)])
     assert complaint(images, inverted) == sentence
 
@@ -110,12 +110,12 @@ def test_one_sentence_names_all_images(dark, inverted, sentence):
         ),
     ],
 )
-def test_images_with_grey_backgrounds_are_named(borders, inverted, sentence):
+def test_the_complaint_states_images_with_grey_backgrounds(borders, inverted, sentence):
     images = np.concatenate([np.where(INK, 255, border) for border in borders])
     assert complaint(images, inverted) == sentence
 
 
-def test_each_kind_of_background_has_its_sentence():
+def test_each_kind_of_background_has_a_sentence():
     images = np.concatenate([255 - INK, np.where(INK, 255, 85)])
     expected = f"0.png is {DARK} 1.png has a grey background (85 {WALL}"
     assert complaint(images) == expected

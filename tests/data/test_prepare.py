@@ -1,4 +1,4 @@
-"""Preparation of data sets: small JPEGs, their mean, and unusable images."""
+"""Preparation of data sets: small JPEGs, their mean, and errors for bad images."""
 
 import dataclasses
 import io
@@ -46,8 +46,8 @@ def stored(folder):
     return {name: split.read(range(len(split))) for name, split in splits.items()}
 
 
-def mean_of(folder):
-    """Returns the stored and the expected mean image of a prepared folder."""
+def means_of(folder):
+    """Returns the stored mean image of a prepared folder, and the expected mean."""
     (path,) = folder.glob("*.npz")
     data = imagenet.load(folder, SIDE)
     assert path.name.startswith(f"{data.images}_mean-")
@@ -63,22 +63,22 @@ def test_a_plain_folder_is_resized_and_encoded(flat, tmp_path):
     assert (data.name, data.class_names) == ("flat", ("crane  bird", "crane"))
     assert (output / "class_names.txt").read_text() == "a\tcrane  bird\nb\tcrane\n"
     assert records.find(output).classes == ("a", "b")
-    found = stored(output)
+    examples = stored(output)
     for name, split in (("train", source.train), ("validation", source.test)):
         expected = {
             "/".join(x.name.split("/")[-2:]): (x.label, x.image)
             for x in split.examples.read(split.positions)
         }
-        assert {x.name for x in found[name]} == expected.keys()
-        for x in found[name]:
+        assert {x.name for x in examples[name]} == expected.keys()
+        for x in examples[name]:
             label, image = expected[x.name]
             assert x.label == label
             assert tf.io.extract_jpeg_shape(x.image).numpy().tolist() == [SIDE, SIDE, 3]
             small = tf.image.resize(tf.io.decode_png(image), (SIDE, SIDE))
-            given = tf.io.decode_jpeg(x.image).numpy().astype(float)
-            np.testing.assert_allclose(given, small, atol=12)
+            prepared = tf.io.decode_jpeg(x.image).numpy().astype(float)
+            np.testing.assert_allclose(prepared, small, atol=12)
     names = [str(path) for path in sorted(flat.glob("*/*.png"))]
-    order = [x.name for x in found["train"]]
+    order = [x.name for x in examples["train"]]
     assert len({name[0] for name in order[:9]}) == 2  # shuffled
     assert report.images == {"train": 18, "validation": 2}
     assert sorted(report.odd.pop("png, tiny")) == names
@@ -86,15 +86,16 @@ def test_a_plain_folder_is_resized_and_encoded(flat, tmp_path):
 
 
 def test_two_preparations_are_equal(flat, tmp_path):
-    for name in ("one", "other"):
-        prepare.prepare(flat, tmp_path / name, image_size=SIDE)
-    one, other = tmp_path / "one", tmp_path / "other"
-    assert stored(one) == stored(other)
-    assert imagenet.load(one, SIDE).images == imagenet.load(other, SIDE).images
-    assert [p.name for p in one.glob("*.npz")] == [p.name for p in other.glob("*.npz")]
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        prepare.prepare(flat, folder, image_size=SIDE)
+    assert stored(first) == stored(second)
+    assert imagenet.load(first, SIDE).images == imagenet.load(second, SIDE).images
+    (mean,), (mean_again,) = (folder.glob("*.npz") for folder in (first, second))
+    assert mean.name == mean_again.name
 
 
-def _folder(path):
+def _make_folder(path):
     contents = {}
     for split, counts in COUNTS.items():
         images = pictures(counts)
@@ -102,7 +103,7 @@ def _folder(path):
     return fill(path, contents)
 
 
-def _records(path, file_format):
+def _make_records(path, file_format):
     rows = {
         split: [(k, image, "ab".index(k[0])) for k, image in pictures(counts).items()]
         for split, counts in zip(("train", "validation"), COUNTS.values(), strict=True)
@@ -114,24 +115,24 @@ def _records(path, file_format):
 @pytest.mark.parametrize(
     "make",
     [
-        _folder,
-        lambda path: _records(path, "tfrecord"),
-        lambda path: _records(path, "array_record"),
+        _make_folder,
+        lambda path: _make_records(path, "tfrecord"),
+        lambda path: _make_records(path, "array_record"),
     ],
     ids="folder tfrecord array_record".split(),
 )
 def test_the_validation_split_is_prepared_too(tmp_path, make):
     report = prepare.prepare(make(tmp_path / "in"), tmp_path / "out", image_size=SIDE)
     assert report.images == {"train": 15, "validation": 9}
-    found = stored(tmp_path / "out")
-    assert list(found) == ["train", "validation"]
-    for examples, counts in zip(found.values(), COUNTS.values(), strict=True):
+    splits = stored(tmp_path / "out")
+    assert list(splits) == ["train", "validation"]
+    for examples, counts in zip(splits.values(), COUNTS.values(), strict=True):
         labels = {x.name: x.label for x in examples}
         assert labels == {name: "ab".index(name[0]) for name in pictures(counts)}
     data = imagenet.load(tmp_path / "out", SIDE)
     assert data.class_names == ("a", "b")
     assert [len(data.train), len(data.test)] == [15, 9]
-    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+    np.testing.assert_allclose(*means_of(tmp_path / "out"), rtol=1e-6)
 
 
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
@@ -142,12 +143,12 @@ def test_held_out_images_are_not_in_the_mean(tmp_path, file_format):
     prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
     data = imagenet.load(tmp_path / "out", SIDE)
     assert [len(data.train), len(data.test)] == [27, 3]
-    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+    np.testing.assert_allclose(*means_of(tmp_path / "out"), rtol=1e-6)
 
 
-def test_the_mean_is_that_of_the_stored_training_images(flat, tmp_path, monkeypatch):
+def test_the_mean_is_computed_from_the_stored_images(flat, tmp_path, monkeypatch):
     prepare.prepare(flat, tmp_path / "out", image_size=SIDE, quality=30)
-    np.testing.assert_allclose(*mean_of(tmp_path / "out"), rtol=1e-6)
+    np.testing.assert_allclose(*means_of(tmp_path / "out"), rtol=1e-6)
     data = imagenet.load(tmp_path / "out", SIDE)
     expected = decoding.mean_image(data.train, classes=data.num_classes)
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
@@ -164,7 +165,7 @@ def test_a_higher_quality_makes_larger_files(flat, tmp_path):
     assert sizes == sorted(set(sizes))
 
 
-ODD = {
+UNUSUAL = {
     "b/cmyk.jpg": CMYK,
     "b/grey.jpg": jpeg(noise(40, 40, channels=1)),
     "b/tiny.jpg": jpeg(noise(40, 9)),
@@ -184,8 +185,8 @@ REASONS = {
 }
 
 
-def test_bad_images_are_left_out_and_unusual_ones_reported(flat, tmp_path):
-    fill(flat, ODD | BAD)
+def test_bad_images_are_left_out_and_unusual_images_are_reported(flat, tmp_path):
+    fill(flat, UNUSUAL | BAD)
     out = tmp_path / "out"
     report = prepare.prepare(flat, out, image_size=SIDE, max_bad_examples=4)
     assert json.loads((out / "report.json").read_text()) == json.loads(
@@ -193,20 +194,20 @@ def test_bad_images_are_left_out_and_unusual_ones_reported(flat, tmp_path):
     )
     assert sum(report.images.values()) == 24
     assert len(report.odd.pop("png, tiny")) == 20
-    odd = {
+    unusual = {
         kinds: [str(flat / f"b/{kinds.split(',')[0]}.jpg")]
         for kinds in ("cmyk, tiny", "grey", "tiny")
     }
-    assert report.odd == odd
+    assert report.odd == unusual
     assert {name for name, _ in report.bad} == {str(flat / name) for name in BAD}
     for name, reason in report.bad:
         assert reason.startswith(REASONS[name.removeprefix(f"{flat}/")])
-    found = {x.name: x.label for split in stored(out).values() for x in split}
-    assert found == {
-        path: "ab".index(path[0]) for path in (*pictures({"b": 6, "a": 14}), *ODD)
+    examples = {x.name: x.label for split in stored(out).values() for x in split}
+    assert examples == {
+        path: "ab".index(path[0]) for path in (*pictures({"b": 6, "a": 14}), *UNUSUAL)
     }
     assert {name: len(split) for name, split in stored(out).items()} == report.images
-    np.testing.assert_allclose(*mean_of(out), rtol=1e-6)
+    np.testing.assert_allclose(*means_of(out), rtol=1e-6)
 
 
 @pytest.mark.parametrize("most", [0, 3])
@@ -218,8 +219,8 @@ def test_too_many_bad_images_are_refused(flat, tmp_path, most):
     text = str(caught.value)
     start = f"{most + 1} images cannot be used, but max_bad_examples is {most}. The "
     assert text.startswith(start)
-    named = [name for name in BAD if f"{flat / name}: {REASONS[name]}" in text]
-    assert len(named) == most + 1
+    reported = [name for name in BAD if f"{flat / name}: {REASONS[name]}" in text]
+    assert len(reported) == most + 1
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -284,7 +285,7 @@ def test_a_file_name_that_is_not_utf8_is_replaced(tmp_path):
     folder = fill(tmp_path / "in", classes({"a": 2, "b": 2}, SIDE))
     os.rename(folder / "a/00.png", os.fsencode(folder / "a") + b"/\xff.png")
     prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
-    names = {x.name for found in stored(tmp_path / "out").values() for x in found}
+    names = {x.name for examples in stored(tmp_path / "out").values() for x in examples}
     assert names == {"a/?.png", "a/01.png", "b/00.png", "b/01.png"}
 
 
@@ -294,5 +295,5 @@ def test_class_names_may_have_blanks_and_any_letters(tmp_path, names):
     prepare.prepare(folder, tmp_path / "out", image_size=SIDE)
     data = imagenet.load(tmp_path / "out", SIDE)
     assert data.class_names == tuple(sorted(names))
-    found = {x.name[:-7]: x.label for x in stored(tmp_path / "out")["train"]}
-    assert found == {name: i for i, name in enumerate(sorted(names))}
+    examples = {x.name[:-7]: x.label for x in stored(tmp_path / "out")["train"]}
+    assert examples == {name: i for i, name in enumerate(sorted(names))}

@@ -1,4 +1,4 @@
-"""Data sets in ArrayRecord files: reading, writing and damaged files."""
+"""Reading and writing of data sets in ArrayRecord files, and errors for bad files."""
 
 import re
 
@@ -30,17 +30,17 @@ def write(folder, examples=EXAMPLES):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A folder of the twenty examples in three files, which no test changes."""
+    """A folder with the twenty examples in three files. No test changes this folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "_SHARD", 8)
         return write(tmp_path_factory.mktemp("records") / "written")
 
 
-def test_written_records_are_found(written):
-    found = records.find(written)
-    assert (found.name, found.is_indexed) == ("things", True)
-    assert found.classes == found.class_names == tuple(CLASSES)
-    lengths = {name: len(split) for name, split in found.splits.items()}
+def test_a_folder_of_written_records_is_described(written):
+    data = records.find(written)
+    assert (data.name, data.is_indexed) == ("things", True)
+    assert data.classes == data.class_names == tuple(CLASSES)
+    lengths = {name: len(split) for name, split in data.splits.items()}
     assert lengths == {"train": 20, "validation": 2}
     assert len(list(written.glob("things-train.array_record*"))) == 3
 
@@ -81,8 +81,8 @@ def test_a_data_set_may_have_an_empty_split(tmp_path):
     (tmp_path / "a").mkdir()
     splits = {"train": EXAMPLES[:2], "validation": []}
     records.write(tmp_path / "a", "things", CLASSES, splits)
-    found = records.find(tmp_path / "a")
-    assert len(found.splits["train"]) == 2
+    data = records.find(tmp_path / "a")
+    assert len(data.splits["train"]) == 2
 
 
 def test_files_without_index_are_read_sequentially(tmp_path):
@@ -90,13 +90,13 @@ def test_files_without_index_are_read_sequentially(tmp_path):
     folder = write_imagenet(tmp_path / "a", splits, CLASSES, name="others")
     (folder / "class_names.txt").write_text("n03 cat\nn01 dog\nn02 cat\n")
     assert len(list(folder.glob("*train.tfrecord*"))) == 3
-    found = records.find(folder)
-    assert found.class_names == ("dog", "cat", "cat")
-    assert (found.name, found.classes) == ("others", tuple(CLASSES))
-    assert not found.is_indexed
-    whole = list(records.read_sequentially(folder, "train"))
-    assert sorted(whole) == sorted(EXAMPLES * 3)
-    assert list(records.read_sequentially(folder, "train")) == whole
+    data = records.find(folder)
+    assert data.class_names == ("dog", "cat", "cat")
+    assert (data.name, data.classes) == ("others", tuple(CLASSES))
+    assert not data.is_indexed
+    examples = list(records.read_sequentially(folder, "train"))
+    assert sorted(examples) == sorted(EXAMPLES * 3)
+    assert list(records.read_sequentially(folder, "train")) == examples
     assert list(records.read_sequentially(folder, "validation")) == EXAMPLES[15:]
 
 
@@ -164,14 +164,14 @@ def test_damaged_files_are_refused(tmp_path, damage):
     folder = write(tmp_path / "a")
     path = next(folder.glob("*-train.array_record*"))
     damage(path)
-    found = records.find(folder)
+    data = records.find(folder)
     message = (
         rf"^Cannot read train in {folder}: {path} cannot be read at record 0: "
         rf"\w+(: .*[^.])?\. Delete {folder} and prepare the data set again\.$"
     )
     with pytest.raises(errors.DataError, match=message):
-        found.splits["train"].read([0])
-    assert found.splits["validation"].read([0]) == EXAMPLES[:1]
+        data.splits["train"].read([0])
+    assert data.splits["validation"].read([0]) == EXAMPLES[:1]
 
 
 def test_changed_bytes_are_refused_or_have_no_effect(tmp_path):
@@ -185,11 +185,11 @@ def test_changed_bytes_are_refused_or_have_no_effect(tmp_path):
         changed[position] ^= 1
         path.write_bytes(changed)
         try:
-            found = records.find(folder).splits["train"].read(range(20))
+            data = records.find(folder).splits["train"].read(range(20))
         except errors.DataError:
             refused += 1
         else:
-            assert found == EXAMPLES
+            assert data == EXAMPLES
     assert refused > 30
 
 

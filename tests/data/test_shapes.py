@@ -1,4 +1,4 @@
-"""Shapes of images, and the memory that a process can use."""
+"""The memory that a process can use is read from the system and the container."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from elu_zoo.data import shapes
 
 
 @pytest.mark.parametrize(
-    ("meminfo", "container", "expected"),
+    ("meminfo", "container", "expected"),  # contents of two files, bytes
     [
         ("MemFree: 1 kB\nMemAvailable:   300 kB\n", "max\n", 300 * 1024),
         ("MemAvailable: 300 kB\n", "2048\n", 2048),
@@ -15,7 +15,9 @@ from elu_zoo.data import shapes
         (None, None, 2**33),
     ],
 )
-def test_available_memory(tmp_path, monkeypatch, meminfo, container, expected):
+def test_the_available_memory_is_the_smaller_of_two_limits(
+    tmp_path, monkeypatch, meminfo, container, expected
+):
     for name, text in (("_MEMINFO", meminfo), ("_CONTAINER_LIMIT", container)):
         path = tmp_path / name
         if text is not None:

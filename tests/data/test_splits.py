@@ -1,4 +1,4 @@
-"""Splits that are cut from the training images of a user."""
+"""Hashes of images decide the splits of a user's training images."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from image_files import noise, uniform
 from elu_zoo.data import load
 
 
-def test_an_image_stays_in_its_split_when_others_change(tmp_path):
+def test_an_image_stays_in_its_split_when_other_images_are_removed(tmp_path):
     images = np.stack([noise(8, 8, seed) for seed in range(60)])
-    parts = []
+    assignments = []
     for name, chosen in {
         "a": range(60),
         "b": range(7, 60),
@@ -22,16 +22,16 @@ def test_an_image_stays_in_its_split_when_others_change(tmp_path):
         splits = data.train, data.validation, data.test
         split_of = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
         assert len(split_of) == len(chosen) and set(split_of.values()) == {0, 1, 2}
-        parts.append(split_of)
-    first = parts[0]
-    assert all(first[image] == i for other in parts[1:] for image, i in other.items())
+        assignments.append(split_of)
+    whole, *subsets = assignments
+    assert all(whole[image] == i for subset in subsets for image, i in subset.items())
 
 
 def test_the_training_images_are_sorted_by_their_hashes(tmp_path):
     images = np.stack([noise(8, 8, seed) for seed in range(30)])
     np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
-    drawn = [uniform(x) for x in load.load(str(tmp_path / "x.npz")).train.images]
-    assert drawn == sorted(drawn)
+    numbers = [uniform(x) for x in load.load(str(tmp_path / "x.npz")).train.images]
+    assert numbers == sorted(numbers)
 
 
 @pytest.mark.parametrize("count", [3, 4, 7])

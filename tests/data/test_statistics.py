@@ -1,4 +1,4 @@
-"""Statistics of training images: whitening and mean, and their files."""
+"""Whitening and mean image of training images: computation and files."""
 
 import dataclasses
 import importlib.util
@@ -26,7 +26,7 @@ def pictures(count, seed=0):
 
 
 def normalized(images):
-    """Returns images after global contrast normalisation, one image after another."""
+    """Returns images after global contrast normalisation, one row per image."""
     rows = []
     for image in images.astype(np.float64):
         x = image.ravel() - image.mean()
@@ -47,18 +47,18 @@ def data():
 @pytest.mark.parametrize("batch", [5_000, 7])
 def test_fitted_statistics_whiten_the_images(monkeypatch, batch):
     monkeypatch.setattr(statistics, "_BATCH", batch)
-    first, second = pictures(60), pictures(21, 1)
-    found = statistics.fit(first, second)
-    x = normalized(np.concatenate([first, second]))
-    assert found.mean.dtype == found.matrix.dtype == np.float64
-    np.testing.assert_allclose(found.mean, x.mean(0), atol=1e-12)
-    p, covariance = found.matrix, np.cov(x, rowvar=False, bias=True)
+    train, validation = pictures(60), pictures(21, 1)
+    whitening = statistics.fit(train, validation)
+    x = normalized(np.concatenate([train, validation]))
+    assert whitening.mean.dtype == whitening.matrix.dtype == np.float64
+    np.testing.assert_allclose(whitening.mean, x.mean(0), atol=1e-12)
+    p, covariance = whitening.matrix, np.cov(x, rowvar=False, bias=True)
     biased = covariance + 0.1 * np.eye(VALUES)
     # P is the only positive symmetric matrix with P (C + 0.1 I) P = I.
     np.testing.assert_allclose(p, p.T, atol=1e-12)
     assert np.linalg.eigvalsh(p).min() > 0
     np.testing.assert_allclose(p @ biased @ p, np.eye(VALUES), atol=1e-9)
-    whitened = (x - found.mean) @ p
+    whitened = (x - whitening.mean) @ p
     np.testing.assert_allclose(whitened.mean(0), 0, atol=1e-12)
     np.testing.assert_allclose(
         np.cov(whitened, rowvar=False, bias=True),
@@ -70,15 +70,15 @@ def test_fitted_statistics_whiten_the_images(monkeypatch, batch):
 def test_an_image_of_one_grey_value_becomes_zeros():
     images = pictures(50)
     images[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]
-    found, x = statistics.fit(images), normalized(images)
+    whitening, x = statistics.fit(images), normalized(images)
     assert not x[3].any() and not x[30].any()
-    np.testing.assert_allclose(found.mean, x.mean(0), atol=1e-12)
+    np.testing.assert_allclose(whitening.mean, x.mean(0), atol=1e-12)
     biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
-    product = found.matrix @ biased @ found.matrix
+    product = whitening.matrix @ biased @ whitening.matrix
     np.testing.assert_allclose(product, np.eye(VALUES), atol=1e-9)
-    only = statistics.fit(images[[3, 30]])
-    np.testing.assert_array_equal(only.mean, 0)
-    np.testing.assert_allclose(only.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
+    grey = statistics.fit(images[[3, 30]])
+    np.testing.assert_array_equal(grey.mean, 0)
+    np.testing.assert_allclose(grey.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
 
 
 def test_images_that_are_too_large_for_whitening_are_refused(data):
@@ -102,11 +102,11 @@ def test_whitening_is_fitted_once(data, home, monkeypatch, caplog):
     assert "Fitting the whitening statistics of tiny." in caplog.text
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted again"))
     assert statistics.find_whitening(data) == name
-    found = stored.read(name)
+    whitening = stored.read(name)
     x = normalized(np.concatenate([data.train.images, data.validation.images]))
-    np.testing.assert_allclose(found.mean, x.mean(0), atol=0.01)
+    np.testing.assert_allclose(whitening.mean, x.mean(0), atol=0.01)
     biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
-    product = found.matrix @ biased @ found.matrix
+    product = whitening.matrix @ biased @ whitening.matrix
     np.testing.assert_allclose(product, np.eye(VALUES), atol=0.05)
 
 
@@ -129,7 +129,7 @@ def test_whitening_that_cannot_be_written_is_an_error(data, monkeypatch):
 
 @pytest.fixture
 def encoded(tmp_path):
-    """Forty images in a folder, four of them held out."""
+    """A folder of forty images, four of which are held out."""
     return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
 
 
@@ -148,13 +148,13 @@ def test_the_mean_is_computed_once(encoded, home, monkeypatch, caplog):
 
 
 def test_other_images_have_another_mean(encoded):
-    first = statistics.find_encoded_mean(imagenet.load(encoded, 16))
-    assert statistics.find_encoded_mean(imagenet.load(encoded, 8)) != first
+    name = statistics.find_encoded_mean(imagenet.load(encoded, 16))
+    assert statistics.find_encoded_mean(imagenet.load(encoded, 8)) != name
     fill(encoded, {"a/99.png": (encoded / "a/00.png").read_bytes()})
-    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) != first
+    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) != name
 
 
-def test_bad_images_are_named_in_an_error(encoded, home):
+def test_the_error_states_all_bad_images(encoded, home):
     """Held-out images, such as b/21, are counted too."""
     data = imagenet.load(encoded, 16)
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
@@ -177,8 +177,8 @@ def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, bat
     assert path.name == f"{name}.npz"
     assert name.startswith("tiny_gcn_mean-" if normal else "tiny_mean-")
     images = np.concatenate([data.train.images, data.validation.images])
-    rows = normalized(images) if normal else images.reshape(len(images), -1)
-    expected = rows.mean(0, np.float64).reshape(data.image_shape)
+    values = normalized(images) if normal else images.reshape(len(images), -1)
+    expected = values.mean(0, np.float64).reshape(data.image_shape)
     np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
     monkeypatch.setattr(statistics, "_parts", lambda *_: pytest.fail("again"))
     assert statistics.find_or_fit(kind, data) == name

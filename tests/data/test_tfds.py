@@ -1,4 +1,4 @@
-"""Data sets of tensorflow-datasets by name: arrays, and damaged files."""
+"""Loading of tensorflow-datasets data sets by name, and errors for damaged files."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def examples(count, seed=0, shape=(28, 28, 1)):
     ]
 
 
-def test_a_data_set_with_a_config_is_loaded(tmp_path):
+def test_a_data_set_name_with_a_builder_config_is_loaded(tmp_path):
     name = "fashion/small"
     splits = {"train": examples(30), "test": examples(6, 50)}
     write_tfds(tmp_path / name / "3.0.1", splits, features(), name="fashion")
@@ -45,20 +45,21 @@ def test_a_data_set_with_a_config_is_loaded(tmp_path):
 
 
 def test_images_of_several_sizes_need_a_shape(tmp_path):
-    several = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
-    given = features(shape=(None, None, 3))
-    write_tfds(tmp_path / "photos/1.0.0", {"train": several}, given)
+    images = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
+    any_size = features(shape=(None, None, 3))
+    write_tfds(tmp_path / "photos/1.0.0", {"train": images}, any_size)
     data = load.load("photos", tmp_path, SHAPE)
-    everything = rows(data.train, data.validation, data.test)
-    assert len(everything) == 20
-    kept = [(i % 2, x["image"].tobytes()) for i, x in enumerate(several[10:])]
-    assert set(kept) <= set(everything)
+    loaded = rows(data.train, data.validation, data.test)
+    assert len(loaded) == 20
+    # The last ten images have the requested shape, so that no pixel changes.
+    same = [(i % 2, x["image"].tobytes()) for i, x in enumerate(images[10:])]
+    assert set(same) <= set(loaded)
     with pytest.raises(errors.UsageError, match="differ in shape"):
         load.load("photos", tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("splits", "given", "words"),
+    ("splits", "feature_types", "words"),
     [
         ({"test": examples(4)}, features(), "no split 'train'. It has test"),
         (
@@ -82,18 +83,18 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
         ),
     ],
 )
-def test_unsuitable_data_sets_are_refused(tmp_path, splits, given, words):
-    write_tfds(tmp_path / "other/1.0.0", splits, given)
+def test_unsuitable_data_sets_are_refused(tmp_path, splits, feature_types, words):
+    write_tfds(tmp_path / "other/1.0.0", splits, feature_types)
     with pytest.raises(errors.DataError, match=words):
         load.load("other", tmp_path, SHAPE)
 
 
-def _flipped(content, byte):
-    return content[:byte] + bytes([content[byte] ^ 1]) + content[byte + 1 :]
+def _flip_bit(content, offset):
+    return content[:offset] + bytes([content[offset] ^ 1]) + content[offset + 1 :]
 
 
-def _length(content):
-    """Returns the bytes of the first record, with its header and checksums."""
+def _record_size(content):
+    """Returns the size in bytes of the first record, with header and checksums."""
     return int.from_bytes(content[:8], "little") + 16
 
 
@@ -102,18 +103,20 @@ def _length(content):
     [
         pytest.param(lambda c: c[:-9], "cannot be read at record 3: Data", id="cut"),
         pytest.param(
-            lambda c: c[: _length(c)], "ends after 1 of 4 records", id="cut_between"
+            lambda c: c[: _record_size(c)],
+            "ends after 1 of 4 records",
+            id="cut_between",
         ),
         pytest.param(lambda c: b"", "ends after 0 of 4 records", id="emptied"),
         pytest.param(
-            lambda c: _flipped(c, _length(c) + 500),
+            lambda c: _flip_bit(c, _record_size(c) + 500),
             "cannot be read at record 1: DataLossError: corrupted record",
             id="flipped_bit",
         ),
         pytest.param(None, "cannot be read at record 0: FileNotFoundE", id="missing"),
     ],
 )
-def test_damaged_records_are_named(tmp_path, home, damage, words):
+def test_the_error_states_the_damaged_record(tmp_path, home, damage, words):
     splits = {"train": examples(24), "test": examples(2)}
     folder = write_tfds(tmp_path / "things/1.0.0", splits, features())
     path = folder / "things-train.tfrecord-00001"
@@ -138,9 +141,9 @@ def test_a_damaged_description_is_refused(tmp_path):
 
 
 def test_labels_above_the_number_of_classes_are_refused(tmp_path):
-    given = features() | {"label": tfds.features.ClassLabel(num_classes=5)}
-    rows_of_five = [x | {"label": i % 5} for i, x in enumerate(examples(24))]
-    folder = write_tfds(tmp_path / "t/1.0.0", {"train": rows_of_five}, given)
+    five_classes = features() | {"label": tfds.features.ClassLabel(num_classes=5)}
+    data = [x | {"label": i % 5} for i, x in enumerate(examples(24))]
+    folder = write_tfds(tmp_path / "t/1.0.0", {"train": data}, five_classes)
     path = folder / "features.json"
     path.write_text(path.read_text().replace('"numClasses": "5"', '"numClasses": "2"'))
     with pytest.raises(errors.DataError, match=r"outside 0\.\.1\. The first is [2-4]"):

@@ -1,3 +1,5 @@
+"""Fixtures of statistics files: whitening statistics and a mean image."""
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def small():
-    """Statistics of 2 x 3 x 3 images, which float16 represents exactly."""
+    """Whitening statistics of 2 x 3 x 3 images. float16 represents them exactly."""
     rng = np.random.default_rng(0)
     matrix = rng.integers(-64, 65, (18, 18)) / 64
     return statistics_file.Statistics(rng.integers(-64, 65, 18) / 16, matrix + matrix.T)
@@ -34,7 +36,7 @@ def whitening(home, small):
 
 @pytest.fixture
 def mean():
-    """A mean image of 2 x 3 x 3, which float16 does not represent exactly."""
+    """A mean image of 2 x 3 x 3 values, which float16 does not represent exactly."""
     return np.random.default_rng(2).uniform(90, 160, (2, 3, 3)).astype(np.float32)
 
 

@@ -15,7 +15,7 @@ def graham(cells, regions, u):
 
 
 def check_cover(starts, cells, regions):
-    """Checks that the regions cover all cells of an axis without gaps."""
+    """Asserts that regions of 2 cells cover all cells of an axis without gaps."""
     starts = np.asarray(starts)
     assert starts.dtype.kind == "i" and starts.shape == (regions,)
     assert starts[0] == 0 and starts[-1] == cells - 2

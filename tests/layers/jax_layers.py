@@ -1,6 +1,6 @@
-"""Outputs of the layers, for test_layers_on_jax.py.
+"""Computes outputs of the layers, which test_layers_on_jax.py compares.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN writes
+`KERAS_BACKEND=jax python ../no_tensorflow.py jax_layers.py FILE STATISTICS MEAN` writes
 the outputs on JAX to FILE.
 """
 
@@ -20,11 +20,11 @@ EXAMPLES = np.array([0, 1, 49_999, 1], "int32")
 
 
 def compute(statistics, mean):
-    """Returns outputs of the layers by name, which are equal on every backend.
+    """Returns outputs of the layers by name, which must be equal on every backend.
 
     Args:
         statistics: the name of whitening statistics of 2 x 3 x 3 images.
-        mean: the name of a mean image of 2 x 3 x 3.
+        mean: the name of a mean image of 2 x 3 x 3 values.
     """
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (20, 2, 3, 3)).astype("float32")
@@ -36,7 +36,7 @@ def compute(statistics, mean):
     drawn = rng.integers(0, 2**31, (20, 16), "int32")
     description = {"kind": "gcn_zca", "statistics": statistics}
     centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
-    found = {
+    outputs = {
         "crops": layers.PadCropFlip(2)(images, draws),
         "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
         "cut_out": layers.Cutout(3)(images, draws[:, :2]),
@@ -49,21 +49,21 @@ def compute(statistics, mean):
         "preprocessed": layers.preprocess(images, description),
     }
     for name in ("elu", "leaky_relu", "shifted_relu", "prelu", "rrelu"):
-        found[name] = activations.make(name, name)(maps)
+        outputs[name] = activations.make(name, name)(maps)
     for i, (seed, iteration, rate) in enumerate(MASKS):
-        found[f"mask{i}"] = kept_values(seed, iteration, EXAMPLES, (7, 5), rate)
+        outputs[f"mask{i}"] = kept_values(seed, iteration, EXAMPLES, (7, 5), rate)
         layer = layers.Dropout(rate, seed=seed)
         with layers.keyed(iteration, EXAMPLES):
             ones = np.ones((4, 7, 5), "float32")
-            found[f"dropped{i}"] = layer(ones, training=True)
-    return {name: keras.ops.convert_to_numpy(x) for name, x in found.items()}
+            outputs[f"dropped{i}"] = layer(ones, training=True)
+    return {name: keras.ops.convert_to_numpy(x) for name, x in outputs.items()}
 
 
 def check_jitted(statistics, mean):
-    """Checks that jitted layers equal eager layers, and can be called after a trace."""
+    """Asserts that jitted layers equal eager layers, also when called after a trace."""
     import jax
 
-    # With empty caches the layers are built in the trace.
+    # The caches are emptied, so that the trace builds the tensors of the layers.
     zca_whitening._tensors.cache_clear()
     mean_subtraction._tensor.cache_clear()
     whiten, dropout = layers.ZCAWhitening(statistics), layers.Dropout(0.5, seed=3)
@@ -84,7 +84,7 @@ def check_jitted(statistics, mean):
 
 
 def check_elu():
-    """Checks the behaviour of ELU that differs between JAX and TensorFlow."""
+    """Asserts the behaviour of ELU that differs between JAX and TensorFlow."""
     import jax
 
     with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):

@@ -1,4 +1,4 @@
-"""AffineRecolor, compared with loops in float64."""
+"""AffineRecolor returns what loops over pixels compute in float64."""
 
 import math
 from statistics import NormalDist
@@ -14,7 +14,7 @@ from elu_zoo.layers.affine_recolor import STILL
 
 RNG = np.random.default_rng(0)
 MAX_DRAW = 2**31 - 1
-# The draw "kind" of each transformation.
+# The value of the draw "kind" that selects each transformation.
 SHEAR_X, SHEAR_Y, ROTATION = 0, STILL, MAX_DRAW
 
 
@@ -53,7 +53,7 @@ def pixel(image, x, y, value):
 
 
 def reference(images, draws, size, value=128.0):
-    """Returns the outputs, and the contrast of each pixel before recolouring."""
+    """Returns the outputs, and the contrast of each output pixel before recolouring."""
     result = np.full((len(images), size, size, images.shape[-1]), value)
     height, width, channels = images.shape[1:]
     left, top = (size - width) // 2, (size - height) // 2
@@ -76,7 +76,7 @@ def reference(images, draws, size, value=128.0):
 
 
 def random_draws(count, channels, **columns):
-    """Returns random draws, except for the given values of named columns."""
+    """Returns random draws in which the columns of `columns` have fixed values."""
     draws = RNG.integers(0, 2**31, (count, AffineRecolor.draws(channels)))
     names = "stretch_x stretch_y mirror kind angle shift_x shift_y".split()
     for name, values in columns.items():
@@ -94,9 +94,11 @@ def random_images(count, *shape):
 
 
 def still_draws(count, channels):
+    """Returns draws that move and recolour no pixel."""
     return np.full((count, AffineRecolor.draws(channels)), STILL, "int32")
 
 
+# Columns of `random_draws` with fixed values.
 CASES = {
     "random": {},
     "shears along x": {"kind": SHEAR_X},
@@ -118,7 +120,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("shape", [(6, 6, 3), (5, 8, 1)])
-def test_values(name, shape):
+def test_outputs_equal_the_reference(name, shape):
     draws = random_draws(3, shape[-1], **CASES[name])
     images = random_images(3, *shape)
     outputs = np.asarray(AffineRecolor(20)(images.astype("float32"), draws))
@@ -142,8 +144,8 @@ def test_still_draws_centre_the_image():
 @pytest.mark.parametrize("size", [12, 13])
 def test_still_draws_do_not_interpolate_images_of_odd_sides(shape, size):
     images = RNG.integers(0, 256, (4, *shape, 3)).astype("float32")
-    around = [((size - n) // 2, size - n - (size - n) // 2) for n in shape]
-    expected = np.pad(images, ((0, 0), *around, (0, 0)), constant_values=128)
+    padding = [((size - n) // 2, size - n - (size - n) // 2) for n in shape]
+    expected = np.pad(images, ((0, 0), *padding, (0, 0)), constant_values=128)
     for dtype in ("float32", "mixed_bfloat16", "float64"):
         outputs = AffineRecolor(size, dtype=dtype)(images, still_draws(4, 3))
         assert outputs.dtype == "float32"
@@ -193,8 +195,8 @@ def test_traced_outputs_equal_eager_outputs(jit_compile):
 
 def test_config_and_saved_model_keep_the_arguments(tmp_path):
     layer = AffineRecolor(10, 7.0, name="field")
-    again = AffineRecolor.from_config(layer.get_config())
-    assert (again.name, again.size, again.value) == ("field", 10, 7.0)
+    restored = AffineRecolor.from_config(layer.get_config())
+    assert (restored.name, restored.size, restored.value) == ("field", 10, 7.0)
     assert AffineRecolor(10).value == 128
     inputs = keras.Input([6, 5, 3]), keras.Input([16], dtype="int32")
     outputs = layer(*inputs)

@@ -1,4 +1,4 @@
-"""CeilMaxPooling2D, compared with Caffe's arithmetic and with loops."""
+"""CeilMaxPooling2D has Caffe's output sizes and the values of loops over cells."""
 
 import math
 
@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from distinct_values import noise
 
 from elu_zoo import errors
 from elu_zoo.layers import CeilMaxPooling2D
@@ -36,14 +37,8 @@ def reference(maps, pool, strides):
     return result
 
 
-def noise(*shape):
-    """Returns distinct negative values, so that a padding of zeros would be visible."""
-    order = np.random.default_rng(0).permutation(int(np.prod(shape)))
-    return (-1 - order.reshape(shape) / 8).astype(np.float32)
-
-
 @pytest.mark.parametrize("pool, strides, cells, pooled", SIZES)
-def test_values(pool, strides, cells, pooled):
+def test_outputs_equal_the_reference(pool, strides, cells, pooled):
     layer = CeilMaxPooling2D(pool, strides)
     for width in (cells, cells + 1):
         maps = noise(2, cells, width, 2)
@@ -57,7 +52,7 @@ def test_values(pool, strides, cells, pooled):
 
 @pytest.mark.parametrize("pool, cells", [(3, 16), (4, 17), (2, 5)])
 def test_gradients_of_a_cell_are_added_row_by_row(pool, cells):
-    """oneDNN's kernel adds them in another order, with other rounding errors."""
+    """oneDNN's kernel adds gradients in another order, with other rounding errors."""
     values, layer = noise(8, cells, cells + 1, 5), CeilMaxPooling2D(pool, 2)
     y, expected = reference(values, pool, 2), np.zeros_like(values)
     weights = np.random.default_rng(1).normal(size=y.shape).astype(np.float32)
@@ -85,7 +80,7 @@ def test_gradients_of_a_cell_are_added_row_by_row(pool, cells):
         (3, None, "strides is an integer >= 1. Received: None"),
     ],
 )
-def test_refused_arguments(pool, strides, message):
+def test_invalid_arguments_are_refused(pool, strides, message):
     with pytest.raises(errors.UsageError, match=message):
         CeilMaxPooling2D(pool, strides)
 
@@ -93,7 +88,7 @@ def test_refused_arguments(pool, strides, message):
 @pytest.mark.parametrize(
     "shape", [(None, 1, 8, 2), (None, 8, None, 2), (None, 8, 8), (None, 8, 8, 8, 2)]
 )
-def test_refused_maps(shape):
+def test_maps_of_unknown_or_unsuitable_shapes_are_refused(shape):
     layer = CeilMaxPooling2D(3, 2)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)

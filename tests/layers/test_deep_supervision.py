@@ -1,4 +1,4 @@
-"""DeepSupervision: stacked scores, and gradients of the heads."""
+"""DeepSupervision stacks the scores of the heads and can stop their gradients."""
 
 import keras
 import numpy as np
@@ -10,14 +10,14 @@ from elu_zoo.layers import DeepSupervision
 
 
 @pytest.mark.parametrize("active", [True, False])
-def test_scores_and_gradients(active):
+def test_inactive_heads_have_no_scores_and_no_gradients(active):
     draws = np.random.default_rng(0).standard_normal((3, 5, 7)).astype(np.float32)
     parts = [tf.constant(part) for part in draws]
     with tf.GradientTape() as tape:
         tape.watch(parts)
-        found = DeepSupervision(active)(parts)
-        loss = tf.reduce_sum(found**2)
-    np.testing.assert_array_equal(found, np.stack(draws if active else draws[:1], 1))
+        scores = DeepSupervision(active)(parts)
+        loss = tf.reduce_sum(scores**2)
+    np.testing.assert_array_equal(scores, np.stack(draws if active else draws[:1], 1))
     first, *heads = tape.gradient(loss, parts)
     np.testing.assert_allclose(first, 2 * parts[0])
     for head, gradient in zip(parts[1:], heads, strict=True):
@@ -25,7 +25,7 @@ def test_scores_and_gradients(active):
 
 
 @pytest.mark.parametrize(("active", "count"), [(True, 4), (False, 1)])
-def test_symbolic_shape(active, count):
+def test_the_symbolic_shape_depends_on_active_heads(active, count):
     inputs = [keras.Input((10,)) for _ in range(4)]
     assert DeepSupervision(active)(inputs).shape == (None, count, 10)
 

@@ -1,4 +1,4 @@
-"""Dropout: hashed masks, statistics of the masks, and the `keyed` context."""
+"""Dropout has hashed masks within the `keyed` context and Keras' masks outside."""
 
 import threading
 
@@ -21,7 +21,7 @@ def mix(x):
 
 
 def reference(seed, iteration, examples, shape, rate):
-    """Returns what `kept_values` returns, computed in 64-bit integers."""
+    """Returns the result of `kept_values`, computed in 64-bit integers."""
     step = mix(mix(np.uint64(seed)) ^ np.uint64(iteration))
     example = mix(mix(step) ^ np.asarray(examples, "uint64"))
     unit = mix((np.arange(np.prod(shape), dtype="uint64") + 0x9E3779B9) & 0xFFFFFFFF)
@@ -57,8 +57,8 @@ def test_masks_equal_numpy(arguments):
     np.testing.assert_array_equal(mask, reference(*arguments))
 
 
-def test_golden_mask():
-    """If masks changed, old runs could not be repeated."""
+def test_a_mask_equals_a_stored_mask():
+    """If masks changed, finished runs could not be repeated."""
     mask = mask_of(20160222, 7, [3, 1, 4], (4, 2, 2), 0.5)
     assert np.packbits(mask).tobytes().hex() == "bffdba01e4e1"
 
@@ -74,14 +74,14 @@ def test_the_output_is_the_input_times_the_scaled_mask():
 
 def test_a_mask_depends_on_seed_iteration_example_and_unit():
     base = mask_of(1, 2, [3], (400,), 0.5)
-    others = [mask_of(2, 2, [3], (400,), 0.5), mask_of(1, 3, [3], (400,), 0.5)]
-    others += [mask_of(1, 2, [4], (400,), 0.5), mask_of(2, 1, [3], (400,), 0.5)]
-    for other in others:
-        assert 120 < np.sum(base != other) < 280
+    changed = [mask_of(2, 2, [3], (400,), 0.5), mask_of(1, 3, [3], (400,), 0.5)]
+    changed += [mask_of(1, 2, [4], (400,), 0.5), mask_of(2, 1, [3], (400,), 0.5)]
+    for mask in changed:
+        assert 120 < np.sum(base != mask) < 280
     assert 120 < base.sum() < 280
 
 
-def test_a_mask_depends_on_nothing_else():
+def test_a_mask_does_not_depend_on_batches_or_shapes():
     whole = mask_of(1, 2, np.arange(16), (3, 4), 0.5)
     order = np.random.default_rng(0).permutation(16)
     np.testing.assert_array_equal(mask_of(1, 2, order, (3, 4), 0.5), whole[order])
@@ -93,7 +93,7 @@ def test_a_mask_depends_on_nothing_else():
     assert not (mask_of(1, 2, np.arange(16), (3, 4), 0.7) & ~whole).any()
 
 
-def test_a_layer_with_a_seed_has_one_mask_and_without_a_seed_one_for_each_name():
+def test_the_mask_depends_on_the_seed_or_without_a_seed_on_the_name():
     first, second = Dropout(0.5, seed=4, name="one"), Dropout(0.5, seed=4, name="two")
     expected = drop(first, ONES)
     np.testing.assert_array_equal(drop(first, ONES), expected)
@@ -133,7 +133,7 @@ def test_masks_are_uncorrelated():
     assert abs(pairs.std() - 1) < 0.05 and np.abs(pairs).max() < 6
 
 
-def test_inference_changes_nothing():
+def test_inference_returns_the_inputs():
     layer = Dropout(0.9, seed=1)
     with keyed(0, np.arange(6)):
         for arguments in ({}, {"training": False}):
@@ -144,7 +144,7 @@ def test_inference_changes_nothing():
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.8])
-def test_without_keyed_it_equals_the_dropout_of_keras(rate):
+def test_outputs_without_keyed_equal_the_dropout_of_keras(rate):
     x = np.full((200, 500), 3, "float32")
     ours, theirs = Dropout(rate, seed=5), keras.layers.Dropout(rate, seed=5)
     for _ in range(2):
@@ -232,7 +232,7 @@ def test_traced_outputs_equal_eager_outputs(jit_compile):
 
 
 @pytest.mark.parametrize("is_keyed", [False, True])
-def test_gradient(is_keyed):
+def test_the_gradient_is_the_scaled_mask(is_keyed):
     layer, x = Dropout(0.4, seed=6), tf.constant(ONES)
 
     def gradient():
@@ -256,17 +256,17 @@ def test_a_rate_out_of_range_is_refused(rate):
         Dropout(rate)
 
 
-def test_rates_of_numpy_and_near_1_are_accepted():
+def test_numpy_rates_and_rates_near_1_are_accepted():
     assert drop(Dropout(np.float32(0.25), seed=1), ONES).max() == pytest.approx(4 / 3)
     assert not drop(Dropout(1 - 1e-12, seed=1), ONES).any()
 
 
-def test_config():
+def test_config_keeps_the_arguments():
     layer = Dropout(0.25, seed=3, scaled=False, name="drop")
-    again = Dropout.from_config(layer.get_config())
-    arguments = again.name, again.rate, again.seed, again.scaled
+    restored = Dropout.from_config(layer.get_config())
+    arguments = restored.name, restored.rate, restored.seed, restored.scaled
     assert arguments == ("drop", 0.25, 3, False) and Dropout(0.25).scaled
-    assert again.supports_masking and again.compute_output_shape((2, 3)) == (2, 3)
+    assert restored.supports_masking and restored.compute_output_shape((2, 3)) == (2, 3)
 
 
 @pytest.mark.parametrize("seed, iteration", [(0, 0), (7, 3), (2**31 - 1, 165_000)])
@@ -289,7 +289,7 @@ def test_batch_draws_depend_on_the_name_of_a_layer_without_seed():
     assert np.all(draws[0] != draws[2])
 
 
-def test_without_keyed_the_seed_generator_makes_batch_draws():
+def test_batch_draws_without_keyed_come_from_the_seed_generator():
     generator, layer = keras.random.SeedGenerator(5), Dropout(0.5, seed=5)
     for _ in range(2):
         expected = keras.random.uniform((9,), seed=generator)

@@ -1,4 +1,4 @@
-"""FeatureMapDropout: kept maps, scaling, and the `keyed` context."""
+"""FeatureMapDropout keeps a fixed number of maps, with and without `keyed`."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def ones(*shape):
 
 
 def kept_channels(layer, iteration=None, channels=40, count=2):
-    """Returns whether the layer keeps each channel; uses `keyed` with an iteration."""
+    """Returns whether a layer keeps each channel; None is a call without `keyed`."""
     x = ones(count, 3, channels)
     if iteration is None:
         y = np.asarray(layer(x, training=True))
@@ -75,8 +75,8 @@ def test_channels_are_dropped_equally_often(is_keyed):
     assert np.abs(pairs + 1 / 11).max() < 5 / np.sqrt(calls)
 
 
-def test_golden_channels():
-    """If the draws changed, old runs could not be repeated."""
+def test_kept_channels_equal_stored_channels():
+    """If the draws changed, finished runs could not be repeated."""
     mask = kept_channels(FeatureMapDropout(0.5, seed=20160222), 7)
     assert np.packbits(mask).tobytes().hex() == "56ec0b45cd"
 
@@ -122,7 +122,7 @@ def test_a_rate_of_1_is_refused():
         FeatureMapDropout(1)
 
 
-def test_config():
+def test_config_keeps_the_arguments():
     layer = FeatureMapDropout(0.25, seed=3, name="drop")
     again = FeatureMapDropout.from_config(layer.get_config())
     assert (again.name, again.rate, again.seed) == ("drop", 0.25, 3)

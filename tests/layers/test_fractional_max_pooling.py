@@ -1,4 +1,4 @@
-"""FractionalMaxPooling2D, compared with Graham's formula and with loops."""
+"""FractionalMaxPooling2D has Graham's regions and the maxima of loops over cells."""
 
 import collections
 from fractions import Fraction
@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import tensorflow as tf
+from distinct_values import noise
 from graham_regions import check_cover, graham
 
 from elu_zoo import errors
@@ -31,21 +32,16 @@ def coordinates(height, width, count=1):
 
 def starts(layer, height, width, **arguments):
     """Returns the starts of the regions, read from the pooled `coordinates`."""
-    last = np.asarray(layer(coordinates(height, width), **arguments))[0, :, :, 0]
-    rows, columns = last[:, 0] // 100 - 1, last[0] % 100 - 1
-    np.testing.assert_array_equal(last, 100 * (rows[:, None] + 1) + columns + 1)
+    last_cells = np.asarray(layer(coordinates(height, width), **arguments))[0, :, :, 0]
+    # The maximum of a region of 2 x 2 cells is the value of the last cell.
+    rows, columns = last_cells[:, 0] // 100 - 1, last_cells[0] % 100 - 1
+    np.testing.assert_array_equal(last_cells, 100 * (rows[:, None] + 1) + columns + 1)
     return rows.astype(int).tolist(), columns.astype(int).tolist()
 
 
 def keyed_starts(layer, iteration, height=93, width=73):
     with keyed(iteration, [0]):
         return starts(layer, height, width, training=True)
-
-
-def noise(*shape):
-    """Returns distinct negative values."""
-    order = np.random.default_rng(0).permutation(int(np.prod(shape)))
-    return (-1 - order.reshape(shape) / 8).astype(np.float32)
 
 
 @pytest.mark.parametrize("regions", REGIONS)
@@ -92,13 +88,13 @@ def test_traced_outputs_equal_eager_outputs_and_gradients(regions, jit_compile):
         return y, tape.gradient(total, x)
 
     for iteration in range(3):
-        y, found = gradient(tf.constant(values), tf.constant(iteration))
+        y, computed = gradient(tf.constant(values), tf.constant(iteration))
         with keyed(iteration, range(2)):
             np.testing.assert_array_equal(y, layer(values, training=True))
         expected = np.zeros_like(values)
         for index in np.ndindex(*y.shape):
             expected[values == y[index]] += weights[index]
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(computed, expected, rtol=1e-6)
     assert gradient.experimental_get_tracing_count() == 1
 
 
@@ -110,8 +106,8 @@ def test_rows_and_columns_have_separate_draws(regions):
     assert len({tuple(rows) for rows, _ in pairs}) >= 15
 
 
-def test_golden_starts():
-    """If the draws changed, old runs could not be repeated."""
+def test_starts_equal_stored_starts():
+    """If the draws changed, finished runs could not be repeated."""
     for regions, expected in (
         ("pseudorandom", [[0, 1, 3, 4, 5, 6], [0, 1, 2, 4, 5, 6, 8, 9, 11]]),
         ("random", [[0, 2, 3, 4, 5, 6], [0, 2, 3, 4, 5, 7, 8, 10, 11]]),
@@ -137,18 +133,18 @@ def test_config_keeps_the_regions():
     layer = FractionalMaxPooling2D((6, 9), "random", seed=5, name="pool")
     config = layer.get_config()
     assert (config["size"], config["regions"], config["seed"]) == ([6, 9], "random", 5)
-    again = FractionalMaxPooling2D.from_config(config)
-    assert keyed_starts(again, 3, 8, 13) == keyed_starts(layer, 3, 8, 13)
+    restored = FractionalMaxPooling2D.from_config(config)
+    assert keyed_starts(restored, 3, 8, 13) == keyed_starts(layer, 3, 8, 13)
 
 
 @pytest.mark.parametrize("size", [3, (3, 3, 3), (0, 3), (3.0, 3), (True, 3)])
-def test_refused_sizes(size):
+def test_invalid_sizes_are_refused(size):
     with pytest.raises(errors.UsageError) as caught:
         FractionalMaxPooling2D(size)
     assert f"size has 2 integers >= 1. Received: {size!r}." in str(caught.value)
 
 
-def test_refused_regions():
+def test_unknown_regions_are_refused():
     with pytest.raises(errors.UsageError, match="Known: pseudorandom, random."):
         FractionalMaxPooling2D((3, 3), "disjoint")
 
@@ -164,7 +160,7 @@ def test_refused_regions():
         ((4, 4), (None, 6, 6), "(5, 5) and at most (8, 8)"),
     ],
 )
-def test_refused_maps(size, shape, bounds):
+def test_maps_of_unsuitable_shapes_are_refused(size, shape, bounds):
     with pytest.raises(errors.UsageError) as caught:
         FractionalMaxPooling2D(size).compute_output_shape(shape)
     assert f"max pooling to {size} needs a map (batch, height" in str(caught.value)

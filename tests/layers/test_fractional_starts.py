@@ -1,4 +1,4 @@
-"""Starts of the regions of fractional max pooling, compared with Graham's formula."""
+"""The starts of fractional pooling regions are the starts of Graham's formula."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from elu_zoo.layers.fractional_max_pooling import (
     shuffled_starts,
 )
 
-# (cells, regions) of Graham's network and of extreme sizes.
+# (cells, regions): the sizes of Graham's network, and extreme sizes.
 SIZES = [
     (93, 74), (73, 58), (57, 45), (44, 35), (34, 27), (26, 21), (20, 16), (15, 12),
     (11, 9), (8, 6), (5, 4), (3, 2), (2, 1), (4, 2), (8, 7), (14, 7), (13, 7), (5, 3),
@@ -18,7 +18,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_pseudorandom_starts(cells, regions):
+def test_pseudorandom_starts_equal_the_formula(cells, regions):
     distinct = set()
     for u in [*np.random.default_rng(0).random(20, np.float32), 0, 1 - 2**-24]:
         starts = np.asarray(phased_starts(cells, regions, np.array([u], np.float32)))
@@ -32,7 +32,7 @@ def test_pseudorandom_starts(cells, regions):
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_random_starts(cells, regions):
+def test_random_starts_have_shuffled_distances(cells, regions):
     draws = np.random.default_rng(0)
     for _ in range(3):
         u = draws.random(regions - 1, np.float32)
@@ -54,7 +54,7 @@ def test_orders_of_the_distances_are_equally_likely():
 
 
 @pytest.mark.parametrize("cells, regions", SIZES)
-def test_even_starts(cells, regions):
+def test_even_starts_equal_the_formula_at_u_0_5(cells, regions):
     starts = even_starts(cells, regions)
     check_cover(starts, cells, regions)
     assert starts.dtype == np.int32

@@ -1,4 +1,4 @@
-"""GlobalContrastNormalization, compared with NumPy."""
+"""GlobalContrastNormalization returns what NumPy computes in float64."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def pixels(*shape):
 
 @pytest.mark.parametrize("shape", [(4, 32, 32, 3), (2, 5, 7, 1), (1, 1, 2, 1)])
 @pytest.mark.parametrize("norm", [55.0, 1.0])
-def test_against_numpy(shape, norm):
+def test_outputs_equal_numpy(shape, norm):
     images = pixels(*shape)
     images[0, 0, 0, 0], images[0, -1, -1, -1] = 0, 255  # not all equal
     y = np.asarray(GlobalContrastNormalization(norm)(images))
@@ -32,14 +32,14 @@ def test_against_numpy(shape, norm):
 
 @pytest.mark.parametrize("jit_compile", [None, False, True])
 def test_an_image_of_equal_values_becomes_zeros(jit_compile):
-    """A batch has an image of each gray level and two images of random pixels."""
+    """The batch has an image of each grey level and two images of random pixels."""
     images = np.broadcast_to(np.arange(256.0)[:, None, None, None], (256, 32, 32, 3))
     images = np.concatenate([images.astype("float32"), pixels(2, 32, 32, 3)])
     layer = GlobalContrastNormalization()
-    call = layer
+    function = layer
     if jit_compile is not None:
-        call = tf.function(lambda x: layer(x), jit_compile=jit_compile)
-    y = np.asarray(call(images))
+        function = tf.function(lambda x: layer(x), jit_compile=jit_compile)
+    y = np.asarray(function(images))
     assert not y[:256].any()
     np.testing.assert_allclose(y[256:], reference(images[256:]), atol=1e-4)
 
@@ -52,8 +52,8 @@ def test_outputs_are_float32_for_images_of_any_dtype(dtype):
     np.testing.assert_array_equal(y, GlobalContrastNormalization()(images))
 
 
-def test_config():
+def test_config_keeps_the_norm():
     layer = GlobalContrastNormalization(7.0, name="gcn")
-    again = GlobalContrastNormalization.from_config(layer.get_config())
-    assert (again.name, again.norm) == ("gcn", 7.0)
+    restored = GlobalContrastNormalization.from_config(layer.get_config())
+    assert (restored.name, restored.norm) == ("gcn", 7.0)
     assert layer.compute_output_shape((None, 6, 5, 3)) == (None, 6, 5, 3)

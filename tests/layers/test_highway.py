@@ -1,4 +1,4 @@
-"""Highway, compared with its formula."""
+"""Highway returns what the formula of highway networks gives in float64."""
 
 import keras
 import numpy as np
@@ -15,12 +15,12 @@ def reference(transformed, gate, carried):
 
 
 def noise(*shape):
-    """Returns three tensors."""
+    """Returns three arrays of random numbers: transformed, gate and carried."""
     return list(np.random.default_rng(0).normal(0, 3, (3, *shape)).astype(np.float32))
 
 
 @pytest.mark.parametrize("shape", [(4, 5), (2, 3, 4, 5), (1,)])
-def test_values(shape):
+def test_outputs_equal_the_formula(shape):
     parts, layer = noise(*shape), Highway()
     for inputs in (parts, tuple(parts)):
         np.testing.assert_allclose(layer(inputs), reference(*parts), 1e-5, 1e-6)
@@ -31,13 +31,13 @@ def test_values(shape):
 def test_a_gate_opens_and_closes():
     transformed, _, carried = noise(6)
     gate = np.array([100, -100, 0, 1e30, -1e30, np.inf], np.float32)
-    found = np.asarray(Highway()([transformed, gate, carried]))
-    np.testing.assert_array_equal(found[[0, 3, 5]], transformed[[0, 3, 5]])
-    np.testing.assert_allclose(found[[1, 4]], carried[[1, 4]], rtol=1e-6)
-    np.testing.assert_allclose(found[2], (transformed[2] + carried[2]) / 2, rtol=1e-6)
+    outputs = np.asarray(Highway()([transformed, gate, carried]))
+    np.testing.assert_array_equal(outputs[[0, 3, 5]], transformed[[0, 3, 5]])
+    np.testing.assert_allclose(outputs[[1, 4]], carried[[1, 4]], rtol=1e-6)
+    np.testing.assert_allclose(outputs[2], (transformed[2] + carried[2]) / 2, rtol=1e-6)
 
 
-def test_gradients():
+def test_gradients_equal_the_formula():
     parts = noise(3, 4)
     xs = [tf.constant(x) for x in parts]
     with tf.GradientTape() as tape:
@@ -47,8 +47,8 @@ def test_gradients():
     opened = 1 / (1 + np.exp(-gate.astype(np.float64)))
     gate_gradient = opened * (1 - opened) * (transformed - carried)
     expected = opened, gate_gradient, 1 - opened
-    for a, b in zip(tape.gradient(y, xs), expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    for gradient, formula in zip(tape.gradient(y, xs), expected, strict=True):
+        np.testing.assert_allclose(gradient, formula, rtol=1e-4, atol=1e-6)
 
 
 def test_an_input_may_have_an_unknown_size():

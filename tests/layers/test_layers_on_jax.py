@@ -1,4 +1,4 @@
-"""Outputs of the layers on JAX, compared with TensorFlow."""
+"""The outputs of the layers on JAX equal the outputs on TensorFlow."""
 
 import os
 import subprocess
@@ -10,27 +10,28 @@ import no_tensorflow
 import numpy as np
 import pytest
 
+# The first words of the names of outputs that must be equal without a tolerance.
 EXACT = ("mask", "crops", "maxima", "subtracted", "centres")
 
 
-def test_layers_compute_the_same_on_jax(whitening, mean_name, tmp_path):
+def test_outputs_on_jax_equal_outputs_on_tensorflow(whitening, mean_name, tmp_path):
     pytest.importorskip("jax")
-    file, script = tmp_path / "found.npz", Path(jax_layers.__file__)
-    done = subprocess.run(
+    file, script = tmp_path / "outputs.npz", Path(jax_layers.__file__)
+    process = subprocess.run(
         [sys.executable, no_tensorflow.__file__, script, file, whitening, mean_name],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     expected = jax_layers.compute(whitening, mean_name)
-    with np.load(file) as found:
-        assert found.keys() == expected.keys()
+    with np.load(file) as outputs:
+        assert outputs.keys() == expected.keys()
         for name, array in expected.items():
-            assert found[name].dtype == array.dtype, name
+            assert outputs[name].dtype == array.dtype, name
             tolerance = 0 if name.startswith(EXACT) else 1e-6
             scale = np.abs(array).max()
             np.testing.assert_allclose(
-                found[name] / scale, array / scale, atol=tolerance, err_msg=name
+                outputs[name] / scale, array / scale, atol=tolerance, err_msg=name
             )
             assert name.startswith("mask") or np.any(array), name

@@ -1,9 +1,10 @@
-"""Maxout, compared with loops."""
+"""Maxout returns what a loop over units computes."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from distinct_values import noise
 
 from elu_zoo import errors
 from elu_zoo.layers import Maxout
@@ -18,15 +19,9 @@ def reference(x, pieces):
     return result
 
 
-def noise(*shape):
-    """Returns distinct negative values."""
-    order = np.random.default_rng(0).permutation(int(np.prod(shape)))
-    return (-1 - order.reshape(shape) / 8).astype(np.float32)
-
-
 @pytest.mark.parametrize("pieces", [1, 3, 12])
 @pytest.mark.parametrize("shape", [(3, 12), (2, 3, 4, 12)])
-def test_values(pieces, shape):
+def test_outputs_equal_the_reference(pieces, shape):
     x, layer = noise(*shape), Maxout(pieces)
     expected = reference(x, pieces)
     np.testing.assert_array_equal(layer(x), expected)
@@ -35,12 +30,12 @@ def test_values(pieces, shape):
 
 
 def test_the_default_is_two_pieces():
-    found = Maxout()(np.array([[1, 2, 4, 3, -1, -1]], np.float32))
-    np.testing.assert_array_equal(found, [[2, 4, -1]])
+    outputs = Maxout()(np.array([[1, 2, 4, 3, -1, -1]], np.float32))
+    np.testing.assert_array_equal(outputs, [[2, 4, -1]])
 
 
 @pytest.mark.parametrize("pieces", [2, 3])
-def test_gradient(pieces):
+def test_the_gradient_reaches_the_largest_piece(pieces):
     values = noise(2, 4, 12)
     x, weights = tf.constant(values), noise(2, 4, 12 // pieces)
     with tf.GradientTape() as tape:
@@ -68,13 +63,13 @@ def test_inputs_may_have_unknown_sizes():
 
 
 @pytest.mark.parametrize("pieces", [0, 2.0, (2,)], ids=repr)
-def test_refused_pieces(pieces):
+def test_invalid_pieces_are_refused(pieces):
     with pytest.raises(errors.UsageError, match="pieces is an integer >= 1. Received:"):
         Maxout(pieces)
 
 
 @pytest.mark.parametrize("shape", [(2, 5), (3,), (2, 0), (2, 3, None)])
-def test_refused_inputs(shape):
+def test_inputs_of_unsuitable_shapes_are_refused(shape):
     with pytest.raises(errors.UsageError) as caught:
         Maxout(3).compute_output_shape(shape)
     expected = f"needs an input (batch, ..., units * 3). Received: {shape}."

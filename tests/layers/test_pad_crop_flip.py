@@ -1,4 +1,4 @@
-"""PadCropFlip, compared with loops."""
+"""PadCropFlip returns what a loop over images computes."""
 
 import keras
 import numpy as np
@@ -33,23 +33,23 @@ def corner_draws(padding):
 
 
 def draws_of_size(shape, padding, size, count=30):
-    """Returns draws for crops of this size; the first eight are at the corners."""
+    """Returns draws for crops of `size`. The first eight crops are at the corners."""
     last = [n + 2 * padding - m for n, m in zip(shape, size, strict=False)]
-    ends = [(r, c) for r in (0, last[0]) for c in (0, last[1])] * 2
-    others = RNG.integers(0, [n + 1 for n in last], (count, 2))
-    return np.column_stack([[*ends, *others], np.arange(len(ends) + count) // 4 % 2])
+    corners = [(r, c) for r in (0, last[0]) for c in (0, last[1])] * 2
+    inside = RNG.integers(0, [n + 1 for n in last], (count, 2))
+    return np.column_stack([[*corners, *inside], np.arange(8 + count) // 4 % 2])
 
 
 @pytest.mark.parametrize("padding", [0, 1, 9])
 @pytest.mark.parametrize("shape", [(5, 7, 2), (1, 1, 4)])
-def test_values(shape, padding):
+def test_outputs_equal_the_reference(shape, padding):
     draws = np.concatenate([corner_draws(padding), random_draws(20, padding)])
     images = RNG.normal(size=(len(draws), *shape)).astype("float32")
     crops = PadCropFlip(padding)(images, draws)
     np.testing.assert_array_equal(crops, reference(images, draws, padding))
 
 
-def test_value_of_the_padding():
+def test_the_padding_has_the_value():
     images = np.ones((1, 2, 2, 1), "float32")
     crops = PadCropFlip(1, value=128)(images, np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(crops)[0, :, :, 0], [[128, 128], [1, 1]])
@@ -92,7 +92,7 @@ def test_crops_larger_than_the_padded_images_are_refused(padding, size):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_draws_of_any_integer_dtype(dtype):
+def test_draws_may_have_any_integer_dtype(dtype):
     draws, images = corner_draws(2), RNG.normal(size=(18, 6, 6, 1)).astype("float32")
     crops = PadCropFlip(2)(images, draws.astype(dtype))
     np.testing.assert_array_equal(crops, reference(images, draws, 2))
@@ -100,7 +100,7 @@ def test_draws_of_any_integer_dtype(dtype):
 
 @pytest.mark.parametrize("size", [None, (4, 3)])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced(jit_compile, size):
+def test_traced_outputs_equal_the_reference(jit_compile, size):
     layer, draws = PadCropFlip(2, size), corner_draws(2)
     signature = tf.TensorSpec([None, 6, 5, 3]), tf.TensorSpec([None, 3], tf.int32)
     program = tf.function(

@@ -1,4 +1,4 @@
-"""Preprocessing descriptions: layers, model inputs, and preprocessed images."""
+"""Preprocessing descriptions become layers, model inputs and preprocessed images."""
 
 import math
 import re
@@ -20,7 +20,7 @@ CROP = {"kind": "mean_crop", "statistics": "small", "crop": (1, 2)}
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_rescale(dtype):
+def test_rescale_multiplies_and_adds(dtype):
     images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 1)).astype(dtype)
     for offset in ({}, {"offset": -1.0}):
         description = {"kind": "rescale", "scale": 1 / 127.5, **offset}
@@ -68,7 +68,7 @@ def whiten(images, statistics):
     return ((x - statistics.mean) @ statistics.matrix).reshape(images.shape)
 
 
-def test_gcn_zca(whitening, small):
+def test_gcn_zca_normalises_and_whitens(whitening, small):
     description = {"kind": "gcn_zca", "statistics": whitening}
     images = np.random.default_rng(0).integers(0, 256, (7, 2, 3, 3), "uint8")
     layers = preprocessing_layers(description)
@@ -89,9 +89,9 @@ def test_layers_compute_in_float32_under_any_policy(whitening, mean_name):
 
 
 def subtract_and_crop(images, mean, height, width):
-    """Returns centre crops less the mean, in float64.
+    """Returns centre crops of images minus the mean image, in float64.
 
-    An odd margin is one pixel larger below and on the right.
+    If the margin is odd, the crop is half a pixel above and left of the centre.
     """
     top = (mean.shape[0] - height) // 2
     left = (mean.shape[1] - width) // 2
@@ -104,7 +104,7 @@ def subtract_and_crop(images, mean, height, width):
 
 
 @pytest.mark.parametrize("crop", [(4, 3), (7, 6), [2, 2]])
-def test_mean_crop(home, crop):
+def test_mean_crop_subtracts_the_mean_and_crops(home, crop):
     rng = np.random.default_rng(0)
     mean = rng.uniform(0, 255, (7, 6, 3)).astype(np.float32)
     name = statistics_file.write_mean(home / "statistics", "some", mean).stem
@@ -124,7 +124,7 @@ def write_mean(home, name, seed):
     return mean, statistics_file.write_mean(home / "statistics", name, mean).stem
 
 
-def test_mean(home):
+def test_mean_subtracts_the_mean(home):
     mean, name = write_mean(home, "some", 0)
     images = np.random.default_rng(2).integers(0, 256, (5, 7, 6, 3), "uint8")
     for statistics in ("some", name):
@@ -147,6 +147,7 @@ def test_gcn_mean_subtracts_the_mean_of_normalised_images(home):
 
 
 @pytest.mark.parametrize(
+    # `raw` is the shape of the image before preprocessing.
     ("description", "shape", "raw", "names"),
     [
         (None, (5, 4, 2), (5, 4, 2), []),
@@ -160,7 +161,9 @@ def test_gcn_mean_subtracts_the_mean_of_normalised_images(home):
         (CROP, (1, 2, 3), (2, 3, 3), ["subtract_mean", "centre_crop"]),
     ],
 )
-def test_image_input(whitening, mean_name, description, shape, raw, names):
+def test_image_input_returns_raw_and_preprocessed_images(
+    whitening, mean_name, description, shape, raw, names
+):
     image, x = image_input(shape, description)
     assert (image.name, image.shape) == ("image", (None, *raw))
     assert x.shape == (None, *shape) and (x is image) == (not names)

@@ -1,4 +1,4 @@
-"""SpatialPyramidPooling, compared with Caffe's arithmetic and with loops."""
+"""SpatialPyramidPooling has Caffe's bins and the values of loops over cells."""
 
 import math
 
@@ -61,11 +61,11 @@ def windows(height, width, levels):
 def reference(maps, levels):
     count, height, width, channels = maps.shape
     result = []
-    for one in maps:
+    for image in maps:
         for bin_rows, bin_columns in windows(height, width, levels):
             for channel in range(channels):
                 result.append(
-                    max(one[r, c, channel] for r in bin_rows for c in bin_columns)
+                    max(image[r, c, channel] for r in bin_rows for c in bin_columns)
                 )
     return np.reshape(np.array(result, maps.dtype), (count, len(result) // count))
 
@@ -76,14 +76,16 @@ def noise(*shape, seed=0):
     return draws.astype(np.float32)
 
 
-def test_bins_of_every_size():
+def test_bins_equal_caffe_or_equal_intervals():
     refused_by_caffe = []
     for bins in range(1, 9):
         for size in range(bins, 40):
             bin_rows = [list(range(*edge)) for edge in bin_edges(size, bins)]
             assert bin_rows == rows(size, bins), (size, bins)
             assert len(bin_rows) == bins and all(bin_rows)
-            assert {row for each in bin_rows for row in each} == set(range(size))
+            assert {row for rows_of_bin in bin_rows for row in rows_of_bin} == set(
+                range(size)
+            )
             if caffe_rows(size, bins) is None:
                 refused_by_caffe.append((size, bins))
             else:
@@ -92,7 +94,7 @@ def test_bins_of_every_size():
 
 
 @pytest.mark.parametrize(("levels", "height", "width"), SIZES)
-def test_values(levels, height, width):
+def test_outputs_equal_the_reference(levels, height, width):
     maps = noise(2, height, width, 3)
     expected = reference(maps, levels)
     np.testing.assert_array_equal(SpatialPyramidPooling(levels)(maps), expected)
@@ -115,7 +117,7 @@ def test_the_default_has_three_levels():
 
 
 @pytest.mark.parametrize("shape", [(7, 9), (5, 4)])
-def test_gradient(shape):
+def test_the_gradient_reaches_the_maximum_of_each_bin(shape):
     layer, maps = SpatialPyramidPooling(), noise(2, *shape, 3)
     factors = np.random.default_rng(1).normal(size=(2, 63)).astype(np.float32)
 
@@ -132,19 +134,19 @@ def test_gradient(shape):
                 cells = [(r, c) for r in bin_rows for c in bin_columns]
                 r, c = max(cells, key=lambda cell: maps[image, *cell, channel])
                 expected[image, r, c, channel] += factors[image, 3 * i + channel]
-    found = gradient(tf.constant(maps))
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    computed = gradient(tf.constant(maps))
+    np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_config_keeps_the_levels():
     layer = SpatialPyramidPooling([3, 1], name="pyramid")
     assert layer.get_config()["levels"] == [3, 1]
-    again = SpatialPyramidPooling.from_config(layer.get_config())
-    assert (again.name, again.levels) == ("pyramid", (3, 1))
+    restored = SpatialPyramidPooling.from_config(layer.get_config())
+    assert (restored.name, restored.levels) == ("pyramid", (3, 1))
 
 
 @pytest.mark.parametrize("levels", [(), (0,), (1, 2.0), (True,), "124", 3])
-def test_refused_levels(levels):
+def test_invalid_levels_are_refused(levels):
     with pytest.raises(errors.UsageError) as caught:
         SpatialPyramidPooling(levels)
     message = f"integers >= 1, such as (1, 2, 4). Received: {levels!r}."
@@ -161,7 +163,7 @@ def test_refused_levels(levels):
         ((1,), (None, 8, 8)),
     ],
 )
-def test_refused_maps(levels, shape):
+def test_maps_of_unknown_or_unsuitable_shapes_are_refused(levels, shape):
     layer, least = SpatialPyramidPooling(levels), max(levels)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)

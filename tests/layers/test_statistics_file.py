@@ -1,4 +1,4 @@
-"""Statistics files: writing, reading, names, and damaged or forged files."""
+"""Statistics files are written, found by name and read; bad files are refused."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ def npy(array):
 
 
 def write_content(folder, content, kind="zca"):
-    """Writes any content to a file whose name has the hash of the content."""
+    """Writes `content` to a file whose name contains the hash of the content."""
     folder.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(content).hexdigest()[:16]
     path = folder / f"forged_{kind}-{digest}.npz"
@@ -72,12 +72,12 @@ def test_a_mean_image_is_stored_in_float32(home, mean):
     with np.load(path) as arrays:
         assert {k: v.dtype for k, v in arrays.items()} == {"mean": np.float32}
     assert statistics_file.write_mean(folder, "some-images", mean) == path
-    other = statistics_file.write_mean(folder, "some-images", mean + 1)
-    assert sorted(folder.iterdir()) == sorted([path, other])
-    assert statistics_file.find("some-images", "mean") == min(path, other)
+    second = statistics_file.write_mean(folder, "some-images", mean + 1)
+    assert sorted(folder.iterdir()) == sorted([path, second])
+    assert statistics_file.find("some-images", "mean") == min(path, second)
 
 
-def test_find_accepts_the_name_of_a_file_or_a_set(home, small, whitening):
+def test_find_accepts_the_name_of_a_file_or_of_images(home, small, whitening):
     path = home / "statistics" / f"{whitening}.npz"
     assert statistics_file.find(whitening) == statistics_file.find("small") == path
     assert statistics_file.find("cifar10") != statistics_file.find("cifar100")
@@ -102,24 +102,26 @@ def test_resized_images_are_found_by_the_name_before_the_fingerprint(home, mean)
         return statistics_file.write_mean(folder, images, mean)
 
     resized = write("photos-0a1b2c3d-256")
-    for other in ("photos-256", "photos-0a1b2c-256", "photos2-0a1b2c3d-256"):
-        write(other)
+    for images in ("photos-256", "photos-0a1b2c-256", "photos2-0a1b2c3d-256"):
+        write(images)
     assert statistics_file.find("photos", "mean") == resized
     assert statistics_file.find("photos-0a1b2c3d-256", "mean") == resized
     with pytest.raises(errors.NotFoundError, match="no whitening statistics 'photos'"):
         statistics_file.find("photos")
-    other = write("photos-00000000-64")
+    smaller = write("photos-00000000-64")
     with pytest.raises(errors.UsageError) as caught:
         statistics_file.find("photos", "mean")
-    advice = f"Pass one of these names: {other.stem}, {resized.stem}."
+    advice = f"Pass one of these names: {smaller.stem}, {resized.stem}."
     assert str(caught.value) == f"There are several sets of images 'photos'. {advice}"
     own = write("photos")
     assert statistics_file.find("photos", "mean") == own
 
 
-def test_files_of_the_other_kind_are_not_found(home, small, mean, whitening, mean_name):
-    found = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
-    assert found == {"zca": whitening, "mean": mean_name}
+def test_whitening_and_mean_images_are_found_by_kind(
+    home, small, mean, whitening, mean_name
+):
+    names = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
+    assert names == {"zca": whitening, "mean": mean_name}
     np.testing.assert_array_equal(statistics_file.read("small").mean, small.mean)
     np.testing.assert_array_equal(statistics_file.read_mean("small"), mean)
     for read, name, known in [
@@ -136,7 +138,7 @@ def test_files_of_the_other_kind_are_not_found(home, small, mean, whitening, mea
         statistics_file.read_mean(renamed.stem)
 
 
-def test_find_without_any_mean_image(home, monkeypatch):
+def test_the_error_without_any_mean_image_lists_no_names(home, monkeypatch):
     monkeypatch.setattr(statistics_file, "_folders", lambda: (home, home))
     with pytest.raises(errors.NotFoundError, match="image 'small'. Known: none. Train"):
         statistics_file.find("small", "mean")
@@ -144,7 +146,7 @@ def test_find_without_any_mean_image(home, monkeypatch):
 
 @pytest.mark.parametrize("name", ["cifar10", "cifar100"])
 @pytest.mark.parametrize("normalized", [False, True])
-def test_mean_images_of_the_package(name, normalized):
+def test_mean_images_of_the_package_have_plausible_means(name, normalized):
     images = f"{name}_gcn" if normalized else name
     mean = statistics_file.read_mean(images)
     assert mean.shape == (32, 32, 3)
@@ -177,11 +179,11 @@ def _shipped(kind="zca"):
     return [path.stem for path in folder.glob(f"*_{kind}-*.npz")]
 
 
-def _flip(content):
+def _flip_bit(content):
     return content[:100] + bytes([content[100] ^ 1]) + content[101:]
 
 
-@pytest.mark.parametrize("damage", [_flip, lambda content: content[:-1]])
+@pytest.mark.parametrize("damage", [_flip_bit, lambda content: content[:-1]])
 @pytest.mark.parametrize(
     ("read", "fixture"),
     [(statistics_file.read, "whitening"), (statistics_file.read_mean, "mean_name")],

@@ -1,4 +1,4 @@
-"""WithinChannelNormalization, compared with loops."""
+"""WithinChannelNormalization returns what loops over pixels compute in float64."""
 
 import keras
 import numpy as np
@@ -33,13 +33,13 @@ def noise(*shape, scale=2):
 
 @pytest.mark.parametrize("arguments", ARGUMENTS)
 @pytest.mark.parametrize("shape", [(2, 6, 4, 3), (1, 1, 1, 2)])
-def test_values(arguments, shape):
+def test_outputs_equal_the_reference(arguments, shape):
     maps = noise(*shape)
     outputs = WithinChannelNormalization(*arguments)(maps)
     np.testing.assert_allclose(outputs, reference(maps, *arguments), rtol=1e-5)
 
 
-def test_the_defaults_are_those_of_cuda_convnet():
+def test_the_defaults_are_the_values_of_cuda_convnet():
     layer, maps = WithinChannelNormalization(), noise(2, 5, 5, 2, scale=500)
     expected = reference(maps, 3, 5e-5, 0.75)
     assert np.abs(expected / maps).min() < 0.5
@@ -47,7 +47,7 @@ def test_the_defaults_are_those_of_cuda_convnet():
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS[1:])
-def test_gradient(arguments):
+def test_the_gradient_equals_finite_differences(arguments):
     maps, weights = noise(1, 4, 3, 2), noise(2, 4, 3, 2)[1:]
     layer, x = WithinChannelNormalization(*arguments), tf.constant(maps)
     with tf.GradientTape() as tape:
@@ -56,11 +56,13 @@ def test_gradient(arguments):
     gradient = tape.gradient(total, x).numpy()
     expected, step = np.empty_like(gradient), 1e-5
     for index in np.ndindex(maps.shape):
-        moved = [maps.astype(np.float64) for _ in range(2)]
-        moved[0][index] += step
-        moved[1][index] -= step
-        ends = [np.sum(reference(m, *arguments) * weights) for m in moved]
-        expected[index] = (ends[0] - ends[1]) / (2 * step)
+        change = np.zeros(maps.shape)
+        change[index] = step
+        above, below = (
+            np.sum(reference(x, *arguments) * weights)
+            for x in (maps + change, maps - change)
+        )
+        expected[index] = (above - below) / (2 * step)
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -81,16 +83,16 @@ def test_maps_may_have_an_unknown_size():
     layer, maps = WithinChannelNormalization(3, 2.0, 0.75), noise(4, 5, 6, 2)
     signature = [tf.TensorSpec([None, None, None, 2])]
     program = tf.function(lambda x: layer(x), input_signature=signature)
-    for part in (maps, maps[:1, 1:, :3]):
-        np.testing.assert_allclose(program(part), layer(part), rtol=1e-6)
+    for inputs in (maps, maps[:1, 1:, :3]):
+        np.testing.assert_allclose(program(inputs), layer(inputs), rtol=1e-6)
     assert layer(keras.Input((None, 6, 2))).shape == (None, None, 6, 2)
     assert layer.compute_output_shape((None, 5, 6, 2)) == (None, 5, 6, 2)
 
 
 def test_config_keeps_the_arguments():
     layer = WithinChannelNormalization(5, 0.5, 0.25, name="norm")
-    again = WithinChannelNormalization.from_config(layer.get_config())
-    arguments = again.name, again.size, again.alpha, again.beta
+    restored = WithinChannelNormalization.from_config(layer.get_config())
+    arguments = restored.name, restored.size, restored.alpha, restored.beta
     assert arguments == ("norm", 5, 0.5, 0.25)
 
 
@@ -104,7 +106,7 @@ def test_config_keeps_the_arguments():
         ({"beta": "1"}, "beta must be a finite number > 0"),
     ],
 )
-def test_refused_arguments(arguments, message):
+def test_invalid_arguments_are_refused(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         WithinChannelNormalization(**arguments)
 

@@ -44,13 +44,13 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def made_run():
-    """The tuple (entry, content, model) of `run`."""
+def run_parts():
+    """The entry, the bytes of the weight file, and the model that `run` writes."""
     return published_weights.make()
 
 
 @pytest.fixture
-def run(made_run, home, tmp_path, monkeypatch):
-    """The path of a weight file with its entry; the manifest is empty."""
+def run(run_parts, home, tmp_path, monkeypatch):
+    """The path of a weight file beside its entry. The manifest is empty."""
     monkeypatch.setattr(manifest, "published", dict)
-    return published_weights.write(tmp_path / "run", *made_run[:2])
+    return published_weights.write(tmp_path / "run", *run_parts[:2])

@@ -1,4 +1,4 @@
-"""A server of one file, with many kinds of faults."""
+"""A server of one file. The first folder of a path selects a fault of the server."""
 
 import hashlib
 from pathlib import Path
@@ -34,7 +34,7 @@ def present(folder: Path) -> list[str]:
 
 
 class Handler(loopback.Handler):
-    """A request handler that calls the method named by the first folder of a path."""
+    """A request handler whose methods have the names of the first folder of a path."""
 
     content = CONTENT
 
@@ -73,7 +73,7 @@ class Handler(loopback.Handler):
     def absent(self):
         self.send_error(404)
 
-    def rude(self):
+    def bad_reason(self):
         self.send_response(500, "no\x1b[2J\rway")
         self.end_headers()
 
@@ -106,7 +106,7 @@ class Handler(loopback.Handler):
         self.spread(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
 
     def moved(self):
-        """Redirects to `good`, with a body that is larger than the memory."""
+        """Redirects to `good`, with a body that has no end."""
         self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
         self.spread(self.content, seconds=0)
 

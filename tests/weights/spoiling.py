@@ -1,4 +1,4 @@
-"""Checks that `get_model` refuses spoilt weights."""
+"""The check that `get_model` refuses spoilt weights, for tables of tests."""
 
 import json
 
@@ -11,7 +11,7 @@ from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import weight_file
 
 
-def beside(path):
+def entry_path(path):
     """Returns the path of the entry of a weight file."""
     return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
@@ -20,22 +20,22 @@ def change_entry(**changes):
     """Returns a function that changes fields of the entry beside a weight file."""
 
     def change(path):
-        entry = json.loads(beside(path).read_text())
-        beside(path).write_text(json.dumps({**entry, **changes}))
+        entry = json.loads(entry_path(path).read_text())
+        entry_path(path).write_text(json.dumps({**entry, **changes}))
 
     return change
 
 
 def check_refused(run, home, monkeypatch, row):
-    """Spoils a run, and checks that `get_model` raises an error and writes no file.
+    """Spoils weights, and checks that `get_model` raises an error and writes no file.
 
     Args:
-        run: the path of good weights.
+        run: the path of the weights before they are spoilt.
         home: an empty $ELU_ZOO_HOME.
-        monkeypatch: the fixture.
-        row: tuple of a function that spoils the file at a path and may return another
-            path, the arguments of `get_model`, the class of the error, and the pattern
-            of its message.
+        monkeypatch: the fixture of pytest.
+        row: tuple of a function of `run`, which spoils the weights and may return
+            another path; the arguments of `get_model`; the class of the expected
+            error; and the pattern of its message.
     """
     spoil, arguments, kind, message = row
     weights = spoil(run) or run

@@ -1,10 +1,11 @@
-"""Random damage to files and entries, drawn by hypothesis."""
+"""Damaged files and changed entries, drawn at random by hypothesis."""
 
 import copy
 
 from hypothesis import strategies as st
 
-# Each function below damages the bytes of a file at an offset, with a random number.
+# Each function below damages the bytes of a file at a random offset. A second random
+# number selects the kind or the size of the damage.
 
 
 def flip(content, offset, number):
@@ -12,7 +13,7 @@ def flip(content, offset, number):
 
 
 def overwrite(content, offset, number):
-    """Overwrites eight bytes, the length of sizes and addresses in HDF5."""
+    """Overwrites eight bytes, because sizes and addresses in HDF5 have eight bytes."""
     values = 0, 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1, number
     content[offset : offset + 8] = values[number % 8].to_bytes(8, "little")
 
@@ -40,16 +41,16 @@ DAMAGES = flip, overwrite, delete, duplicate, copy_block, truncate
 
 
 def draw_damaged(draw, content):
-    """Returns bytes that differ from `content` by one to five drawn damages."""
-    found = bytearray(content)
+    """Returns a copy of `content` with one to five drawn damages. The copy differs."""
+    damaged = bytearray(content)
     numbers = st.integers(0, 2**60)
     for _ in range(draw(st.integers(1, 5))):
         damage = draw(st.sampled_from(DAMAGES))
-        if found:
-            damage(found, draw(numbers) % len(found), draw(numbers))
-    if found == content:
-        found[0] ^= 1
-    return bytes(found)
+        if damaged:
+            damage(damaged, draw(numbers) % len(damaged), draw(numbers))
+    if damaged == content:
+        damaged[0] ^= 1
+    return bytes(damaged)
 
 
 TEXTS = (
@@ -82,7 +83,7 @@ values = st.recursive(
 
 
 def draw_changed(draw, entry):
-    """Returns a copy of nested dicts with one to three drawn changes."""
+    """Returns a copy of nested dicts in which one to three fields were changed."""
     copied = copy.deepcopy(entry)
     for _ in range(draw(st.integers(1, 3))):
         parent = copied

@@ -1,10 +1,10 @@
-"""Refusal of bad entries beside good weights by `get_model`."""
+"""`get_model` refuses good weights whose entry is bad."""
 
 import json
 
 import published_weights as made_weights
 import pytest
-from spoiling import beside, change_entry, check_refused
+from spoiling import change_entry, check_refused, entry_path
 
 import elu_zoo
 from elu_zoo import errors, files
@@ -12,13 +12,13 @@ from elu_zoo.weights import download, manifest
 
 MODEL = made_weights.MODEL
 STATISTICS = b"no statistics at all"
-NAMED = f"x_zca-{files.sha256(STATISTICS)[:16]}"
+NAME = f"x_zca-{files.sha256(STATISTICS)[:16]}"
 NOT_FOUND, USAGE, CORRUPT = errors.NotFoundError, errors.UsageError, errors.CorruptError
 
 
 def with_arguments(**changes):
     def change(path):
-        entry = json.loads(beside(path).read_text())
+        entry = json.loads(entry_path(path).read_text())
         change_entry(arguments={**entry["arguments"], **changes})(path)
 
     return change
@@ -27,45 +27,47 @@ def with_arguments(**changes):
 def with_statistics(name, content=STATISTICS):
     def change(path):
         change_entry(preprocessing={"kind": "gcn_zca", "statistics": name})(path)
-        path.with_name(f"{NAMED}.npz").write_bytes(content)
+        path.with_name(f"{NAME}.npz").write_bytes(content)
 
     return change
 
 
-def entry_of(content):
+def with_entry(content):
     def change(path):
-        beside(path).write_bytes(content)
+        entry_path(path).write_bytes(content)
 
     return change
 
 
-def entry_link_out(path):
+def link_to_entry(path):
     target = path.parent.parent / "entry.json"
-    beside(path).rename(target)
-    beside(path).symlink_to(target)
+    entry_path(path).rename(target)
+    entry_path(path).symlink_to(target)
 
 
-def outcome_elsewhere(tag):
-    """Returns a function that makes the run's outcome name other weights."""
+def outcome_with_tag(tag):
+    """Returns a function that writes a tag to the outcome of the run."""
 
     def change(path):
-        entry = json.loads(beside(path).read_text())
+        entry = json.loads(entry_path(path).read_text())
         (path.parent / "outcome.json").write_text(json.dumps({**entry, "tag": tag}))
         return path.parent
 
     return change
 
 
-def edited_alpha(path):
+def edit_alpha(path):
     """Changes alpha without changing the hash of the fields."""
-    entry = json.loads(beside(path).read_text())
+    entry = json.loads(entry_path(path).read_text())
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     entry["arguments"]["activation"]["alpha"] = 0.3
-    beside(path).write_text(json.dumps(entry))
+    entry_path(path).write_text(json.dumps(entry))
 
 
+# A function that spoils the entry of weights, arguments of `get_model`, and the
+# expected error with the pattern of its message.
 ROWS = {
-    "an edited alpha": (edited_alpha, {}, CORRUPT, "json was edited: its mean"),
+    "an edited alpha": (edit_alpha, {}, CORRUPT, "json was edited: its mean"),
     "another activation": (
         with_arguments(activation={"name": "relu"}), {}, CORRUPT,
         "contradicts itself: its tag is .*_elu-.*, but .*activation.* is .*_relu-",
@@ -74,25 +76,25 @@ ROWS = {
         change_entry(dataset="../../etc"), {}, CORRUPT,
         "contradicts itself.*[.][.]/etc_elu",
     ),
-    "entry that is a link": (entry_link_out, {}, CORRUPT, "json is a link out of its"),
+    "entry that is a link": (link_to_entry, {}, CORRUPT, "json is a link out of its"),
     "tag with a folder": (
         change_entry(tag="../../etc/x"), {}, CORRUPT,
         "tag must be a file name without a",
     ),
     "outcome in another folder": (
-        outcome_elsewhere("../other/x"), {}, CORRUPT, "outcome.json: tag must be a file"
+        outcome_with_tag("../other/x"), {}, CORRUPT, "outcome.json: tag must be a file"
     ),
     "outcome of another run": (
-        outcome_elsewhere("x.mnist_elu-00000000"), {}, NOT_FOUND, "no file .*x.m"
+        outcome_with_tag("x.mnist_elu-00000000"), {}, NOT_FOUND, "no file .*x.m"
     ),
     "newer format": (
         change_entry(format=2), {}, CORRUPT, "format 2; .*reads format 1. Up"
     ),
     "large entry": (
-        entry_of(b" " * (5 << 20)), {}, CORRUPT, "5242880 bytes; an entry has at most"
+        with_entry(b" " * (5 << 20)), {}, CORRUPT, "5242880 bytes; an entry has at most"
     ),
     "deep entry": (
-        entry_of(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
+        with_entry(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
     ),
     "network larger than its file": (
         with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
@@ -112,13 +114,13 @@ ROWS = {
         "11 classes, but its num_classes is 10",
     ),
     "statistics in another folder": (
-        with_statistics(f"../{NAMED}"), {}, NOT_FOUND, "no whitening statistics '../x_"
+        with_statistics(f"../{NAME}"), {}, NOT_FOUND, "no whitening statistics '../x_"
     ),
     "damaged statistics": (
-        with_statistics(NAMED, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
+        with_statistics(NAME, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
     ),
     "large statistics": (
-        with_statistics(NAMED, bytes(download._STATISTICS_BYTES + 1)), {}, CORRUPT,
+        with_statistics(NAME, bytes(download._STATISTICS_BYTES + 1)), {}, CORRUPT,
         "32000001 bytes; a file of statistics has at most",
     ),
 }  # fmt: skip
@@ -129,6 +131,7 @@ def test_bad_entries_are_refused(run, home, monkeypatch, row):
     check_refused(run, home, monkeypatch, ROWS[row])
 
 
+# For each field of a published entry, a function that edits the entry of a file.
 CHANGES = {
     "arguments": with_arguments(activation={"name": "elu", "alpha": 0.5}),
     "preprocessing": change_entry(preprocessing={"kind": "rescale", "scale": 1.0}),
@@ -138,9 +141,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_edited_published_entries_are_refused(run, made_run, monkeypatch, field):
-    tag = made_run[0]["tag"]
-    monkeypatch.setattr(manifest, "published", lambda: {tag: made_run[0]})
+def test_edited_published_entries_are_refused(run, run_parts, monkeypatch, field):
+    tag = run_parts[0]["tag"]
+    monkeypatch.setattr(manifest, "published", lambda: {tag: run_parts[0]})
     elu_zoo.get_model(MODEL, weights=run)
     CHANGES[field](run)
     with pytest.raises(

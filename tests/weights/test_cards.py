@@ -1,4 +1,4 @@
-"""Model cards: their content, their code examples and their errors."""
+"""Model cards state the facts of an entry, run as code and refuse bad entries."""
 
 import re
 import subprocess
@@ -28,9 +28,9 @@ def test_a_card_states_the_facts_of_its_entry(tag):
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
-    file, recipe = results.file_error(entry), results.recipe_error(entry, ROWS)
-    theirs = results.paper_error(entry, results.read("paper.csv"))
-    for promised in (
+    of_file, of_recipe = results.file_error(entry), results.recipe_error(entry, ROWS)
+    of_paper = results.paper_error(entry, results.read("paper.csv"))
+    for fact in (
         f"`{entry['model']}`",
         f"`{entry['arguments']['activation']['name']}`",
         f"{entry['parameters']:,} parameters",
@@ -45,8 +45,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         f"minutes on {entry['hardware']} |"
         if entry["wall_time_seconds"] < 5400
         else f"hours on {entry['hardware']} |",
-        f"| {file.name} | {file.value} | {file.interval} |",
-        f"| {recipe.name} | {recipe.value} | {recipe.interval} |",
+        f"| {of_file.name} | {of_file.value} | {of_file.interval} |",
+        f"| {of_recipe.name} | {of_recipe.value} | {of_recipe.interval} |",
         "Errors were measured after the last step",
         "Neither steps nor runs were selected by test errors",
         "rounded to float16",
@@ -56,10 +56,10 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         "arXiv:1511.07289",
         f"{entry['licence']} for our rights",
     ):
-        assert promised in card, promised
+        assert fact in card, fact
     assert "None" not in card
     assert ("| the paper" in card) == (entry["schedule"] == "paper")
-    assert not theirs or f"| {theirs.name} | {theirs.value} |" in card
+    assert not of_paper or f"| {of_paper.name} | {of_paper.value} |" in card
 
 
 @published
@@ -123,11 +123,11 @@ def test_sentences_that_depend_on_the_entry(entry, changes, text):
         (IMAGES, {}, "Classes:"),
     ],
 )
-def test_absent_sentences(entry, changes, text):
+def test_sentences_that_the_entry_excludes(entry, changes, text):
     assert text not in cards.text(entry | changes, ROWS)
 
 
-def test_images_of_a_model_that_crops():
+def test_the_card_of_a_model_that_crops_states_the_uncropped_shape():
     config = CIFAR["config"] | {"data": {"image_size": 256}}
     preprocessing = {"kind": "mean_crop", "statistics": "m", "crop": [32, 32]}
     changes = {"config": config, "preprocessing": preprocessing}
@@ -136,8 +136,8 @@ def test_images_of_a_model_that_crops():
 
 @pytest.mark.parametrize("field", sorted(cards.FIELDS))
 def test_an_entry_without_a_field_is_refused(field):
-    less = {key: value for key, value in MNIST.items() if key != field}
-    for entry in (less, MNIST | {field: ""}):
+    incomplete = {key: value for key, value in MNIST.items() if key != field}
+    for entry in (incomplete, MNIST | {field: ""}):
         with pytest.raises(errors.CorruptError, match=f"lacks {field}, which a model"):
             cards.text(entry, ROWS)
 
@@ -150,23 +150,23 @@ def test_an_entry_without_the_size_of_a_split_is_refused():
 @published
 def test_the_front_matter_agrees_with_the_entry(tag):
     entry = manifest.published()[tag]
-    plain, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
-    assert card.startswith("---\n") and card.endswith(f"---\n\n{plain}")
-    found = yaml.safe_load(card.split("---\n")[1])
-    assert (found["license"], found["library_name"]) == ("apache-2.0", "keras")
-    assert "arxiv:1511.07289" in found["tags"]
-    assert len(set(found["tags"])) == len(found["tags"])
-    assert entry["arguments"]["activation"]["name"] in found["tags"]
-    (listed,) = found["model-index"]
+    without, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
+    assert card.startswith("---\n") and card.endswith(f"---\n\n{without}")
+    fields = yaml.safe_load(card.split("---\n")[1])
+    assert (fields["license"], fields["library_name"]) == ("apache-2.0", "keras")
+    assert "arxiv:1511.07289" in fields["tags"]
+    assert len(set(fields["tags"])) == len(fields["tags"])
+    assert entry["arguments"]["activation"]["name"] in fields["tags"]
+    (listed,) = fields["model-index"]
     (result,) = listed["results"]
     (measured,) = result["metrics"]
     assert listed["name"] == tag
-    assert [result["dataset"]["type"]] == found["datasets"]
+    assert [result["dataset"]["type"]] == fields["datasets"]
     assert (result["dataset"]["name"], result["dataset"]["split"]) == (
         entry["dataset"], "test"
     )  # fmt: skip
-    assert found["metrics"] == [measured["type"]]
-    assert found["pipeline_tag"] == result["task"]["type"]
+    assert fields["metrics"] == [measured["type"]]
+    assert fields["pipeline_tag"] == result["task"]["type"]
     if entry["classes"]:
         error = entry["metrics"]["test_error_percent"]
         assert measured["type"] == "accuracy"
@@ -175,11 +175,11 @@ def test_the_front_matter_agrees_with_the_entry(tag):
         assert measured["value"] == entry["metrics"]["test_squared_error"]
 
 
-def test_the_front_matter_of_a_user_data_set_names_no_data_set_of_the_hub():
+def test_the_front_matter_of_a_user_data_set_states_no_data_set_of_the_hub():
     card = cards.text(MNIST | {"dataset": "my: photos"}, [], front_matter=True)
-    found = yaml.safe_load(card.split("---\n")[1])
-    assert "datasets" not in found
-    dataset = found["model-index"][0]["results"][0]["dataset"]
+    fields = yaml.safe_load(card.split("---\n")[1])
+    assert "datasets" not in fields
+    dataset = fields["model-index"][0]["results"][0]["dataset"]
     assert dataset["name"] == "my: photos" and dataset["type"] == "own images"
 
 
@@ -229,7 +229,7 @@ def test_wrong_names_are_refused(name, kind, message):
 
 
 def test_a_folder_without_a_finished_run_is_refused(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="outcome.json, from which to make"):
+    with pytest.raises(errors.NotFoundError, match="outcome.json, which a model card"):
         elu_zoo.model_card(tmp_path)
 
 

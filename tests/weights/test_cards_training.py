@@ -1,4 +1,4 @@
-"""Sections of a model card on the training data and the training procedure."""
+"""A model card describes the training data and the training procedure."""
 
 import importlib
 
@@ -9,40 +9,38 @@ from elu_zoo.training.config import as_dict
 from elu_zoo.weights import cards_training, manifest
 
 
-def parsed(command):
+def config_of(command):
     """Returns the config of a command, as plain JSON values."""
     config_flag.resolved(command.split())  # raises an error for a wrong command line
     flag, *others = command.removeprefix("elu-zoo-train --config=").split()
     name, _, arguments = flag.partition(":")
     module = importlib.import_module(f"elu_zoo.configs.{name}")
     config = module.get_config(arguments)
-    for other in others:
-        key, _, value = other.removeprefix("--config.").partition("=")
+    for field in others:
+        key, _, value = field.removeprefix("--config.").partition("=")
         assert key == "model.activation.alpha"
         config.model.activation.alpha = float(value)
     return as_dict(config)
 
 
-def same_but_for_new_keys(old, new):
-    """Whether `new` has every value of `old`, a config of an earlier version."""
+def has_all_values(new, old):
+    """Returns whether `new` has every value of `old`, an earlier version's config."""
     if isinstance(old, dict):
-        return all(
-            k in new and same_but_for_new_keys(v, new[k]) for k, v in old.items()
-        )
+        return all(k in new and has_all_values(new[k], v) for k, v in old.items())
     return old == new
 
 
 @pytest.mark.parametrize("tag", manifest.list_weights())
 def test_the_command_of_published_weights_gives_their_config(tag):
     entry = manifest.published()[tag]
-    assert same_but_for_new_keys(entry["config"], parsed(entry["command"]))
+    assert has_all_values(config_of(entry["command"]), entry["config"])
 
 
 ENTRY = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
 
 
-def changed(**changes):
-    """Returns the entry with changes of its config.train."""
+def with_train(**changes):
+    """Returns ENTRY after changes of the section `train` of its config."""
     config = ENTRY["config"]
     return ENTRY | {"config": config | {"train": config["train"] | changes}}
 
@@ -73,9 +71,9 @@ def changed(**changes):
         ),
     ],
 )
-def test_learning_rate(changes, text):
+def test_the_procedure_states_the_learning_rates(changes, text):
     assert f"\n| learning rate | {text} |\n" in cards_training.procedure(
-        changed(**changes)
+        with_train(**changes)
     )
 
 
@@ -108,8 +106,8 @@ def test_learning_rate(changes, text):
         ({"heads_until": 0.25}, "auxiliary heads | for the first 25% of the run |"),
     ],
 )
-def test_update(changes, line):
-    assert f"\n| {line}" in cards_training.procedure(changed(**changes))
+def test_the_procedure_states_the_update(changes, line):
+    assert f"\n| {line}" in cards_training.procedure(with_train(**changes))
 
 
 MUON = {"optimizer": "muon", "sgd_factor": 2.5, "sgd_decay": 0.0005}
@@ -134,20 +132,21 @@ MUON = {"optimizer": "muon", "sgd_factor": 2.5, "sgd_decay": 0.0005}
         ),
     ],
 )
-def test_muon_and_label_smoothing(changes, lines):
-    entry = changed(**changes)
+def test_the_procedure_states_muon_and_label_smoothing(changes, lines):
+    entry = with_train(**changes)
     if "optimizer" in changes:
         entry["config"]["model"] = entry["config"]["model"] | {"kernel_decay": 0.0}
     assert f"\n| {lines}" in cards_training.procedure(entry)
 
 
-def test_the_update_of_an_autoencoder_names_no_classifier():
-    found = cards_training.procedure(changed(**MUON) | {"classes": []})
+def test_the_update_of_an_autoencoder_states_no_classifier():
+    text = cards_training.procedure(with_train(**MUON) | {"classes": []})
     row = "| biases | SGD, Nesterov momentum 0.9, 2.5 times the learning rate |"
-    assert f"\n{row}\n" in found
+    assert f"\n{row}\n" in text
 
 
 def baseline(**model):
+    """Returns ENTRY as the entry of a baseline, after changes of its config.model."""
     config = ENTRY["config"]
     train = {key: value for key, value in config["train"].items() if key != "dropout"}
     model = config["model"] | model
@@ -164,16 +163,16 @@ def baseline(**model):
         ({}, "| schedule | ours, not its authors'"),
     ],
 )
-def test_procedure_of_a_baseline_of_table_1(model, line):
+def test_the_procedure_of_a_baseline_of_table_1(model, line):
     assert line in cards_training.procedure(baseline(**model))
 
 
 def test_missing_settings_of_early_entries_have_their_defaults():
     entry = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
     assert "precision" not in entry["config"]["train"]
-    found = cards_training.procedure(entry)
-    assert "| update | SGD on batches of 64 |\n| precision | float32 |" in found
-    assert "dropout" not in found
+    text = cards_training.procedure(entry)
+    assert "| update | SGD on batches of 64 |\n| precision | float32 |" in text
+    assert "dropout" not in text
 
 
 @pytest.mark.parametrize(
@@ -184,7 +183,7 @@ def test_missing_settings_of_early_entries_have_their_defaults():
         ({"schedule": "paper", "schedule_share": 0.1}, "the paper's, 10% of it: 30 "),
     ],
 )
-def test_schedule(changes, text):
+def test_the_schedule_is_compared_with_the_paper(changes, text):
     assert cards_training.schedule(ENTRY | changes).startswith(text)
 
 
@@ -208,7 +207,7 @@ def test_schedule(changes, text):
         ({"wall_time_seconds": 7200.0}, "| duration | 2 hours on AMD EPYC, 2 cores |"),
     ],
 )
-def test_procedure(changes, text):
+def test_the_procedure_depends_on_the_entry(changes, text):
     assert text in cards_training.procedure(ENTRY | changes)
 
 
@@ -225,7 +224,7 @@ def test_procedure(changes, text):
         ),
     ],
 )
-def test_training_data(changes, text):
+def test_the_sizes_and_classes_of_the_training_data_are_stated(changes, text):
     assert text in cards_training.training_data(ENTRY | changes)
 
 
@@ -241,11 +240,11 @@ def test_training_data(changes, text):
         ({"kind": "new"}, "preprocesses them: new."),
     ],
 )
-def test_preprocessing(description, text):
+def test_the_preprocessing_is_described(description, text):
     assert text in cards_training.preprocessing(ENTRY | {"preprocessing": description})
 
 
-def test_augmentation():
+def test_the_augmentation_is_described():
     assert "augmented by `pad_crop_flip`" in cards_training.preprocessing(ENTRY)
     config = ENTRY["config"]
     for data, words in (

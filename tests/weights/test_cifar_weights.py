@@ -1,4 +1,4 @@
-"""The published CIFAR weights on the 10,000 real test images."""
+"""The published CIFAR weights keep their test errors on the real test images."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ def classes(model, images):
     return np.concatenate([model.predict_on_batch(part).argmax(1) for part in parts])
 
 
-def error_percent(found, labels):
-    return 100 * float((found != labels).mean())
+def error_percent(predicted, labels):
+    return 100 * float((predicted != labels).mean())
 
 
 @of_each_tag
@@ -47,8 +47,8 @@ def test_an_export_predicts_the_same_classes(tag, tmp_path):
     )
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
     images = data.test.images[:2000]
-    found = [
+    exported = [
         serve(images=tf.constant(part, tf.float32))["classes"].numpy()
         for part in np.array_split(images, 4)
     ]
-    np.testing.assert_array_equal(np.concatenate(found), classes(model, images))
+    np.testing.assert_array_equal(np.concatenate(exported), classes(model, images))

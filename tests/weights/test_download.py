@@ -1,4 +1,4 @@
-"""Files of entries: search, download, verification and selection by pattern."""
+"""The files of entries are searched, downloaded, verified and selected by pattern."""
 
 import concurrent.futures
 import json
@@ -23,12 +23,12 @@ from elu_zoo.weights.hdf5 import http_stream
 
 @pytest.fixture
 def publish(monkeypatch):
-    """Function that replaces the manifest by entries, and returns the first entry."""
+    """Function that replaces the manifest by entries and returns the first entry."""
 
-    def publish(*made):
-        table = {entry["tag"]: entry for entry in made}
+    def publish(*entries):
+        table = {entry["tag"]: entry for entry in entries}
         monkeypatch.setattr(manifest, "published", lambda: table)
-        return made[0]
+        return entries[0]
 
     return publish
 
@@ -40,16 +40,16 @@ def test_a_missing_file_without_a_source_is_refused(home):
 
 
 def test_get_model_downloads_missing_weights_once(server, home, publish, monkeypatch):
-    made, content, model = made_weights.make(sources=[f"{server.address}/good"])
-    publish(made)
+    row, content, model = made_weights.make(sources=[f"{server.address}/good"])
+    publish(row)
     monkeypatch.setattr(Handler, "content", content)
-    found = elu_zoo.get_model(made_weights.MODEL, weights="mnist")
-    for value, expected in zip(found.get_weights(), model.get_weights(), strict=True):
+    loaded = elu_zoo.get_model(made_weights.MODEL, weights="mnist")
+    for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected.astype(np.float16))
-    assert elu_zoo.get_model(made_weights.MODEL, weights=made["tag"])
+    assert elu_zoo.get_model(made_weights.MODEL, weights=row["tag"])
     assert len(server.requests) == 1
 
-    path = home / "weights" / (made["tag"] + manifest.SUFFIX)
+    path = home / "weights" / (row["tag"] + manifest.SUFFIX)
     path.write_bytes(content[:-1])
     with pytest.raises(errors.CorruptError, match="Delete the file. The next use"):
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
@@ -57,7 +57,7 @@ def test_get_model_downloads_missing_weights_once(server, home, publish, monkeyp
     assert path.read_bytes() == content and len(server.requests) == 2
 
 
-class Together(Handler):
+class SimultaneousHandler(Handler):
     """Sends the first half of two responses before the second half of each response."""
 
     barrier = threading.Barrier(2, timeout=10)
@@ -80,9 +80,9 @@ print(*elu_zoo.fetch_weights())
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_two_downloads_of_a_file_at_once_succeed(home, publish, kind):
-    with loopback.serve(Together) as server:
-        made = publish(entry(f"{server.address}/good"))
-        code = [sys.executable, "-c", PROCESS, json.dumps({made["tag"]: made})]
+    with loopback.serve(SimultaneousHandler) as server:
+        row = publish(entry(f"{server.address}/good"))
+        code = [sys.executable, "-c", PROCESS, json.dumps({row["tag"]: row})]
 
         def run():
             if kind == "threads":
@@ -116,8 +116,8 @@ def test_leftovers_of_killed_downloads_are_removed(server, home):
     folder.mkdir(parents=True)
     for name, hours in ((f".{NAME}.old", 2), (f".{NAME}.new", 0), (".other.old", 2)):
         (folder / name).touch()
-        then = time.time() - 3600 * hours
-        os.utime(folder / name, (then, then))
+        written = time.time() - 3600 * hours
+        os.utime(folder / name, (written, written))
     download.ensure(entry(f"{server.address}/good"))
     assert present(folder) == [f".{NAME}.new", ".other.old", NAME]
 
@@ -166,7 +166,7 @@ def test_statistics_with_other_names_are_ignored(home, name):
     assert len(download.files_of(entry(**described))) == 1
 
 
-def test_fetching_all_matches_names_failures(server, home, publish, caplog):
+def test_the_error_states_all_failed_downloads(server, home, publish):
     good, bad = f"{server.address}/good", f"{server.address}/absent"
     described = {"preprocessing": {"statistics": STATISTICS}}
     publish(

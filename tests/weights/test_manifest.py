@@ -1,4 +1,4 @@
-"""The manifest and its entries: checks of fields, and the order of entries."""
+"""Entries of the manifest are checked, and the default entry is chosen by rank."""
 
 import math
 
@@ -20,7 +20,7 @@ def entry():
     ("activation", "batch_norm", "expected"),
     [("elu", False, "elu"), ("relu", True, "relu_bn")],
 )
-def test_the_parts_of_a_tag(activation, batch_norm, expected):
+def test_a_tag_contains_the_variant(activation, batch_norm, expected):
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
@@ -38,9 +38,9 @@ def test_an_entry_is_read_from_its_file(entry, tmp_path):
 
 @pytest.mark.parametrize("field", sorted(manifest.FIELDS - {"format"}))
 def test_a_missing_field_is_refused(entry, field):
-    less = {k: v for k, v in entry.items() if k != field}
+    incomplete = {k: v for k, v in entry.items() if k != field}
     with pytest.raises(errors.CorruptError, match=f"here lacks {field}"):
-        manifest.check(less, "here")
+        manifest.check(incomplete, "here")
 
 
 @pytest.mark.parametrize("form", [2, None, True])
@@ -142,7 +142,7 @@ def test_list_weights_returns_matching_tags_in_natural_order(entry, monkeypatch)
     assert manifest.list_weights("et") == [nine, ten]
 
 
-OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"
+OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"  # losses; OWN is registered
 # (loss, schedule, fraction of the schedule, epochs, seed, test error); the default is
 # the first row.
 PREFERRED = [

@@ -1,4 +1,4 @@
-"""Pretrained weights: the forms of `weights=`, and their errors."""
+"""Every form of `weights=` selects an entry and a file, or raises an error."""
 
 from pathlib import Path
 
@@ -13,7 +13,8 @@ MODEL = made_weights.MODEL
 
 
 @pytest.fixture(scope="module")
-def made():
+def runs():
+    """Runs by name: tuples of entry, bytes of the weight file, and model."""
     return {
         "elu": made_weights.make(),
         "relu": made_weights.make(activation="relu"),
@@ -23,14 +24,14 @@ def made():
 
 
 @pytest.fixture
-def published(made, tmp_path, monkeypatch):
+def published(runs, tmp_path, monkeypatch):
     """A manifest of three entries; the current folder is empty."""
     made_weights.publish(
-        monkeypatch, tmp_path / "home", made["elu"], made["relu"], made["elu_bn"]
+        monkeypatch, tmp_path / "home", runs["elu"], runs["relu"], runs["elu_bn"]
     )
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
-    return {name: entry for name, (entry, _, _) in made.items()}
+    return {name: entry for name, (entry, _, _) in runs.items()}
 
 
 def find(weights, model=MODEL, **arguments):
@@ -46,10 +47,10 @@ def find(weights, model=MODEL, **arguments):
     ],
 )
 def test_arguments_select_the_weights(published, tmp_path, arguments, name):
-    found = find("mnist", **arguments)
-    assert found.entry == published[name]
+    selected = find("mnist", **arguments)
+    assert selected.entry == published[name]
     file = published[name]["tag"] + manifest.SUFFIX
-    assert found.path == tmp_path / "home" / "weights" / file
+    assert selected.path == tmp_path / "home" / "weights" / file
 
 
 def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
@@ -74,16 +75,16 @@ def test_a_published_name_hides_a_folder_of_the_same_name(published):
         find("mnist", "elu_cifar_11")
 
 
-def test_weights_are_found_by_file_or_folder(made, tmp_path, published):
-    entry, content, _ = made["relu"]
+def test_weights_are_found_by_file_or_folder(runs, tmp_path, published):
+    entry, content, _ = runs["relu"]
     path = made_weights.write(tmp_path / "run", entry, content)
     for form in (path, path.parent, str(path), str(path.parent)):
-        found = find(form)
-        assert (found.path, found.entry) == (path, entry)
+        selected = find(form)
+        assert (selected.path, selected.entry) == (path, entry)
 
 
-def test_paths_may_lack_a_separator(made, published):
-    entry, content, _ = made["relu"]
+def test_paths_in_the_current_folder_are_found(runs, published):
+    entry, content, _ = runs["relu"]
     path = made_weights.write(Path("run"), entry, content)
     assert find("run").path == path
     path = made_weights.write(Path("."), entry, content)
@@ -91,11 +92,11 @@ def test_paths_may_lack_a_separator(made, published):
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_folder_without_exactly_one_file_is_refused(made, tmp_path, published, count):
+def test_a_folder_without_exactly_one_file_is_refused(runs, tmp_path, published, count):
     folder = tmp_path / "run"
     folder.mkdir()
     for name in ["elu", "relu"][:count]:
-        made_weights.write(folder, *made[name][:2])
+        made_weights.write(folder, *runs[name][:2])
     with pytest.raises(errors.UsageError, match=f"with {count} weight files.*finished"):
         find(folder)
 
@@ -124,31 +125,31 @@ def test_weights_of_another_type_are_refused(published):
         find(3)
 
 
-def test_weights_of_another_model_are_refused(made, published, tmp_path):
+def test_weights_of_another_model_are_refused(runs, published, tmp_path):
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
         find(published["elu"]["tag"], "nin")
     message = "Unknown weights of nin.*Known: none. Networks with weights: mnist_mlp"
     with pytest.raises(errors.UsageError, match=message):
         find("mnist", "nin")
-    path = made_weights.write(tmp_path / "run", *made["foreign"][:2])
+    path = made_weights.write(tmp_path / "run", *runs["foreign"][:2])
     with pytest.raises(errors.UsageError, match="'nin', not to 'mnist_mlp_8x128'"):
         find(path)
 
 
-def test_a_file_without_entry_needs_allow_unverified(made, published, tmp_path):
-    path = made_weights.write(tmp_path / "run", *made["elu"][:2])
-    path.with_name(made["elu"][0]["tag"] + ".json").unlink()
+def test_a_file_without_entry_needs_allow_unverified(runs, published, tmp_path):
+    path = made_weights.write(tmp_path / "run", *runs["elu"][:2])
+    path.with_name(runs["elu"][0]["tag"] + ".json").unlink()
     with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
         find(path)
-    found = find(path, allow_unverified=True)
-    assert (found.path, found.entry) == (path, None)
-    assert found.read(weight_file.shapes(made["elu"][2]))
+    selected = find(path, allow_unverified=True)
+    assert (selected.path, selected.entry) == (path, None)
+    assert selected.read(weight_file.shapes(runs["elu"][2]))
 
 
-def test_the_outcome_names_the_weight_file_of_a_run(made, tmp_path, published):
+def test_the_outcome_names_the_weight_file_of_a_run(runs, tmp_path, published):
     """A run that was killed during the write of weights may leave a second file."""
     for name in ("elu", "relu"):
-        path = made_weights.write(tmp_path / "run", *made[name][:2])
+        path = made_weights.write(tmp_path / "run", *runs[name][:2])
     entry = path.with_name(published["relu"]["tag"] + ".json")
     (tmp_path / "run" / "outcome.json").write_text(entry.read_text())
     assert find(tmp_path / "run").entry == published["relu"]
@@ -174,24 +175,24 @@ def test_the_loss_comes_from_the_entry(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("model", [MODEL, "mnist_autoencoder"])
-def test_without_an_entry_attributes_come_from_the_registry(made, tmp_path, model):
+def test_without_an_entry_attributes_come_from_the_registry(runs, tmp_path, model):
     path = tmp_path / "mine.weights.h5"
-    path.write_bytes(made["elu"][1])
-    found = find(path, model, allow_unverified=True)
+    path.write_bytes(runs["elu"][1])
+    selected = find(path, model, allow_unverified=True)
     registered = registry.entry(model)
-    assert found.loss == registered.loss
-    assert found.preprocessing == registered.preprocessing
-    assert (found.classes, found.dataset) == ([], None)
-    assert found.activation == {"name": "elu", "alpha": 1.0}
+    assert selected.loss == registered.loss
+    assert selected.preprocessing == registered.preprocessing
+    assert (selected.classes, selected.dataset) == ([], None)
+    assert selected.activation == {"name": "elu", "alpha": 1.0}
 
 
 def test_a_pretrained_object_is_returned_unchanged(published, monkeypatch):
     assert find(None) is None
-    found = find("mnist", activation="relu")
+    selected = find("mnist", activation="relu")
     monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
-    assert find(found) is found
+    assert find(selected) is selected
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
-        find(found, "nin")
+        find(selected, "nin")
 
 
 @pytest.mark.parametrize("arguments", [{"activation": "relu"}, {"batch_norm": True}])

@@ -1,4 +1,4 @@
-"""Origins of exported models: comparison and description."""
+"""Origins of exported models are compared and described."""
 
 import pytest
 
@@ -8,37 +8,37 @@ A, B = "a" * 64, "b" * 64
 TAG = "mnist_mlp_8x128.mnist_elu-aaaaaaaa"
 
 
-def made(sha256=A, tag=None, **fields):
+def origin(sha256=A, tag=None, **fields):
     weights = {"tag": tag, "sha256": sha256}
     return {"model": "net", "activation": "elu", "weights": weights, **fields}
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "second", "same"),
     [
-        (made(), made(), True),
-        (made(), made(tag=TAG, dataset="mnist"), True),  # from an earlier version
-        (made(), made(B), False),
-        (made(), made(activation="relu"), False),
-        (made(alpha=1.0), made(alpha=0.5), False),
-        (made(), made(model="other"), False),
-        (made(), None, False),
+        (origin(), origin(), True),
+        (origin(), origin(tag=TAG, dataset="mnist"), True),
+        (origin(), origin(B), False),
+        (origin(), origin(activation="relu"), False),
+        (origin(alpha=1.0), origin(alpha=0.5), False),
+        (origin(), origin(model="other"), False),
+        (origin(), None, False),
         (None, None, False),
-        (made(None), made(None), False),
+        (origin(None), origin(None), False),
         ({"weights": 3}, {"weights": 3}, False),
     ],
 )
-def test_origins_are_compared_by_model_activation_and_hash(one, other, same):
-    assert provenance.is_same(one, other) is same
+def test_origins_are_compared_by_model_activation_and_hash(first, second, same):
+    assert provenance.is_same(first, second) is same
 
 
 @pytest.mark.parametrize(
     ("origin", "text"),
     [
-        (made(tag=TAG, dataset="mnist", alpha=1.0), f"mnist, elu (alpha 1), {TAG}"),
-        (made(tag=TAG, activation="relu", alpha=None), f"relu, {TAG}"),
-        (made(), "elu, weights aaaaaaaa without a tag"),
-        (made(None), "elu, weights of unknown origin"),
+        (origin(tag=TAG, dataset="mnist", alpha=1.0), f"mnist, elu (alpha 1), {TAG}"),
+        (origin(tag=TAG, activation="relu", alpha=None), f"relu, {TAG}"),
+        (origin(), "elu, weights aaaaaaaa without a tag"),
+        (origin(None), "elu, weights of unknown origin"),
         ({}, "weights of unknown origin"),
         (None, "weights of unknown origin"),
         # Other software may have written any value.
@@ -46,22 +46,22 @@ def test_origins_are_compared_by_model_activation_and_hash(one, other, same):
             {"dataset": ["x\n"], "activation": 1, "alpha": "y", "weights": []},
             "['x\\n'], 1, weights of unknown origin",
         ),
-        (made(tag="a\nb\x1b[31m"), "elu, a\N{REPLACEMENT CHARACTER}b"
+        (origin(tag="a\nb\x1b[31m"), "elu, a\N{REPLACEMENT CHARACTER}b"
          "\N{REPLACEMENT CHARACTER}[31m"),
     ],
 )  # fmt: skip
-def test_the_text_of_an_origin(origin, text):
+def test_the_text_states_what_is_known_of_an_origin(origin, text):
     assert provenance.text(origin) == text
 
 
 @pytest.mark.parametrize(
     ("origin", "label"),
     [
-        (made(tag=TAG, dataset="mnist"), TAG),
-        (made(tag="a\n"), "a\N{REPLACEMENT CHARACTER}"),
-        (made(dataset=None), "elu, weights aaaaaaaa without a tag"),
+        (origin(tag=TAG, dataset="mnist"), TAG),
+        (origin(tag="a\n"), "a\N{REPLACEMENT CHARACTER}"),
+        (origin(dataset=None), "elu, weights aaaaaaaa without a tag"),
         (None, "weights of unknown origin"),
     ],
 )
-def test_the_label_of_an_origin(origin, label):
+def test_the_label_is_the_tag_or_the_text(origin, label):
     assert provenance.label(origin) == label

@@ -1,4 +1,4 @@
-"""The published weights: entries, files, outputs and test errors."""
+"""The published weights agree with their entries, files, outputs and test errors."""
 
 import functools
 import json
@@ -73,13 +73,13 @@ def test_the_examples_of_an_entry_are_whole_splits(tag):
 @published
 def test_a_weight_file_agrees_with_its_entry(tag):
     entry = manifest.published()[tag]
-    found = pretrained.find(entry["model"], tag)
-    content = found.path.read_bytes()
+    selected = pretrained.find(entry["model"], tag)
+    content = selected.path.read_bytes()
     assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
-    # Fields that were added later are not in the files of the first entries.
+    # The first entries were written before the fields below existed.
     later = {"command", manifest.MEANING_HASH}
-    beside = json.loads(found.path.with_name(f"{tag}.json").read_text())
-    assert beside in (entry, {k: v for k, v in entry.items() if k not in later})
+    stored = json.loads(selected.path.with_name(f"{tag}.json").read_text())
+    assert stored in (entry, {k: v for k, v in entry.items() if k not in later})
 
 
 @published
@@ -108,9 +108,9 @@ def test_the_config_of_an_entry_agrees_with_its_other_fields(tag):
 
 def test_each_network_and_data_set_has_one_default():
     table = manifest.published().values()
-    key = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
-    defaults = [k for k, e in zip(key, table, strict=True) if manifest.is_default(e)]
-    assert sorted(defaults) == sorted(set(key))
+    keys = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
+    defaults = [k for k, e in zip(keys, table, strict=True) if manifest.is_default(e)]
+    assert sorted(defaults) == sorted(set(keys))
 
 
 def test_the_golden_file_has_outputs_of_every_tag():
@@ -128,7 +128,7 @@ def test_outputs_equal_the_golden_file(tag):
 
 
 def _costly(tag):
-    """Whether the evaluation takes 10 s or more."""
+    """Returns whether the evaluation takes 10 s or more."""
     network = registry.entry(manifest.published()[tag]["model"])
     return network.is_autoencoder or network.takes("conv_dtype")
 
@@ -149,15 +149,15 @@ def test_the_test_error_of_an_entry_is_reproduced(tag):
     entry = manifest.published()[tag]
     test = load.load(entry["dataset"]).test
     objective = Objective(entry["config"]["train"]["loss"], entry["preprocessing"])
-    found = Evaluator(model_of(tag), objective)(test)
-    assert {f"test_{name}" for name in found} <= set(entry["metrics"])
-    for name, value in found.items():
+    measured = Evaluator(model_of(tag), objective)(test)
+    assert {f"test_{name}" for name in measured} <= set(entry["metrics"])
+    for name, value in measured.items():
         slack = {"abs": 0.0101} if name == "error_percent" else {"rel": 1e-4}
         assert value == pytest.approx(entry["metrics"][f"test_{name}"], **slack)
 
 
 def test_weights_in_the_package_are_all_published():
-    carried = resources.files("elu_zoo.weights").iterdir()
-    names = {p.name.removesuffix(manifest.SUFFIX) for p in carried
+    package = resources.files("elu_zoo.weights").iterdir()
+    names = {p.name.removesuffix(manifest.SUFFIX) for p in package
              if p.name.endswith(manifest.SUFFIX)}  # fmt: skip
     assert names <= set(TAGS)

@@ -1,4 +1,4 @@
-"""Errors for the folder of a run that is not finished."""
+"""The error for the folder of an unfinished run states the progress of the run."""
 
 import json
 
@@ -12,7 +12,7 @@ START = {"step": 0, "strategy": "one"}
 
 
 @pytest.mark.parametrize(
-    ("starts", "words"),
+    ("starts", "words"),  # rows of timing.jsonl, part of the message
     [
         ([{**START, "iterations": 1620}], "after 594 of 1,620 iterations. Run the"),
         (
@@ -23,7 +23,7 @@ START = {"step": 0, "strategy": "one"}
         (None, "stopped after 594 iterations"),
     ],
 )
-def test_a_stopped_run_is_refused_with_its_iterations(tmp_path, starts, words):
+def test_the_error_states_the_iterations_of_a_stopped_run(tmp_path, starts, words):
     for step in (300, 594):
         (tmp_path / "checkpoints" / f"step-{step:09d}").mkdir(parents=True)
     if starts:

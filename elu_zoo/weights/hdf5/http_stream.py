@@ -35,7 +35,7 @@ def chunks(source: str, name: str, limit: int) -> Iterator[bytes]:
     Args:
         source: `https://host/folder`, `http://...` or `hf:owner/repo`.
         name: the name of the file.
-        limit: the largest size in bytes. Up to one chunk more may be yielded.
+        limit: the largest size in bytes. The chunks may exceed the limit by one chunk.
 
     Raises:
         SourceError: the source did not send the complete file.
@@ -168,8 +168,8 @@ class _Handler(urllib.request.HTTPSHandler):
 
     def do_open(self, http_class, request, **arguments):
         def connection(*args, **keywords):
-            made = http_class(*args, **keywords)
-            made.response_class = functools.partial(_Response, self._pace)
-            return made
+            new = http_class(*args, **keywords)
+            new.response_class = functools.partial(_Response, self._pace)
+            return new
 
         return super().do_open(connection, request, **arguments)

@@ -1,4 +1,4 @@
-"""Reading of the arrays in an HDF5 file that may be forged.
+"""Reading of the weight arrays in an HDF5 file that may be forged.
 
 Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
 stored in other files, and compressed, chunked and unwritten arrays are refused. A file
@@ -38,10 +38,10 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
     """
     # Layers without weights have groups too.
     limit = 1000 + 20 * sum(map(len, expected.values()))
-    found = _datasets(file, path, limit)
+    datasets = _datasets(file, path, limit)
     sizes = {
         name: [tuple(items[i].shape) for i in sorted(items)]
-        for name, items in found.items()
+        for name, items in datasets.items()
     }
     if sizes != expected:
         raise errors.CorruptError(
@@ -49,7 +49,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
             f"{'; '.join(_differences(sizes, expected))}."
         )
     arrays = {}
-    for name, items in found.items():
+    for name, items in datasets.items():
         if sorted(items) != list(range(len(items))):
             raise errors.CorruptError(
                 f"{path} holds weights {', '.join(map(str, sorted(items)))} of layer "
@@ -83,7 +83,7 @@ def _datasets(
     file: h5py.File, path: Path, limit: int
 ) -> dict[str, dict[int, h5py.Dataset]]:
     """Returns the unread arrays by layer name and index."""
-    found: dict[str, dict[int, h5py.Dataset]] = {}
+    datasets: dict[str, dict[int, h5py.Dataset]] = {}
     visited = itertools.count(1)
 
     def visit(group: h5py.Group, layer: str | None, level: int) -> None:
@@ -109,7 +109,7 @@ def _datasets(
             _check_dataset(item, problem)
             if layer is None or not _INDEX.fullmatch(key):
                 raise errors.CorruptError(f"{path} holds {where}, outside a layer.")
-            items = found.setdefault(layer, {})
+            items = datasets.setdefault(layer, {})
             if int(key) in items:
                 raise errors.CorruptError(
                     f"{path} holds weight {key} of layer {printable(layer)} twice."
@@ -117,7 +117,7 @@ def _datasets(
             items[int(key)] = item
 
     visit(file, None, 0)
-    return found
+    return datasets
 
 
 def _layer_name(group: h5py.Group, problem: str) -> str | None:
@@ -142,7 +142,7 @@ def _check_dataset(item, problem: str) -> None:
         raise errors.CorruptError(f"{problem} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{problem} takes its values from another file.")
-    # Such an array could fill the memory. Keras never writes such arrays.
+    # A chunked or compressed array could fill the memory. Keras writes plain arrays.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
             f"{problem} is stored in chunks or compressed; plain storage is expected."

@@ -1,8 +1,8 @@
-"""Weight files in the layout of Keras, checked before any content is used.
+"""Writing and checked reading of weight files in the layout of Keras.
 
-Arrays lie at `layers/<class>[_<i>]/vars/<j>`; the group of a layer has its name as an
-attribute. `keras.Model.load_weights` loads a file of `write`, and `read` reads a file
-of `keras.Model.save_weights`. Values are written as float16.
+An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
+`<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
+`write`, and `read` reads the files of `keras.Model.save_weights`. Values are float16.
 """
 
 import collections
@@ -81,7 +81,7 @@ def read(
 
     Args:
         path: a regular file named `*.weights.h5`.
-        expected: `shapes` of the model that takes the weights.
+        expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
         remedy: the advice in the error about another hash.
 
@@ -97,10 +97,10 @@ def read(
     except FileNotFoundError:
         raise not_found(path) from None
     if sha256 is not None:
-        found = files.sha256(content)
-        if found != sha256:
+        actual = files.sha256(content)
+        if actual != sha256:
             raise errors.CorruptError(
-                f"{path} is damaged or another file: its SHA-256 is {found}, "
+                f"{path} is damaged or another file: its SHA-256 is {actual}, "
                 f"expected {sha256}. {remedy}"
             )
     if not content.startswith(_MAGIC):
@@ -134,20 +134,20 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
         CorruptError: the file is too small.
     """
     try:
-        found = path.stat().st_size
+        stored = path.stat().st_size
     except FileNotFoundError:
         raise not_found(path) from None
     values = _count(expected)
-    if values * np.dtype(np.float16).itemsize <= found:
+    if values * np.dtype(np.float16).itemsize <= stored:
         return
-    if found != size:
+    if stored != size:
         raise errors.CorruptError(
-            f"{path} is damaged or another file: it has {found} bytes, but its entry "
+            f"{path} is damaged or another file: it has {stored} bytes, but its entry "
             f"states {reprlib.repr(size)}. Delete the file and download it again."
         )
     raise errors.CorruptError(
         f"The arguments of the entry {tag} describe a network of {values} weights, too "
-        f"many for the {found} bytes of {path}. The entry is damaged, or belongs to "
+        f"many for the {stored} bytes of {path}. The entry is damaged, or belongs to "
         "another file."
     )
 
@@ -157,7 +157,7 @@ def _count(expected: Shapes) -> int:
 
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
-    """Assigns arrays by layer name; other layers keep their weights."""
+    """Assigns arrays by layer name. Layers without arrays keep their weights."""
     for layer in model.layers:
         if layer.name in arrays:
             for variable, value in zip(layer.weights, arrays[layer.name], strict=True):

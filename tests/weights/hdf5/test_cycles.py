@@ -1,4 +1,4 @@
-"""Refusal of cycles in HDF5 files, before the C library opens the file."""
+"""HDF5 files with cycles are refused before the C library opens the file."""
 
 import io
 import struct
@@ -25,7 +25,7 @@ def at(content, signature, number=0):
     return place
 
 
-# Without the check, the stack overflows.
+# Without the check for cycles, a read of the next two files overflows the stack.
 def tree_in_itself(content):
     tree = at(content, b"TREE")
     content[tree + 5] = 1
@@ -34,24 +34,24 @@ def tree_in_itself(content):
 
 def trees_in_each_other(content):
     trees = [at(content, b"TREE", number) for number in (0, 2)]
-    for tree, other in (trees, reversed(trees)):
+    for tree, partner in (trees, reversed(trees)):
         content[tree + 5] = 1
-        put(content, tree + 32, other)
+        put(content, tree + 32, partner)
 
 
-# Without the check, the read never ends.
+# Without the check for cycles, a read of the next three files never ends.
 def tree_as_its_sibling(content):
     tree = at(content, b"TREE", 2)
     put(content, tree + 8, tree, tree)
 
 
-def sibling_ring(content):
+def trees_as_siblings(content):
     trees = [at(content, b"TREE", number) for number in (2, 3)]
-    for tree, other in (trees, reversed(trees)):
-        put(content, tree + 16, other)
+    for tree, partner in (trees, reversed(trees)):
+        put(content, tree + 16, partner)
 
 
-def cyclic_free_list(content):
+def free_list_in_itself(content):
     heap = at(content, b"HEAP", 1)
     _, free, start = struct.unpack_from("<QQQ", content, heap + 8)
     put(content, start + free, free)
@@ -106,8 +106,8 @@ def heaps_in_heaps(content):
         (tree_in_itself, "unsafe: a tree at 136 contains itself"),
         (trees_in_each_other, r"unsafe: a tree at \d+ contains itself"),
         (tree_as_its_sibling, r"unsafe: a tree at \d+ is its own sibling"),
-        (sibling_ring, r"unsafe: a tree at \d+ is its own sibling"),
-        (cyclic_free_list, r"unsafe: the free list of the heap at \d+ loops"),
+        (trees_as_siblings, r"unsafe: a tree at \d+ is its own sibling"),
+        (free_list_in_itself, r"unsafe: the free list of the heap at \d+ loops"),
         (empty_object, r"unsafe: an object at \d+ is not inside the heap at \d+"),
         (object_beyond_its_heap, r"unsafe: an object at \d+ is not inside the heap"),
         (addresses_of_four_bytes, "unsafe: its addresses are of an unusual kind"),

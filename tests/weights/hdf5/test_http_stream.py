@@ -1,4 +1,4 @@
-"""Downloads from good, slow, wrong and missing sources."""
+"""Downloads from good sources, and errors for slow, wrong and missing sources."""
 
 import hashlib
 import re
@@ -37,7 +37,7 @@ BAD = {
     "endless": "it sends more than 150000 bytes",
     "never_begins": "more than 250000 bytes were sent",
     "absent": "HTTP 404 Not Found",
-    "rude": r"HTTP 500 no \[2J way",
+    "bad_reason": r"HTTP 500 no \[2J way",
     "garbage": "SSH-2.0-OpenSSH",
     "silent": "timed out",
     "drips": "too slow: .* bytes in . s",
@@ -124,12 +124,12 @@ def hub(server, monkeypatch):
 
 
 def test_the_token_is_sent_to_the_hub_only(hub, home):
-    (path,) = download.ensure(entry("hf:owner/repo"))
-    assert path.read_bytes() == CONTENT
-    (first, headers), (second, others) = hub.requests
-    assert first == f"/owner/repo/resolve/main/{NAME}"
+    (file,) = download.ensure(entry("hf:owner/repo"))
+    assert file.read_bytes() == CONTENT
+    (path, headers), (new_path, new_headers) = hub.requests
+    assert path == f"/owner/repo/resolve/main/{NAME}"
     assert headers["Authorization"] == "Bearer secret"
-    assert second == f"/good/{NAME}" and "Authorization" not in others
+    assert new_path == f"/good/{NAME}" and "Authorization" not in new_headers
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Random damage to a good file or entry is refused, or the right weights are read.
+"""Randomly damaged files and entries raise an error, or the right weights are read.
 
 The default tests draw the same few examples in every run. `-m slow` draws thousands of
 new examples in every run, unless `--hypothesis-seed` is set.
@@ -19,30 +19,32 @@ import elu_zoo
 from elu_zoo import errors
 from elu_zoo.weights.hdf5 import weight_file
 
-# The network is so small that the structure takes most of the file.
+# With so few weights, most bytes of the file are structure and not weights.
 ARGUMENTS = {"width": 0.02, "input_shape": [2, 2, 1]}
 SECONDS = 60
 
 
 @functools.cache
-def made():
+def good_weights():
+    """Returns the entry, the bytes of the weight file, and the model."""
     return made_weights.make(**ARGUMENTS)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    entry, content, _ = made()
+    entry, content, _ = good_weights()
     yield made_weights.write(tmp_path_factory.mktemp("run"), entry, content)
     faulthandler.cancel_dump_traceback_later()
 
 
-def counts(default, thousands):
-    slow = pytest.param(thousands, marks=pytest.mark.slow)
+def counts(default, with_mark_slow):
+    """Parametrizes a test by its number of examples, as the module docstring says."""
+    slow = pytest.param(with_mark_slow, marks=pytest.mark.slow)
     return pytest.mark.parametrize("count", [default, slow])
 
 
-def check_examples(count, prove):
-    """Calls `prove` with the function `draw` of each of `count` examples."""
+def check_examples(count, check_one):
+    """Calls `check_one` once per example, with the `draw` function of hypothesis."""
 
     @settings(
         max_examples=count,
@@ -55,47 +57,47 @@ def check_examples(count, prove):
     def run(data):
         # Ends the process with a traceback if an example hangs, even in C.
         faulthandler.dump_traceback_later(SECONDS, exit=True)
-        prove(data.draw)
+        check_one(data.draw)
 
     run()
 
 
 @counts(60, 2000)
-def test_changed_bytes_change_the_hash(path, count):
-    entry, content, model = made()
+def test_damaged_files_raise_an_error_if_the_hash_is_known(path, count):
+    entry, content, model = good_weights()
 
-    def prove(draw):
+    def check_one(draw):
         path.write_bytes(spoilt_files.draw_damaged(draw, content))
         with pytest.raises(errors.CorruptError):
             made_weights.read(path, model, entry["sha256"])
 
-    check_examples(count, prove)
+    check_examples(count, check_one)
 
 
 @counts(200, 20_000)
-def test_damaged_bytes_without_a_hash_are_refused_or_have_valid_weights(path, count):
-    _, content, model = made()
+def test_damaged_files_without_a_hash_raise_an_error_or_have_valid_weights(path, count):
+    _, content, model = good_weights()
 
-    def prove(draw):
+    def check_one(draw):
         path.write_bytes(spoilt_files.draw_damaged(draw, content))
         try:
             arrays = made_weights.read(path, model)
         except errors.CorruptError as error:
             assert str(error).isprintable() and len(str(error)) < 2000
             return
-        found = {name: [v.shape for v in values] for name, values in arrays.items()}
-        assert found == weight_file.shapes(model)
+        shapes = {name: [v.shape for v in values] for name, values in arrays.items()}
+        assert shapes == weight_file.shapes(model)
         for value in (v for values in arrays.values() for v in values):
             assert value.dtype == np.float32 and np.isfinite(value).all()
 
-    check_examples(count, prove)
+    check_examples(count, check_one)
 
 
-def check_refused_or_same(path, text):
-    """Asserts that `get_model` refuses the entry `text`, or loads the right weights."""
-    _, content, trained = made()
+def check_error_or_same(path, text):
+    """Asserts that `get_model` refuses an entry or loads the right weights."""
+    entry, content, trained = good_weights()
     path.write_bytes(content)
-    path.with_name(made()[0]["tag"] + ".json").write_bytes(text)
+    path.with_name(entry["tag"] + ".json").write_bytes(text)
     try:
         model = elu_zoo.get_model(made_weights.MODEL, weights=path)
     except errors.EluZooError:
@@ -105,18 +107,21 @@ def check_refused_or_same(path, text):
 
 
 @counts(40, 2000)
-def test_changed_entries_are_refused_or_load_the_right_weights(path, count):
-    def prove(draw):
-        entry = spoilt_files.draw_changed(draw, made()[0])
-        check_refused_or_same(path, json.dumps(entry).encode())
+def test_changed_fields_raise_an_error_or_load_the_right_weights(path, count):
+    entry, _, _ = good_weights()
 
-    check_examples(count, prove)
+    def check_one(draw):
+        changed = spoilt_files.draw_changed(draw, entry)
+        check_error_or_same(path, json.dumps(changed).encode())
+
+    check_examples(count, check_one)
 
 
 @counts(40, 2000)
-def test_damaged_entries_are_refused_or_load_the_right_weights(path, count):
-    text = json.dumps(made()[0]).encode()
-    check_examples(
-        count,
-        lambda draw: check_refused_or_same(path, spoilt_files.draw_damaged(draw, text)),
-    )
+def test_damaged_entries_raise_an_error_or_load_the_right_weights(path, count):
+    text = json.dumps(good_weights()[0]).encode()
+
+    def check_one(draw):
+        check_error_or_same(path, spoilt_files.draw_damaged(draw, text))
+
+    check_examples(count, check_one)

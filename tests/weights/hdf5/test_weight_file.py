@@ -1,4 +1,4 @@
-"""Weight files: exchange with Keras, and rounding to float16."""
+"""Weight files are exchanged with Keras and hold weights rounded to float16."""
 
 import h5py
 import keras
@@ -70,12 +70,12 @@ def test_keras_and_elu_zoo_read_each_others_files(variant, compiled, tmp_path):
         model.save_weights(theirs)
     exact = arrays_of(model)
     other.load_weights(ours)
-    for name, found in arrays_of(other).items():
-        for value, expected in zip(found, exact[name], strict=True):
+    for name, arrays in arrays_of(other).items():
+        for value, expected in zip(arrays, exact[name], strict=True):
             np.testing.assert_array_equal(value, expected.astype(np.float16))
     weight_file.assign(other, read(theirs, other))
-    for name, found in arrays_of(other).items():
-        for value, expected in zip(found, exact[name], strict=True):
+    for name, arrays in arrays_of(other).items():
+        for value, expected in zip(arrays, exact[name], strict=True):
             np.testing.assert_array_equal(value, expected)
 
 
@@ -103,7 +103,7 @@ def test_weights_that_are_not_finite_in_float16_are_refused(value):
         weight_file.write(model)
 
 
-def test_layers_without_arrays_keep_their_weights(model, path):
+def test_assign_keeps_the_weights_of_layers_without_arrays(model, path):
     other = get(seed=4)
     before = arrays_of(other)
     arrays = read(path, model)

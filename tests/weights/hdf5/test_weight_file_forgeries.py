@@ -1,4 +1,4 @@
-"""Forged weight files: valid HDF5 with other content than a network's weights."""
+"""Forged weight files, which are valid HDF5 with unexpected content, are refused."""
 
 import resource
 import sys
@@ -78,16 +78,16 @@ def extra_group(file):
     file["layers/dense_20/vars/0"] = np.zeros(3, "f2")
 
 
-def twice(file):
+def layer_twice(file):
     file.create_group("layers/dense_20").attrs["name"] = "dense3"
     file["layers/dense_20/vars/1"] = np.zeros(13, "f2")
 
 
-def of_no_layer(file):
+def outside_a_layer(file):
     file["vars/0"] = np.zeros(3, "f2")
 
 
-def named(file):
+def named_array(file):
     file["layers/dense_2/vars/kernel"] = np.zeros(3, "f2")
 
 
@@ -114,7 +114,7 @@ def named_layer(name):
     return forge
 
 
-def wide(file):
+def many_paths(file):
     low, middle = file.create_group("a"), file.create_group("b")
     for index in range(60):
         low.create_group(str(index))
@@ -144,13 +144,13 @@ def named_type(file):
         (one_value(np.nan), "weight 1 of layer dense3 is not finite"),
         (one_value(-np.inf), "weight 1 of layer dense3 is not finite"),
         (extra_group, r"another network. spy: file \[\(3,\)\], model nothing"),
-        (twice, "weight 1 of layer dense3 twice"),
-        (of_no_layer, "holds /vars/0, outside a layer"),
-        (named, "holds /layers/dense_2/vars/kernel, outside a layer"),
+        (layer_twice, "weight 1 of layer dense3 twice"),
+        (outside_a_layer, "holds /vars/0, outside a layer"),
+        (named_array, "holds /layers/dense_2/vars/kernel, outside a layer"),
         (missing_layer, r"dense3: file nothing, model \[\(13, 13\), \(13,\)\]"),
         (deep, "unsafe: /layers/a/b/c/d/e is more than 5 levels deep, or in a cycle"),
         (hard_link_cycle, "holds weight 0 of layer dense3 twice"),
-        (wide, "unsafe: it has more than 1360 objects"),
+        (many_paths, "unsafe: it has more than 1360 objects"),
         (named_type, "vars/2 is not an array"),
         (renamed("7"), "holds weights 0, 7 of layer dense3; 0 to 1 are expected"),
         (renamed("01"), "holds /layers/dense_2/vars/01, outside a layer"),
