@@ -89,7 +89,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
 def check_bool(name: str, value: Any) -> None:
     """Raises `UsageError` unless a value is True or False."""
     if not isinstance(value, bool):
-        raise UsageError(f"{name} is True or False. Received: {value!r}.")
+        raise UsageError(f"{name} must be True or False. Received: {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -102,7 +102,9 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
     """Raises `UsageError` unless a value is an integer >= `minimum`."""
     integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not (integer and value >= minimum):
-        raise UsageError(f"{name} is an integer >= {minimum}. Received: {value!r}.")
+        raise UsageError(
+            f"{name} must be an integer >= {minimum}. Received: {value!r}."
+        )
 
 
 def is_finite(value: Any) -> bool:
@@ -119,7 +121,7 @@ def check_number(
     Args:
         name: the name of the argument.
         value: the value of the argument.
-        expected: the range, for the message: "is finite and > 0".
+        expected: the range, for the message: "must be finite and > 0".
         fits: whether a finite number is in the range.
     """
     if not (is_finite(value) and fits(value)):
@@ -128,12 +130,12 @@ def check_number(
 
 def check_positive(name: str, value: Any) -> None:
     """Raises `UsageError` unless a value is finite and > 0."""
-    check_number(name, value, "is finite and > 0", lambda number: number > 0)
+    check_number(name, value, "must be finite and > 0", lambda number: number > 0)
 
 
 def check_non_negative(name: str, value: Any) -> None:
     """Raises `UsageError` unless a value is finite and >= 0."""
-    check_number(name, value, "is finite and >= 0", lambda number: number >= 0)
+    check_number(name, value, "must be finite and >= 0", lambda number: number >= 0)
 
 
 def check_numbers(
@@ -153,7 +155,7 @@ def check_numbers(
     except TypeError:
         entries = ()
     if len(entries) != count or not all(map(fits, entries)):
-        raise UsageError(f"{name} has {count} {expected}. Received: {value!r}.")
+        raise UsageError(f"{name} must have {count} {expected}. Received: {value!r}.")
 
 
 def positive_float32(name: str, value: Any) -> float:

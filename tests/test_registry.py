@@ -142,16 +142,16 @@ def shaped(activation="elu", *, input_shape=(28, 28, 1), **others):
 
 
 REFUSED = [
-    ("batch_norm", 1, "batch_norm is True or False. Received: 1"),
-    ("num_classes", 0, "num_classes is an integer >= 1. Received: 0"),
-    ("seed", -1, "seed is an integer >= 0. Received: -1"),
+    ("batch_norm", 1, "batch_norm must be True or False. Received: 1"),
+    ("num_classes", 0, "num_classes must be an integer >= 1. Received: 0"),
+    ("seed", -1, "seed must be an integer >= 0. Received: -1"),
     ("width", 0, "must be finite and > 0. Received: 0"),
     ("width", math.nan, "Received: nan"),
-    ("kernel_decay", -1, "kernel_decay is finite and >= 0. Received: -1"),
+    ("kernel_decay", -1, "kernel_decay must be finite and >= 0. Received: -1"),
     ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
     ("input_shape", 28, r"\(height, width, channels\).*Received: 28"),
     ("input_shape", (28, 28), r"Received: \(28, 28\)"),
-    ("input_shape", (28, 28, 0), "Each entry of input_shape is an integer >= 1"),
+    ("input_shape", (28, 28, 0), "Each entry of input_shape must be an integer >= 1"),
     ("input_shape", (3, 32, 32), r"channels first.*\(32, 32, 3\)"),
     ("input_shape", (1, 28, 28), r"channels first.*\(28, 28, 1\)"),
 ]

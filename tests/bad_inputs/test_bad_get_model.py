@@ -57,11 +57,11 @@ ARGUMENTS = [
     ("features_of_another_type", {"features": 3}, "list of such names. Received: 3"),
     ("features_without_a_name", {"features": []}, r"of such names. Received: \[\]"),
     ("include_top_as_text", {"include_top": "no"}, "True or False. Received: 'no'"),
-    ("include_top_none", {"include_top": None}, "include_top is True or False"),
+    ("include_top_none", {"include_top": None}, "include_top must be True or False"),
     (
         "allow_unverified_as_text",
         {"allow_unverified": "False"},
-        "allow_unverified is True or False. Received: 'False'",
+        "allow_unverified must be True or False. Received: 'False'",
     ),
     ("preprocessing_number", {"preprocessing": 3}, "of layers. Received: 3"),
     ("preprocessing_none", {"preprocessing": None}, "True, False, .*Received: None"),
@@ -101,7 +101,7 @@ def test_numpy_scalars_are_accepted():
 
 @pytest.mark.parametrize("number", [0, "26"])
 def test_a_wrong_number_of_classes_is_refused_with_weights(number):
-    message = f"num_classes is an integer >= 1. Received: {number!r}"
+    message = f"num_classes must be an integer >= 1. Received: {number!r}"
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(MLP, weights="mnist", num_classes=number)
 

@@ -62,7 +62,7 @@ def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
         ([QUICK, "--activations=elu"], "has two names or more"),
         ([QUICK, "--activations=elu,relu", "--tune=4"], "--tune is odd and >= 1"),
         ([QUICK, "--activations=elu,relu", "--tune=-1"], "--tune is odd and >= 1"),
-        ([QUICK, "--activations=elu,relu", "--seeds=0"], "--seeds is an integer >= 1"),
+        ([QUICK, "--activations=elu,relu", "--seeds=0"], "must be an integer >= 1"),
         ([QUICK, "--activations=elu,relu", "--seeds=10001"], "at most 10000"),
         ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
         ([QUICK, "--activations=elu,relu", "--budget=long"], "budget"),

@@ -40,6 +40,6 @@ def test_the_trained_network_has_hidden_layers_layers(tmp_path, monkeypatch, lay
 
 @pytest.mark.parametrize("layers", [0, -1, 2.0, "8"])
 def test_wrong_numbers_of_layers_are_refused(layers):
-    words = f"hidden_layers is an integer >= 1. Received: {layers!r}"
+    words = f"hidden_layers must be an integer >= 1. Received: {layers!r}"
     with pytest.raises(errors.UsageError, match=words):
         zoo.get_model("mnist_mlp_8x128", hidden_layers=layers)

@@ -73,11 +73,11 @@ def test_gradients_of_a_cell_are_added_row_by_row(pool, cells):
 @pytest.mark.parametrize(
     "pool, strides, message",
     [
-        (2, 3, "pool_size is an integer >= 3. Received: 2"),
-        (3, 0, "strides is an integer >= 1. Received: 0"),
-        (3.0, 2, "pool_size is an integer >= 2. Received: 3.0"),
-        ((3, 3), 2, r"pool_size is an integer >= 2. Received: \(3, 3\)"),
-        (3, None, "strides is an integer >= 1. Received: None"),
+        (2, 3, "pool_size must be an integer >= 3. Received: 2"),
+        (3, 0, "strides must be an integer >= 1. Received: 0"),
+        (3.0, 2, "pool_size must be an integer >= 2. Received: 3.0"),
+        ((3, 3), 2, r"pool_size must be an integer >= 2. Received: \(3, 3\)"),
+        (3, None, "strides must be an integer >= 1. Received: None"),
     ],
 )
 def test_invalid_arguments_are_refused(pool, strides, message):

@@ -25,7 +25,7 @@ def test_outputs_equal_a_loop(shape, size):
 
 
 def test_a_size_of_0_is_refused():
-    with pytest.raises(errors.UsageError, match="size is an integer >= 1. Received: 0"):
+    with pytest.raises(errors.UsageError, match="size must be an integer >= 1"):
         Cutout(0)
 
 

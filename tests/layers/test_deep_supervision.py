@@ -42,5 +42,5 @@ def test_the_heads_of_a_model_can_be_deactivated():
 
 
 def test_active_must_be_a_bool():
-    with pytest.raises(errors.UsageError, match="active is True or False. Received: 1"):
+    with pytest.raises(errors.UsageError, match="active must be True or False"):
         DeepSupervision(1)

@@ -141,7 +141,7 @@ def test_config_keeps_the_regions():
 def test_invalid_sizes_are_refused(size):
     with pytest.raises(errors.UsageError) as caught:
         FractionalMaxPooling2D(size)
-    assert f"size has 2 integers >= 1. Received: {size!r}." in str(caught.value)
+    assert f"size must have 2 integers >= 1. Received: {size!r}." in str(caught.value)
 
 
 def test_unknown_regions_are_refused():

@@ -64,7 +64,7 @@ def test_inputs_may_have_unknown_sizes():
 
 @pytest.mark.parametrize("pieces", [0, 2.0, (2,)], ids=repr)
 def test_invalid_pieces_are_refused(pieces):
-    with pytest.raises(errors.UsageError, match="pieces is an integer >= 1. Received:"):
+    with pytest.raises(errors.UsageError, match="pieces must be an integer >= 1"):
         Maxout(pieces)
 
 

@@ -139,11 +139,11 @@ def test_the_registered_preprocessing_needs_a_mean_image(write_mean):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"stem_stride": 0}, "stem_stride is an integer >= 1. Received: 0"),
+        ({"stem_stride": 0}, "stem_stride must be an integer >= 1. Received: 0"),
         ({"spp_levels": (1, 0)}, r"levels of a pyramid.*Received: \(1, 0\)"),
         ({"spp_levels": (1, 3)}, r"least 33 x 33 .* spp_levels=\(1, 3\). Received:"),
         ({"dropout": 1}, r"must be in \[0, 1\). Received: 1"),
-        ({"init_scale": 0}, "init_scale is finite and > 0. Received: 0"),
+        ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"input_shape": (16, 32, 3)}, "at least 17 x 17 for stem_stride=1"),
         ({"input_shape": (32, 16, 3)}, "Pass a larger input_shape or smaller levels"),
     ],

@@ -189,7 +189,7 @@ def test_set_dropout_changes_the_rates(placement, inner, expected):
 def test_wrong_dropout_rates_are_refused(value):
     with pytest.raises(errors.UsageError) as caught:
         small(dropout=value)
-    assert "dropout has 3 rates in [0, 1), one for each stack" in str(caught.value)
+    assert "dropout must have 3 rates in [0, 1), one for each stack" in str(caught.value)
     assert f"Received: {value!r}." in str(caught.value)
 
 
@@ -198,7 +198,7 @@ def test_wrong_dropout_rates_are_refused(value):
     [
         ({"padding": "valid"}, "Unknown padding 'valid'.*Known: caffe, same"),
         ({"dropout_placement": "lats"}, "placement 'lats'. Did you mean 'last'"),
-        ({"init_scale": 0}, "init_scale is finite and > 0. Received: 0"),
+        ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),
     ],
 )

@@ -9,8 +9,8 @@ from elu_zoo import errors
 
 RATE = "dropout rate must be .* Received: "
 RATES = r"dropout has {} rates in \[0, 1\).* Received: "
-DEVIATIONS = "deviations has 3 finite numbers > 0. Received: "
-NO_DECAY = "_decay is finite and >= 0. Received: "
+DEVIATIONS = "deviations must have 3 finite numbers > 0. Received: "
+NO_DECAY = "_decay must be finite and >= 0. Received: "
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
         ("nin", {"deviations": (0.05, 0.05, 0)}, DEVIATIONS),
         ("nin", {"input_shape": (32, 3, 3)}, "at least 4 x 4"),
         ("dsn", {"dropout": -0.1}, f"{RATE}-0.1"),
-        ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads is True or False. .* 1"),
+        ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads must be True or False. .* 1"),
         ("dsn", {"input_shape": (3, 32, 3)}, "at least 4 x 4"),
         ("maxout", {"dropout": (0.5,) * 4}, RATES.format(5)),
-        ("maxout", {"constrained": "no"}, "constrained is True or False.*'no'"),
+        ("maxout", {"constrained": "no"}, "constrained must be True or False.*'no'"),
         ("maxout", {"input_shape": (7, 8, 3)}, "at least 8 x 8"),
         ("maxout", {"activation": {"name": "maxout", "pieces": 3}}, "no arguments"),
         ("maxout", {"activation": {"name": "maxuot"}}, "maxuot'. Did you mean 'max"),
@@ -36,15 +36,15 @@ NO_DECAY = "_decay is finite and >= 0. Received: "
         ("highway_19", {"dropout": (0.2,)}, f"{RATE}.0.2"),
         (
             *("highway_19", {"classifier_deviation": 0}),
-            "classifier_deviation is finite and > 0. Received: 0",
+            "classifier_deviation must be finite and > 0. Received: 0",
         ),
         (
             *("highway_19", {"first_deviation": "1"}),
-            "first_deviation is finite and > 0. Received: '1'",
+            "first_deviation must be finite and > 0. Received: '1'",
         ),
         ("highway_19", {"classifier_decay": -1}, f"classifier{NO_DECAY}-1"),
         ("fmp", {"dropout": 1.0}, f"{RATE}1.0"),
-        ("fmp", {"filters": 0}, "filters is an integer >= 1. Received: 0"),
+        ("fmp", {"filters": 0}, "filters must be an integer >= 1. Received: 0"),
         ("fmp", {"regions": "rand"}, "Unknown regions 'rand'. Did you mean 'random'"),
         ("fmp", {"input_shape": (32, 95, 3)}, r"at most 94 x 94.*\(32, 95, 3\)"),
     ],

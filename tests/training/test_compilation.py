@@ -16,13 +16,13 @@ from elu_zoo.training.compilation import check_compile, check_devices
             "Unknown strategy 'miror'. Did you mean 'mirrored'.*"
             "Known: auto, one, mirrored, multi_worker",
         ),
-        (check_devices, ("one", 0), "num_devices is an integer >= 1. Received: 0"),
+        (check_devices, ("one", 0), "num_devices must be an integer >= 1. Received: 0"),
         (
             *(check_compile, ("yes", None, 1)),
             "Unknown value of compile 'yes'. Known: auto, on, off",
         ),
-        (check_compile, ("on", 0, 1), "steps_per_call is an integer >= 1. .*: 0"),
-        (check_compile, ("auto", 1, 0), "accumulate is an integer >= 1. .*: 0"),
+        (check_compile, ("on", 0, 1), "steps_per_call must be an integer >= 1. .*: 0"),
+        (check_compile, ("auto", 1, 0), "accumulate must be an integer >= 1. .*: 0"),
     ],
 )
 def test_invalid_flags_are_refused(check, arguments, words):

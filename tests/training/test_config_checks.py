@@ -130,7 +130,7 @@ IMAGENET = [
     ("data.crop_size", 257, "<= data.image_size. Received: 257, .* 256"),
     ("data.crop_size", 0, "data.crop_size must be >= 1 .* Received: 0"),
     ("data.image_size", 223, "<= data.image_size. Received: 224, .* 223"),
-    ("data.validation_images", 0, "validation_images is an integer >= 1"),
+    ("data.validation_images", 0, "validation_images must be an integer >= 1"),
     ("data.train_on_validation", True, "of imagenet2012 are its test images. Set"),
     ("train.loss", "half_squared_error", "does not fit elu_imagenet_15, which"),
     ("data.folder", None, r"of the config are missing: data.folder\."),

@@ -120,9 +120,9 @@ def test_a_kernel_of_zeros_stays_finite():
     [
         ({"weight_decay": 0.01}, "have a decay. Received: weight_decay=0.01"),
         ({"momentum": 1.0}, r"momentum must be in \[0, 1\). Received: 1.0"),
-        ({"newton_schulz_steps": 0}, "is an integer >= 1. Received: 0"),
-        ({"sgd_factor": 0.0}, "sgd_factor is finite and > 0. Received: 0.0"),
-        ({"sgd_decay": -1.0}, "sgd_decay is finite and >= 0. Received: -1.0"),
+        ({"newton_schulz_steps": 0}, "must be an integer >= 1. Received: 0"),
+        ({"sgd_factor": 0.0}, "sgd_factor must be finite and > 0. Received: 0.0"),
+        ({"sgd_decay": -1.0}, "sgd_decay must be finite and >= 0. Received: -1.0"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

@@ -216,10 +216,10 @@ def test_records_of_a_bfloat16_run_are_measured_in_float32(stacks):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"test_every": -1}, "test_every is an integer >= 0. Received: -1"),
+        ({"test_every": -1}, "test_every must be an integer >= 0. Received: -1"),
         ({"test_every": 5, "measured_images": -1}, "measured_images .* Received: -1"),
         ({"measured_images": 5}, "measured_images needs test_every > 0"),
-        ({"activation_images": -2}, "activation_images is an integer >= -1"),
+        ({"activation_images": -2}, "activation_images must be an integer >= -1"),
     ],
 )
 def test_wrong_values_are_refused(wrong, words):

@@ -110,7 +110,7 @@ def test_moving_averages_of_batch_norm_are_updated(folder):
          "compile 'off'"),
         ("accumulate 2", "UsageError: KERAS_BACKEND=jax cannot split a batch. "
          "Received: accumulate 2. Remove --accumulate, or set KERAS_BACKEND=tens"),
-        ("accumulate 0", "UsageError: accumulate is an integer >= 1. Received: 0."),
+        ("accumulate 0", "accumulate must be an integer >= 1. Received: 0."),
         ("images", "UsageError: KERAS_BACKEND=jax trains only on data sets that fit in "
          "memory. Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
         ("machines", "one machine, but TF_CONFIG has 2 tasks. Unset TF_CONFIG, or"),

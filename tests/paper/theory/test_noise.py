@@ -247,9 +247,9 @@ def test_derivatives_equal_the_formulas(activation, expected):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"sigma": np.inf}, "sigma is finite and >= 0"),
-        ({"draws": 1}, "draws is an integer >= 2"),
-        ({"seed": -1}, "seed is an integer >= 0"),
+        ({"sigma": np.inf}, "sigma must be finite and >= 0"),
+        ({"draws": 1}, "draws must be an integer >= 2"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
         ({"images": IMAGES[..., 0]}, r"needs one or more images of shape \(4, 5, 2\)"),
         (
             {
