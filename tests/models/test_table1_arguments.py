@@ -8,7 +8,7 @@ import elu_zoo
 from elu_zoo import errors
 
 RATE = "dropout rate must be .* Received: "
-RATES = r"dropout has {} rates in \[0, 1\).* Received: "
+RATES = r"dropout must have {} rates in \[0, 1\).* Received: "
 DEVIATIONS = "deviations must have 3 finite numbers > 0. Received: "
 NO_DECAY = "_decay must be finite and >= 0. Received: "
 

@@ -139,7 +139,7 @@ THREE = ((0.1,) * 8,) * 3
             "train.dropout must have 3 .* each phase.* Received: 2",
         ),
         ({"dropout_placement": ("all",) * 4}, "dropout_placement must have .*: 4"),
-        ({"dropout": ((0.1,) * 7,) * 3}, "dropout has 8 rates .* Received: "),
+        ({"dropout": ((0.1,) * 7,) * 3}, "dropout must have 8 rates .* Received: "),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
         (
             {"dropout_placement": ("last", "al", "all")},
