@@ -1,4 +1,4 @@
-"""WithinChannelNormalization, compared with loops."""
+"""The output of WithinChannelNormalization is compared with loops over the pixels."""
 
 import keras
 import numpy as np
