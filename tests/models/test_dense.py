@@ -59,7 +59,7 @@ def test_only_hidden_layers_have_normalisation_and_activation(name, batch_norm):
 
 @pytest.mark.parametrize("name", UNITS)
 def test_initial_kernels_are_he_uniform_and_initial_biases_are_zero(name):
-    """He-uniform kernels have the limit sqrt(6 / fan_in) and the variance 2 / fan_in."""
+    """He-uniform draws are within sqrt(6 / fan_in) and have variance 2 / fan_in."""
     fan_in = 784
     for layer in dense(elu_zoo.get_model(name, preprocessing=False)):
         kernel = np.asarray(layer.kernel, np.float64)

@@ -192,7 +192,7 @@ def test_logits_of_highway_19():
 
 
 def pool_fractionally(x, outputs):
-    """Pools 2 x 2 regions that start where Graham's formula with u = 0.5 places them."""
+    """Pools 2 x 2 regions, which start at the positions of Graham's formula."""
     for axis in (1, 2):
         alpha = (x.shape[axis] - 2) / (outputs - 1)
         first = int(0.5 * alpha + 1e-9)
