@@ -61,15 +61,15 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 def _judged(name: str, claim: Claim, view: View | None) -> Judged:
     findings = [test.find(view.rows) if view else Finding() for test in claim.tests]
     tests = [(t.support, f) for t, f in zip(claim.tests, findings, strict=True)]
-    # Tests of ours take no part in the correction of the paper's tests.
-    said: dict[int, Outcome] = {}
+    # The p of our tests and of the paper's tests are corrected separately.
+    by_index: dict[int, Outcome] = {}
     for ours in (False, True):
-        which = [i for i, test in enumerate(claim.tests) if test.ours == ours]
-        outcomes = verdicts.outcomes([tests[i] for i in which])
-        said |= dict(zip(which, outcomes, strict=True))
-    outcomes = tuple(said[i] for i in range(len(findings)))
-    of_paper = [said[i] for i, test in enumerate(claim.tests) if not test.ours]
-    verdict = verdicts.verdict(of_paper, _evidence(name, view))
+        indices = [i for i, test in enumerate(claim.tests) if test.ours == ours]
+        outcomes = verdicts.outcomes([tests[i] for i in indices])
+        by_index |= dict(zip(indices, outcomes, strict=True))
+    outcomes = tuple(by_index[i] for i in range(len(findings)))
+    deciding = [by_index[i] for i, test in enumerate(claim.tests) if not test.ours]
+    verdict = verdicts.verdict(deciding, _evidence(name, view))
     return Judged(claim, name, view, tuple(findings), outcomes, verdict)
 
 
@@ -96,26 +96,26 @@ def schedule(name: str, view: View | None) -> str:
     return f"{text} epochs" + ", our own schedule" * own
 
 
-def layers(found: Finding) -> str:
+def layers(finding: Finding) -> str:
     """Returns the range of the layers' effects as text, "" if there are no layers."""
-    effects = [layer.effect for layer in found.layers]
+    effects = [layer.effect for layer in finding.layers]
     return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
 
 
 def table(judged: list[Judged]) -> Table:
     """Returns the rows of claims.csv.
 
-    The effect and its interval are of the first test with a measured effect.
+    Effect and interval are those of the first test with a measured effect.
     """
     rows = []
     for each in judged:
         claim = each.claim
-        measured = [i for i, found in enumerate(each.findings) if found.n]
+        measured = [i for i, finding in enumerate(each.findings) if finding.n]
         first = min(measured, default=0)
         finding = each.findings[first]
         counts = Counter(
-            said
-            for said, test in zip(each.outcomes, claim.tests, strict=True)
+            outcome
+            for outcome, test in zip(each.outcomes, claim.tests, strict=True)
             if not test.ours
         )
         row = {
@@ -131,7 +131,7 @@ def table(judged: list[Judged]) -> Table:
             "effect": finding.effect,
             "low": finding.low,
             "high": finding.high,
-            "tests": ", ".join(f"{counts[said]} {said}" for said in counts),
+            "tests": ", ".join(f"{count} {name}" for name, count in counts.items()),
             "gpu": claim.gpu,
             "verdict": each.verdict,
         }

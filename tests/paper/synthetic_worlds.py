@@ -10,7 +10,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
 TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
 EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
-# Tests that decide nothing, because other quantities change at the same time.
+# Tests that decide no claim, because other quantities change with the measure.
 UNDECIDED = {n for n in TESTS if re.search("correlated-units|mean-length-k-", n)}
 DECIDING_TESTS = [
     name
